@@ -20,7 +20,11 @@ _environment = dict(os.environ)
 _settings = Settings.from_env()
 bind = f"{in_url(_settings.host)}:{_settings.port}"
 # A Python process computes on one core. Each further process takes 150 to 240 MB, because all map the same index.
-_cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_cores = (
+    len(os.sched_getaffinity(0))
+    if hasattr(os, "sched_getaffinity")
+    else os.cpu_count() or 1
+)
 workers = int(os.environ.get("WEB_CONCURRENCY") or min(_cores, 4))
 # Each worker reads .env itself. If its values stayed in this environment, workers would keep the old ones at a reload
 # (SIGHUP).
@@ -55,7 +59,10 @@ os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts
 
 def on_starting(server: Arbiter) -> None:
     """Set HOST to the address of `--bind`, which ACCESS depends on. The workers load the application after this."""
-    hosts = [address[0] if isinstance(address, tuple) else "localhost" for address in server.cfg.address]
+    hosts = [
+        address[0] if isinstance(address, tuple) else "localhost"
+        for address in server.cfg.address
+    ]
     host = next((host for host in hosts if not is_loopback(host)), _settings.host)
     if host != _settings.host:
         os.environ["HOST"] = host
@@ -63,7 +70,9 @@ def on_starting(server: Arbiter) -> None:
 
 def child_exit(server: Arbiter, worker: Worker) -> None:
     """Remove the gauges of a worker that has ended."""
-    from prometheus_client.multiprocess import mark_process_dead  # the import reads the variable
+    from prometheus_client.multiprocess import (
+        mark_process_dead,
+    )  # the import reads the variable
 
     mark_process_dead(worker.pid)
 

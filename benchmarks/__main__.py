@@ -50,8 +50,12 @@ COMMANDS = {
 def main() -> None:
     command, *rest = sys.argv[1:] or [""]
     if command not in COMMANDS:
-        rows = "\n".join(f"  {name:<20} {purpose}" for name, purpose in COMMANDS.items())
-        sys.exit(f"Usage: python -m benchmarks COMMAND [options] | COMMAND --smallest\n{rows}")
+        rows = "\n".join(
+            f"  {name:<20} {purpose}" for name, purpose in COMMANDS.items()
+        )
+        sys.exit(
+            f"Usage: python -m benchmarks COMMAND [options] | COMMAND --smallest\n{rows}"
+        )
     with tempfile.TemporaryDirectory() as scratch:
         if rest == ["--smallest"]:
             rest = smallest.arguments(command, Path(scratch))

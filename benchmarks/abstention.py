@@ -19,8 +19,35 @@ from chatbot.app.services import Services
 from chatbot.domain import Answer, Question, Scope
 from chatbot.questions.names import country_key
 
-ABSENT = ("Germany", "France", "China", "Brazil", "Japan", "Italy", "India", "the United States", "Ghana", "Norway")
-YEARS = (1999, 2010, 2015, 2018, 2019, 2020, 2022, 2024, 2026, 2027, 2028, 2030, 2031, 2035, 2040)
+ABSENT = (
+    "Germany",
+    "France",
+    "China",
+    "Brazil",
+    "Japan",
+    "Italy",
+    "India",
+    "the United States",
+    "Ghana",
+    "Norway",
+)
+YEARS = (
+    1999,
+    2010,
+    2015,
+    2018,
+    2019,
+    2020,
+    2022,
+    2024,
+    2026,
+    2027,
+    2028,
+    2030,
+    2031,
+    2035,
+    2040,
+)
 IN_PASSING = (
     "{bare}, compared with {country}?",
     "Compared with {country}'s figures, {lower}?",
@@ -58,17 +85,42 @@ def main(bench: Path) -> None:
 
 def report(services: Services, folder: Path) -> None:
     rows = question_rows(folder)
-    known = {country_key(str(value)) for value in services.storage.documents.values("country_name")}
-    absent = [country.name for country in pycountry.countries if country.alpha_3 not in known]
+    known = {
+        country_key(str(value))
+        for value in services.storage.documents.values("country_name")
+    }
+    absent = [
+        country.name for country in pycountry.countries if country.alpha_3 not in known
+    ]
     texts = [row["metadata"]["scoped_text"].rstrip("?") for row in rows]
-    countries = [(f"{text} in {name}?", name) for text, name in zip(texts[:100], absent, strict=False)]
-    years = [(f"{text} in {year}?", str(year)) for text, year in zip(texts[100:200], cycle(YEARS), strict=False)]
+    countries = [
+        (f"{text} in {name}?", name)
+        for text, name in zip(texts[:100], absent, strict=False)
+    ]
+    years = [
+        (f"{text} in {year}?", str(year))
+        for text, year in zip(texts[100:200], cycle(YEARS), strict=False)
+    ]
     lacking("absent country", services, countries)
     lacking("absent year", services, years)
-    show("answerable, with its scope", services, ((r["metadata"]["scoped_text"], scope_of(r)) for r in rows))
-    show("answerable, names in the question", services, ((r["text"], Scope()) for r in rows))
-    show("country in passing, with its scope", services, passing(rows, with_names=False))
-    show("country in passing, names in the question", services, passing(rows, with_names=True))
+    show(
+        "answerable, with its scope",
+        services,
+        ((r["metadata"]["scoped_text"], scope_of(r)) for r in rows),
+    )
+    show(
+        "answerable, names in the question",
+        services,
+        ((r["text"], Scope()) for r in rows),
+    )
+    show(
+        "country in passing, with its scope", services, passing(rows, with_names=False)
+    )
+    show(
+        "country in passing, names in the question",
+        services,
+        passing(rows, with_names=True),
+    )
 
 
 def lacking(name: str, services: Services, cases: Sequence[tuple[str, str]]) -> None:
@@ -76,18 +128,28 @@ def lacking(name: str, services: Services, cases: Sequence[tuple[str, str]]) -> 
     answers = [(text, missing, ask(services, text)) for text, missing in cases]
     refused = sum(not found.answered for _, _, found in answers)
     named = sum(missing in found.response for _, missing, found in answers)
-    silent = [text for text, missing, found in answers if found.answered and missing not in found.response]
-    print(f"{name:44} {len(cases):4} asked {refused:4} refused {named:4} named  {silent or ''}")
+    silent = [
+        text
+        for text, missing, found in answers
+        if found.answered and missing not in found.response
+    ]
+    print(
+        f"{name:44} {len(cases):4} asked {refused:4} refused {named:4} named  {silent or ''}"
+    )
 
 
-def passing(rows: list[dict[str, Any]], *, with_names: bool) -> Iterable[tuple[str, Scope]]:
+def passing(
+    rows: list[dict[str, Any]], *, with_names: bool
+) -> Iterable[tuple[str, Scope]]:
     for number, row in enumerate(rows[::7][:50]):
         whole = row["metadata"]["scoped_text"]
         filters = row["metadata"]["filters"]
         bare = whole.rstrip("?")
         lower = bare[0].lower() + bare[1:]
         wording = IN_PASSING[number % len(IN_PASSING)]
-        text = wording.format(country=ABSENT[number % len(ABSENT)], whole=whole, bare=bare, lower=lower)
+        text = wording.format(
+            country=ABSENT[number % len(ABSENT)], whole=whole, bare=bare, lower=lower
+        )
         names = f"{filters['country_name']}, {filters['year']} report: "
         yield (names + text, Scope()) if with_names else (text, scope_of(row))
 
@@ -95,8 +157,12 @@ def passing(rows: list[dict[str, Any]], *, with_names: bool) -> Iterable[tuple[s
 def show(name: str, services: Services, cases: Iterable[tuple[str, Scope]]) -> None:
     asked = [(text, ask(services, text, chosen)) for text, chosen in cases]
     refused = [text for text, found in asked if not found.answered]
-    noted = sum(found.answered and "There is no report" in found.response for _, found in asked)
-    print(f"{name:44} {len(asked):4} asked {len(refused):4} refused {noted:4} with a note  {refused or ''}")
+    noted = sum(
+        found.answered and "There is no report" in found.response for _, found in asked
+    )
+    print(
+        f"{name:44} {len(asked):4} asked {len(refused):4} refused {noted:4} with a note  {refused or ''}"
+    )
 
 
 def ask(services: Services, text: str, chosen: Scope = Scope()) -> Answer:  # noqa: B008  # frozen and empty

@@ -14,7 +14,10 @@ WORDS = 25
 """Of each passage that is quoted in an answer."""
 QUOTED = 6
 """Passages that an answer quotes."""
-_PASSAGE = re.compile(r'<passage-\w+ number="(\d+)">\nReport: [^\n]*\nSection: [^\n]*\n(.*?)\n</passage-', re.DOTALL)
+_PASSAGE = re.compile(
+    r'<passage-\w+ number="(\d+)">\nReport: [^\n]*\nSection: [^\n]*\n(.*?)\n</passage-',
+    re.DOTALL,
+)
 _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
 
@@ -171,7 +174,9 @@ class IdealModel:
     """
 
     def __init__(self, task: Task) -> None:
-        sections = [{"title": part.rstrip("?"), "question": part} for part in task.parts]
+        sections = [
+            {"title": part.rstrip("?"), "question": part} for part in task.parts
+        ]
         self._model = ScriptedModel(
             plan=_json(queries=task.parts),
             reflect=[_json(queries=[task.gap]), _json(queries=[])],
@@ -189,8 +194,14 @@ class IdealModel:
 
     def __call__(self, request: Recorded) -> Reply:
         reply = self._model(request)
-        read = sum(estimate_tokens(message["content"]) for message in request.body["messages"])
-        return replace(reply, prompt_tokens=read, completion_tokens=estimate_tokens("".join(reply.pieces)))
+        read = sum(
+            estimate_tokens(message["content"]) for message in request.body["messages"]
+        )
+        return replace(
+            reply,
+            prompt_tokens=read,
+            completion_tokens=estimate_tokens("".join(reply.pieces)),
+        )
 
 
 def _json(**fields: object) -> str:
@@ -199,18 +210,24 @@ def _json(**fields: object) -> str:
 
 def _first_words(request: Recorded) -> dict[str, str]:
     return {
-        number: " ".join(text.replace("|", "/").split()[:WORDS]) for number, text in _PASSAGE.findall(asked(request))
+        number: " ".join(text.replace("|", "/").split()[:WORDS])
+        for number, text in _PASSAGE.findall(asked(request))
     }
 
 
 def _quotes(request: Recorded, most: int) -> str:
-    return "\n\n".join(f"{text} [{number}]" for number, text in list(_first_words(request).items())[:most])
+    return "\n\n".join(
+        f"{text} [{number}]"
+        for number, text in list(_first_words(request).items())[:most]
+    )
 
 
 def _table(request: Recorded) -> str:
     words, sides = _first_words(request), dict(_SIDE.findall(asked(request)))
     firsts = [numbers.split(",")[0] for numbers in sides.values()]
-    cells = [f"{words[number]} [{number}]" if number in words else "—" for number in firsts]
+    cells = [
+        f"{words[number]} [{number}]" if number in words else "—" for number in firsts
+    ]
     rows = [["Aspect", *sides], ["---"] * (len(sides) + 1), ["What was asked", *cells]]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{table}\n\n{_quotes(request, len(sides))}"

@@ -48,34 +48,63 @@ class Row:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=len(TASKS))
     tasks = TASKS[: parser.parse_args().questions]
     with FakeOpenAI() as server:
-        fake = {"openai_api_key": SecretStr("x"), "openai_base_url": server.url, "model_retries": 0}
-        with throw_away(summaries="off", cache_seconds=0, chat_model="openai:ideal", **fake) as services:
+        fake = {
+            "openai_api_key": SecretStr("x"),
+            "openai_base_url": server.url,
+            "model_retries": 0,
+        }
+        with throw_away(
+            summaries="off", cache_seconds=0, chat_model="openai:ideal", **fake
+        ) as services:
             load_samples(services)
-            table(services, tasks, MODES, lambda task: server.always(CHAT, IdealModel(task)))
+            table(
+                services,
+                tasks,
+                MODES,
+                lambda task: server.always(CHAT, IdealModel(task)),
+            )
             print("\nWithout a language model:\n")
-            with Services(services.settings.override(chat_model="extractive")) as keyless:
+            with Services(
+                services.settings.override(chat_model="extractive")
+            ) as keyless:
                 table(keyless, tasks, KEYLESS, lambda task: None)
 
 
-def table(services: Services, tasks: Sequence[Task], modes: Sequence[str], begin: Callable[[Task], None]) -> None:
+def table(
+    services: Services,
+    tasks: Sequence[Task],
+    modes: Sequence[str],
+    begin: Callable[[Task], None],
+) -> None:
     print(HEAD)
     print("|---" * HEAD.count(" |") + "|")
     catalog = services.storage.documents
     for mode in modes:
         rows = []
         for task in tasks:
-            if mode == "compare" and not sides(read_names(task.text, catalog, Scope()), Scope(), catalog).compared:
+            if (
+                mode == "compare"
+                and not sides(
+                    read_names(task.text, catalog, Scope()), Scope(), catalog
+                ).compared
+            ):
                 continue
-            for _ in range(2):  # the first time also pays for what is loaded on first use
+            for _ in range(
+                2
+            ):  # the first time also pays for what is loaded on first use
                 begin(task)
                 found, ms = ask(services, task, mode)
             check(task, mode, found)
             rows.append(row(task, mode, found, ms))
-        print(f"| {mode} | {len(rows)} | {' | '.join(mean(rows, name) for name in Row.__slots__)} |")
+        print(
+            f"| {mode} | {len(rows)} | {' | '.join(mean(rows, name) for name in Row.__slots__)} |"
+        )
 
 
 def mean(rows: Sequence[Row], name: str) -> str:
@@ -83,12 +112,24 @@ def mean(rows: Sequence[Row], name: str) -> str:
     if None in values or not values:
         return "-"
     average = statistics.fmean(values)
-    return f"{average:,.0f}" if name in ("prompt", "completion", "ms") else f"{average:.1f}"
+    return (
+        f"{average:,.0f}"
+        if name in ("prompt", "completion", "ms")
+        else f"{average:.1f}"
+    )
 
 
 def ask(services: Services, task: Task, mode: str) -> tuple[Answer, float]:
     """The answer, and the milliseconds that it took."""
-    question = Question(task.text, Scope(), 5, "hybrid", mode, cache=False, budget=services.answering.budget({}))
+    question = Question(
+        task.text,
+        Scope(),
+        5,
+        "hybrid",
+        mode,
+        cache=False,
+        budget=services.answering.budget({}),
+    )
     started = time.perf_counter()
     found = answer(services, question)
     return found, (time.perf_counter() - started) * 1000
@@ -111,7 +152,13 @@ def row(task: Task, mode: str, found: Answer, ms: float) -> Row:
     waited = sum(step.ms for step in found.trace.steps if step.usage.calls)
     chosen = found.trace.mode
     searches = [step for step in path if step.name == "found"]
-    rounds = sum(step.name == {"chain": "follow_up", "deep": "search"}.get(chosen, "") for step in path) or 1
+    rounds = (
+        sum(
+            step.name == {"chain": "follow_up", "deep": "search"}.get(chosen, "")
+            for step in path
+        )
+        or 1
+    )
     seed = seed_calls(task, chosen, searches, rounds, path) if usage.calls else None
     return Row(
         rounds,
@@ -126,7 +173,11 @@ def row(task: Task, mode: str, found: Answer, ms: float) -> Row:
 
 
 def seed_calls(
-    task: Task, mode: str, searches: Sequence[StepEvent], rounds: int, path: Sequence[StepEvent]
+    task: Task,
+    mode: str,
+    searches: Sequence[StepEvent],
+    rounds: int,
+    path: Sequence[StepEvent],
 ) -> int | None:
     """Generation calls of seed 002's agents (of seed 000's detailed report) for these rounds, searches and passages.
 
@@ -138,7 +189,11 @@ def seed_calls(
     if mode == "direct":
         return 1
     if mode == "deep":
-        own = [step for step in searches if step.detail != task.text or task.text in task.parts]
+        own = [
+            step
+            for step in searches
+            if step.detail != task.text or task.text in task.parts
+        ]
         passages = sum(len(step.hits) for step in own)
         return 1 + passages + rounds + 1
     if mode == "chain":

@@ -38,30 +38,53 @@ SCOPES = {
 
 def real_vectors(bench: Path) -> Matrix:
     """Return the vectors of the sentences, in the order of the texts."""
-    passages = (json.loads(line)["text"] for file in sorted(bench.glob("*/corpus.jsonl")) for line in file.open())
-    texts = list(dict.fromkeys(s.strip() for text in passages for s in sentences(text) if len(s.strip()) in LENGTHS))
+    passages = (
+        json.loads(line)["text"]
+        for file in sorted(bench.glob("*/corpus.jsonl"))
+        for line in file.open()
+    )
+    texts = list(
+        dict.fromkeys(
+            s.strip()
+            for text in passages
+            for s in sentences(text)
+            if len(s.strip()) in LENGTHS
+        )
+    )
     by_length = np.argsort([len(text) for text in texts], kind="stable")
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
+        settings = Settings(
+            data_dir=Path(folder), embedding_provider="minilm", sample_data="off"
+        )
         with Services(settings) as services:
             embedder = services.runtime.embedder.uncached
             vectors = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
             for start in range(0, len(texts), BATCH):
                 batch = by_length[start : start + BATCH]
-                vectors[batch] = embedder.embed_documents([texts[number] for number in batch])
+                vectors[batch] = embedder.embed_documents(
+                    [texts[number] for number in batch]
+                )
     return vectors
 
 
 def held_out(vectors: Matrix) -> tuple[Matrix, Matrix]:
     """Return the others, and some to ask with."""
-    held = np.sort(np.random.default_rng(1).choice(len(vectors), min(QUERIES, len(vectors) // 10), replace=False))
+    held = np.sort(
+        np.random.default_rng(1).choice(
+            len(vectors), min(QUERIES, len(vectors) // 10), replace=False
+        )
+    )
     return np.delete(vectors, held, axis=0), vectors[held]
 
 
 def make_vectors(real: Matrix, rows: int) -> Matrix:
     """Return ``rows`` of the vectors: some of them, or all and noisy copies."""
     rng, count = np.random.default_rng(0), len(real)
-    parts = [real] if rows >= count else [real[np.sort(rng.choice(count, rows, replace=False))]]
+    parts = (
+        [real]
+        if rows >= count
+        else [real[np.sort(rng.choice(count, rows, replace=False))]]
+    )
     while sum(map(len, parts)) < rows:
         parts.append(real + rng.normal(scale=0.02, size=real.shape).astype(np.float32))
     vectors = np.concatenate(parts)[:rows]
@@ -72,16 +95,25 @@ def make_vectors(real: Matrix, rows: int) -> Matrix:
 def make_segment(real: Matrix, rows: int) -> Segment:
     count = len(real)
     ids = np.asarray([f"{row:08d}".encode() for row in range(rows)], dtype=np.bytes_)
-    none, place = np.zeros(rows, dtype=np.int32), np.arange(rows) % count / min(rows, count)
+    none, place = (
+        np.zeros(rows, dtype=np.int32),
+        np.arange(rows) % count / min(rows, count),
+    )
     values = {
         "half": Column((0, 1), (place * 2).astype(np.int32)),
-        "fiftieth": Column(tuple(range(FIFTIETHS)), (place * FIFTIETHS).astype(np.int32)),
+        "fiftieth": Column(
+            tuple(range(FIFTIETHS)), (place * FIFTIETHS).astype(np.int32)
+        ),
     }
     vectors = make_vectors(real, rows)
-    return Segment.build(Rows(ids, Column(("d",), none), values, vectors, none == 0, none[:0], none))
+    return Segment.build(
+        Rows(ids, Column(("d",), none), values, vectors, none == 0, none[:0], none)
+    )
 
 
-def search(segment: Segment, query: Matrix, top_k: int, scope: Scope) -> tuple[set[str], float]:
+def search(
+    segment: Segment, query: Matrix, top_k: int, scope: Scope
+) -> tuple[set[str], float]:
     segment.selection(scope)  # made once for a scope
     started = time.perf_counter()
     hits = segment.nearest(query, top_k=top_k, scope=scope)
@@ -89,10 +121,17 @@ def search(segment: Segment, query: Matrix, top_k: int, scope: Scope) -> tuple[s
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("bench", type=Path, metavar="BENCH")
     parser.add_argument("rows", type=int, nargs="*", default=[20_000, 40_000, 100_000])
-    parser.add_argument("--vectors", type=Path, metavar="FILE", help="keeps the vectors; made if missing")
+    parser.add_argument(
+        "--vectors",
+        type=Path,
+        metavar="FILE",
+        help="keeps the vectors; made if missing",
+    )
     options = parser.parse_intermixed_args()
     if options.vectors and options.vectors.exists():
         vectors = np.load(options.vectors)
@@ -102,27 +141,49 @@ def main() -> None:
             np.save(options.vectors, vectors)
     real, queries = held_out(vectors)
     print(f"{len(real)} sentences, {len(queries)} held out")
-    print(f"{'rows':>8}{'scope':>7}{'top_k':>7}{'exact':>10}{'clusters':>10}{'ratio':>8}{'recall':>8}")
+    print(
+        f"{'rows':>8}{'scope':>7}{'top_k':>7}{'exact':>10}{'clusters':>10}{'ratio':>8}{'recall':>8}"
+    )
     for rows in options.rows:
         exact = make_segment(real, rows)
         started = time.perf_counter()
         clustered = exact.clustered()
-        share = f"{clustered.clusters.share:.0%} of a scope is scanned" if clustered.clusters else "found too little"
-        print(f"{rows:8}  clusters: {share}; made in {time.perf_counter() - started:.1f} s, with both cores")
+        share = (
+            f"{clustered.clusters.share:.0%} of a scope is scanned"
+            if clustered.clusters
+            else "found too little"
+        )
+        print(
+            f"{rows:8}  clusters: {share}; made in {time.perf_counter() - started:.1f} s, with both cores"
+        )
         for name in SCOPES:
             for top_k in DEPTHS:
                 compare(exact, clustered, queries, (rows, name, top_k))
 
 
-def compare(exact: Segment, clustered: Segment, queries: Matrix, case: tuple[int, str, int]) -> None:
+def compare(
+    exact: Segment, clustered: Segment, queries: Matrix, case: tuple[int, str, int]
+) -> None:
     """One after the other for each question, so that the neighbours' load falls on both."""
     rows, name, top_k = case
-    scopes = [SCOPES[name][number % len(SCOPES[name])] for number in range(len(queries))]
+    scopes = [
+        SCOPES[name][number % len(SCOPES[name])] for number in range(len(queries))
+    ]
     asked = list(zip(queries, scopes, strict=True))
-    pairs = [(search(exact, q, top_k, scope), search(clustered, q, top_k, scope)) for q, scope in asked]
-    slow, fast = (float(np.median([pair[side][1] for pair in pairs])) for side in (0, 1))
-    recall = np.mean([len(wanted & found) / max(len(wanted), 1) for (wanted, _), (found, _) in pairs])
-    print(f"{rows:8}{name:>7}{top_k:7}{slow:7.2f} ms{fast:7.2f} ms{fast / slow:8.3f}{recall:8.3f}", flush=True)
+    pairs = [
+        (search(exact, q, top_k, scope), search(clustered, q, top_k, scope))
+        for q, scope in asked
+    ]
+    slow, fast = (
+        float(np.median([pair[side][1] for pair in pairs])) for side in (0, 1)
+    )
+    recall = np.mean(
+        [len(wanted & found) / max(len(wanted), 1) for (wanted, _), (found, _) in pairs]
+    )
+    print(
+        f"{rows:8}{name:>7}{top_k:7}{slow:7.2f} ms{fast:7.2f} ms{fast / slow:8.3f}{recall:8.3f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -39,38 +39,55 @@ class Server:
     keys: dict[str, str] = field(default_factory=dict)
     """Of each role; that of the writer is limited to Kenya."""
 
-    def send(self, method: str, path: str, body: Any = None, key: str = "", **headers: str) -> tuple[int, Any]:
+    def send(
+        self, method: str, path: str, body: Any = None, key: str = "", **headers: str
+    ) -> tuple[int, Any]:
         """A dict is sent as JSON, files as a form. Returns the status and the JSON of the response."""
-        content, kind = body if isinstance(body, tuple) else (json.dumps(body) if body is not None else None, None)
+        content, kind = (
+            body
+            if isinstance(body, tuple)
+            else (json.dumps(body) if body is not None else None, None)
+        )
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        headers |= {"Content-Type": kind or "application/json"} if body is not None else {}
+        headers |= (
+            {"Content-Type": kind or "application/json"} if body is not None else {}
+        )
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=90)
         try:
             connection.request(method, path, content, headers)
             response = connection.getresponse()
             text = response.read()
-            return response.status, json.loads(text) if text[:1] in {b"{", b"["} else text
+            return response.status, json.loads(text) if text[:1] in {
+                b"{",
+                b"[",
+            } else text
         finally:
             connection.close()
 
     def run(self, *commands: str) -> str:
         """The output of commands of `python -m chatbot`, in one process."""
         full = [sys.executable, "-c", EACH_COMMAND, *commands]
-        return subprocess.run(full, env=self.environment, check=True, capture_output=True, text=True).stdout
+        return subprocess.run(
+            full, env=self.environment, check=True, capture_output=True, text=True
+        ).stdout
 
     def create_keys(self, **options: str) -> None:
         """Keep a key for each name in `keys`."""
-        said = self.run(*(f"keys create {name} {each}" for name, each in options.items()))
+        said = self.run(
+            *(f"keys create {name} {each}" for name, each in options.items())
+        )
         found = [word for word in said.split() if word.startswith("rck_")]
         self.keys |= dict(zip(options, found, strict=True))
 
     def take_in(self, key: str, upload: Form) -> dict[str, Any]:
         status, job = self.send("POST", "/api/documents", upload, key)
         assert status == 202, job
-        while (found := self.send("GET", f"/api/ingestions/{job['ingestion_id']}", key=key)[1])[
-            "state"
-        ] not in FINISHED:
+        while (
+            found := self.send(
+                "GET", f"/api/ingestions/{job['ingestion_id']}", key=key
+            )[1]
+        )["state"] not in FINISHED:
             time.sleep(0.1)
         return dict(found["files"][0])
 
@@ -80,10 +97,12 @@ def pdf_of(operators: bytes, pages: int) -> bytes:
     content = zlib.compress(operators)
     kids = b" ".join(b"%d 0 R" % (4 + n) for n in range(pages))
     objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>", b"<</Type/Pages/Count %d/Kids[%b]>>" % (pages, kids),
-        b"<</Filter/FlateDecode/Length %d>>stream\n%b\nendstream" % (len(content), content),
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Count %d/Kids[%b]>>" % (pages, kids),
+        b"<</Filter/FlateDecode/Length %d>>stream\n%b\nendstream"
+        % (len(content), content),
         *[b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 3 0 R>>"] * pages,
-    ]  # fmt: skip
+    ]
     body, places = b"%PDF-1.4\n", list[int]()
     for number, each in enumerate(objects, start=1):
         places.append(len(body))

@@ -30,9 +30,13 @@ FIXED, SEEDED = ("owners", "injections"), ("requests",)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks campaign", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks campaign", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("name", choices=CAMPAIGNS)
-    parser.add_argument("times", type=int, nargs="?", help="how often; without it as in CI")
+    parser.add_argument(
+        "times", type=int, nargs="?", help="how often; without it as in CI"
+    )
     parser.add_argument("--seed", type=int)
     chosen = parser.parse_args()
     if chosen.name in FIXED and chosen.times is not None:

@@ -31,7 +31,12 @@ class Case:
     def context(self) -> Context:
         """The gold passage is number 2."""
         gold, other, *rest = self.chunks
-        return Context(tuple(Passage(n, SearchHit(c, n), c.text) for n, c in enumerate((other, gold, *rest), 1)))
+        return Context(
+            tuple(
+                Passage(n, SearchHit(c, n), c.text)
+                for n, c in enumerate((other, gold, *rest), 1)
+            )
+        )
 
 
 def cases(bench: Path) -> list[Case]:
@@ -41,22 +46,39 @@ def cases(bench: Path) -> list[Case]:
         country, year, ordinal = row["_id"].split("|")
         meta = {name: row["metadata"][name] for name in ("country_name", "year")}
         title = row["title"].rpartition(" - ")[0]
-        place = {"section": row["metadata"]["section"], "ordinal": int(ordinal), "metadata": meta}
-        chunks[row["_id"]] = Chunk(row["_id"], f"{country}|{year}", title, title, row["text"], **place)
+        place = {
+            "section": row["metadata"]["section"],
+            "ordinal": int(ordinal),
+            "metadata": meta,
+        }
+        chunks[row["_id"]] = Chunk(
+            row["_id"], f"{country}|{year}", title, title, row["text"], **place
+        )
         reports[country, int(year)].append(chunks[row["_id"]])
     rows = [
-        row.split("\t") for row in (bench / SET / "qrels/test.tsv").read_text(encoding="utf-8").split("\n")[1:] if row
+        row.split("\t")
+        for row in (bench / SET / "qrels/test.tsv")
+        .read_text(encoding="utf-8")
+        .split("\n")[1:]
+        if row
     ]
     gold = {question: chunk for question, chunk, _ in rows}
-    return [_case(row, chunks[gold[row["_id"]]], reports) for row in question_rows(bench / SET)]
+    return [
+        _case(row, chunks[gold[row["_id"]]], reports)
+        for row in question_rows(bench / SET)
+    ]
 
 
-def _case(row: dict[str, Any], gold: Chunk, reports: dict[tuple[str, int], list[Chunk]]) -> Case:
+def _case(
+    row: dict[str, Any], gold: Chunk, reports: dict[tuple[str, int], list[Chunk]]
+) -> Case:
     meta = row["metadata"]
     report = reports[meta["filters"]["country_name"], meta["filters"]["year"]]
     near = sorted(report, key=lambda chunk: abs(chunk.ordinal - gold.ordinal))[1:5]
     question = Question(meta["scoped_text"], scope_of(row), 5, "hybrid", "direct")
-    return Case(question, _whole(meta["answer"], gold.text), meta["field"], (gold, *near))
+    return Case(
+        question, _whole(meta["answer"], gold.text), meta["field"], (gold, *near)
+    )
 
 
 def _whole(answer: str, text: str) -> str:
@@ -80,7 +102,9 @@ def respelled(answer: str, draw: random.Random) -> str:
         lambda text: re.sub(r"[\d.,]*\d", r"**\g<0>**", text, count=1),
         lambda text: text.replace("-", "\u2013"),
     ]
-    return draw.choice([new for way in ways if (new := way(answer)) != answer] or [answer])
+    return draw.choice(
+        [new for way in ways if (new := way(answer)) != answer] or [answer]
+    )
 
 
 def _in_full(match: re.Match[str]) -> str:
@@ -95,25 +119,44 @@ def digit(answer: str, draw: random.Random) -> str:
 
 
 def swapped_digits(answer: str, draw: random.Random) -> str:
-    places = [n for n in range(len(answer) - 1) if re.fullmatch(r"\d\d", two := answer[n : n + 2]) and two[0] != two[1]]
+    places = [
+        n
+        for n in range(len(answer) - 1)
+        if re.fullmatch(r"\d\d", two := answer[n : n + 2]) and two[0] != two[1]
+    ]
     n = draw.choice(places)
     return answer[:n] + answer[n + 1] + answer[n] + answer[n + 2 :]
 
 
 def moved_point(answer: str, draw: random.Random) -> str:
-    figure = draw.choice(list(re.finditer(r"(?<![\d.,])([1-9]\d*)\.(\d+)(?![\d.,]\d)", answer)))
+    figure = draw.choice(
+        list(re.finditer(r"(?<![\d.,])([1-9]\d*)\.(\d+)(?![\d.,]\d)", answer))
+    )
     whole, rest = figure.groups()
-    moved = f"{whole}{rest[0]}.{rest[1:] or '0'}" if draw.random() < 0.5 else f"{whole[:-1] or '0'}.{whole[-1]}{rest}"
+    moved = (
+        f"{whole}{rest[0]}.{rest[1:] or '0'}"
+        if draw.random() < 0.5
+        else f"{whole[:-1] or '0'}.{whole[-1]}{rest}"
+    )
     return answer[: figure.start()] + moved + answer[figure.end() :]
 
 
 def other_scale(answer: str, draw: random.Random) -> str:
-    return re.sub(r"million|billion|trillion", lambda m: "billion" if m[0] != "billion" else "million", answer, count=1)
+    return re.sub(
+        r"million|billion|trillion",
+        lambda m: "billion" if m[0] != "billion" else "million",
+        answer,
+        count=1,
+    )
 
 
 def other_word(answer: str, draw: random.Random) -> str:
     word = draw.choice(list(re.finditer(r"[^\W\d_]{4,}", answer)))
-    return answer[: word.start()] + draw.choice(["timber", "Atlantis", "sugar", "Borduria"]) + answer[word.end() :]
+    return (
+        answer[: word.start()]
+        + draw.choice(["timber", "Atlantis", "sugar", "Borduria"])
+        + answer[word.end() :]
+    )
 
 
 def swapped_order(answer: str, draw: random.Random) -> str:
@@ -139,9 +182,14 @@ def possible(answer: str) -> list[str]:
     has = {
         "digit changed": FIGURE.search(answer),
         "digits swapped": re.search(r"(\d)(?!\1)\d", answer),
-        "decimal point moved": re.search(r"(?<![\d.,])[1-9]\d*\.\d+(?![\d.,]\d)", answer),
+        "decimal point moved": re.search(
+            r"(?<![\d.,])[1-9]\d*\.\d+(?![\d.,]\d)", answer
+        ),
         "scale changed": re.search("million|billion|trillion", answer),
-        "word of the quotation": re.search(r"[^\W\d_]{4,}", re.sub(r"\(.*?\)|[mb]illion", "", answer)),
-        "order of the quotation": answer.count(", ") and len(set(answer.split(", "))) == answer.count(", ") + 1,
+        "word of the quotation": re.search(
+            r"[^\W\d_]{4,}", re.sub(r"\(.*?\)|[mb]illion", "", answer)
+        ),
+        "order of the quotation": answer.count(", ")
+        and len(set(answer.split(", "))) == answer.count(", ") + 1,
     }
     return [kind for kind in KINDS if has[kind]]

@@ -14,7 +14,15 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.citation_cases import FIGURE, KINDS, QUOTED, Case, cases, possible, respelled
+from benchmarks.citation_cases import (
+    FIGURE,
+    KINDS,
+    QUOTED,
+    Case,
+    cases,
+    possible,
+    respelled,
+)
 from chatbot.checking.citations import check
 from chatbot.config.settings import Settings
 from chatbot.domain import Prompt, Unsupported
@@ -23,35 +31,60 @@ from chatbot.models.chat.extractive import build
 from chatbot.models.embed.hashing import HashingEmbedder
 
 ANSWERS = 200
-FIELDS = ("{field} of {country} in its {year} report: {answer} [{n}].", "- **{field}:** {answer} [{n}]")
-QUOTES = ("The report gives it as “{answer}” [{n}].", 'It says "{answer}." [{n}]', "Quoted: « {answer} » [{n}].")
+FIELDS = (
+    "{field} of {country} in its {year} report: {answer} [{n}].",
+    "- **{field}:** {answer} [{n}]",
+)
+QUOTES = (
+    "The report gives it as “{answer}” [{n}].",
+    'It says "{answer}." [{n}]',
+    "Quoted: « {answer} » [{n}].",
+)
 
 
 def response(case: Case, kind: str, draw: random.Random) -> str:
     """An answer with the change (kind "" = none), in one of several spellings and forms."""
     answer = KINDS[kind](case.answer, draw) if kind else case.answer
     # What is written out in words has nothing to check unless it is quoted.
-    quoted = kind in QUOTED or not FIGURE.search(re.sub(r"\(.*?\)", "", case.answer)) or draw.random() < 0.3
+    quoted = (
+        kind in QUOTED
+        or not FIGURE.search(re.sub(r"\(.*?\)", "", case.answer))
+        or draw.random() < 0.3
+    )
     if not quoted:
         answer = respelled(answer, draw)
     filters = case.question.scope.to_json()
-    names = {"country": filters["country_name"][0], "year": filters["year"][0], "field": case.field}
+    names = {
+        "country": filters["country_name"][0],
+        "year": filters["year"][0],
+        "field": case.field,
+    }
     return draw.choice(QUOTES if quoted else FIELDS).format(answer=answer, n=2, **names)
 
 
-def run(all_cases: Sequence[Case], seed: int) -> tuple[Counter[str], Counter[str], list[str]]:
+def run(
+    all_cases: Sequence[Case], seed: int
+) -> tuple[Counter[str], Counter[str], list[str]]:
     """How many answers of each kind there were, how many of them were marked, and the mistakes."""
     draw = random.Random(seed)
     made, marked, mistakes = Counter[str](), Counter[str](), []
-    for place, case in enumerate(draw.sample(list(all_cases), min(ANSWERS, len(all_cases)))):
+    for place, case in enumerate(
+        draw.sample(list(all_cases), min(ANSWERS, len(all_cases)))
+    ):
         kinds = possible(case.answer)
-        kind = min(kinds, key=lambda name: (made[name], name)) if place % 2 and kinds else ""
+        kind = (
+            min(kinds, key=lambda name: (made[name], name))
+            if place % 2 and kinds
+            else ""
+        )
         text = response(case, kind, draw)
         found = check(text, case.context, case.question).unsupported
         made[kind] += 1
         marked[kind] += bool(found)
         if bool(found) != bool(kind):
-            mistakes.append(f"{kind or 'unchanged'}: {text!r} (true: {case.answer!r}) {_said(found)}")
+            mistakes.append(
+                f"{kind or 'unchanged'}: {text!r} (true: {case.answer!r}) {_said(found)}"
+            )
     return made, marked, mistakes
 
 
@@ -65,18 +98,28 @@ def extractive(all_cases: Sequence[Case]) -> list[str]:
     alarms = []
     for case in all_cases:
         prompt = Prompt((), case.question.query, case.context)
-        text = "".join(delta.text for delta in model.stream(prompt, request=RequestContext()))
+        text = "".join(
+            delta.text for delta in model.stream(prompt, request=RequestContext())
+        )
         alarms += [
-            f"{s.sentence!r}: {s.figures} {s.quotations}" for s in check(text, case.context, case.question).unsupported
+            f"{s.sentence!r}: {s.figures} {s.quotations}"
+            for s in check(text, case.context, case.question).unsupported
         ]
     return alarms
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("bench", type=Path, help="the folder of the data sets in BEIR layout")
+    parser.add_argument(
+        "bench", type=Path, help="the folder of the data sets in BEIR layout"
+    )
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=1, help="that many sets of 200, each with a seed of its own")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        default=1,
+        help="that many sets of 200, each with a seed of its own",
+    )
     arguments = parser.parse_args()
     all_cases = cases(arguments.bench)
     made, marked = Counter[str](), Counter[str]()
@@ -86,15 +129,23 @@ def main() -> None:
         for mistake in mistakes:
             print(mistake)
     for kind in KINDS:
-        print(f"{kind:<24}{marked[kind]:>5} of {made[kind]:>5} found  {marked[kind] / max(made[kind], 1):7.1%}")
+        print(
+            f"{kind:<24}{marked[kind]:>5} of {made[kind]:>5} found  {marked[kind] / max(made[kind], 1):7.1%}"
+        )
     changed = sum(made.values()) - made[""]
     found = sum(marked.values()) - marked[""]
-    print(f"{'changed, all':<24}{found:>5} of {changed:>5} found  {found / changed:7.1%}   (wanted: 98 %)")
-    print(f"{'unchanged':<24}{marked['']:>5} of {made['']:>5} marked {marked[''] / made['']:7.1%}   (at most: 2 %)")
+    print(
+        f"{'changed, all':<24}{found:>5} of {changed:>5} found  {found / changed:7.1%}   (wanted: 98 %)"
+    )
+    print(
+        f"{'unchanged':<24}{marked['']:>5} of {made['']:>5} marked {marked[''] / made['']:7.1%}   (at most: 2 %)"
+    )
     alarms = extractive(all_cases)
     for alarm in alarms:
         print(alarm)
-    print(f"extractive answers      {len(alarms):>5} of {len(all_cases):>5} marked            (wanted: 0)")
+    print(
+        f"extractive answers      {len(alarms):>5} of {len(all_cases):>5} marked            (wanted: 0)"
+    )
 
 
 if __name__ == "__main__":

@@ -49,7 +49,9 @@ PACKAGES = ("openapi-typescript", "openapi-fetch", "typescript@5", "@types/node"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as made,
@@ -63,14 +65,24 @@ def main() -> None:
 
 def python_client(folder: Path, described: dict[str, Any], url: str) -> None:
     # It forgets an import where a body has two media types (openapi-generators/openapi-python-client#1451).
-    for operation in (one for path in described["paths"].values() for one in path.values()):
+    for operation in (
+        one for path in described["paths"].values() for one in path.values()
+    ):
         content = operation.get("requestBody", {}).get("content", {})
         if "application/json" in content:
             content.pop("multipart/form-data", None)
     venv.create(folder, with_pip=True)
     (folder / "openapi.json").write_text(json.dumps(described))
     run(folder, "bin/pip", "install", "--quiet", "openapi-python-client", "ruff")
-    run(folder, "bin/openapi-python-client", "generate", "--path", "openapi.json", "--output-path", "client")
+    run(
+        folder,
+        "bin/openapi-python-client",
+        "generate",
+        "--path",
+        "openapi.json",
+        "--output-path",
+        "client",
+    )
     (folder / "client/ask.py").write_text(PYTHON)
     run(folder, "bin/python", "client/ask.py", url)
 
@@ -84,7 +96,19 @@ def typescript_client(folder: Path, described: dict[str, Any], url: str) -> None
     # A field with a default may be left out of a request.
     made = ("--output", "schema.d.ts", "--default-non-nullable", "false")
     run(folder, "npx", "openapi-typescript", "openapi.json", *made)
-    run(folder, "npx", "tsc", "--strict", "--module", "nodenext", "--target", "es2022", "--types", "node", "ask.ts")
+    run(
+        folder,
+        "npx",
+        "tsc",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2022",
+        "--types",
+        "node",
+        "ask.ts",
+    )
     run(folder, "node", "ask.js", url)
 
 
@@ -92,7 +116,9 @@ def run(folder: Path, command: str, *arguments: str) -> None:
     """Run a command of the folder, or of the path; end with its status where it fails."""
     own = folder / command
     print(f"$ {Path(command).name} {' '.join(arguments)}", flush=True)
-    done = subprocess.run([str(own) if own.exists() else command, *arguments], cwd=folder, check=False)
+    done = subprocess.run(
+        [str(own) if own.exists() else command, *arguments], cwd=folder, check=False
+    )
     if done.returncode:
         sys.exit(done.returncode)
 

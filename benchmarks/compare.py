@@ -47,10 +47,23 @@ CACHE = Path.home() / ".cache" / "report-chat-benchmarks"
 OURS = "report-chat"
 VECTORS = ("faiss", "chroma", "lancedb", "qdrant", "usearch", "sqlite_vec")
 PIPELINES = ("langchain", "llamaindex", "haystack")
-FILTERS: dict[str, tuple[str, int] | None] = {"none": None, "50 %": ("half", 0), "2 %": ("country", 7)}
+FILTERS: dict[str, tuple[str, int] | None] = {
+    "none": None,
+    "50 %": ("half", 0),
+    "2 %": ("country", 7),
+}
 MODULO = {"half": 2, "country": 50}
 TOP_K, QUESTIONS, CLIENTS, SECONDS = 10, 20, 8, 5.0
-TOPICS = ("population", "inflation rate", "life expectancy", "area", "literacy", "exports", "climate", "median age")
+TOPICS = (
+    "population",
+    "inflation rate",
+    "life expectancy",
+    "area",
+    "literacy",
+    "exports",
+    "climate",
+    "median age",
+)
 COUNTRIES = ("Afghanistan", "Bangladesh", "Colombia", "Egypt", "Kenya")
 Row = dict[str, Any]
 
@@ -66,13 +79,23 @@ class PersistentConnection:
         self._http = http.client.HTTPConnection(urlsplit(url).netloc, timeout=timeout)
 
     def request(
-        self, method: str, path: str, body: Any = None, *, kind: str = "application/json", read: int | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        kind: str = "application/json",
+        read: int | None = None,
     ) -> tuple[int, bytes]:
         """Return the status and the first ``read`` bytes of the response. A body that is not bytes is sent as JSON.
 
         Raises OSError or HTTPException.
         """
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        data = (
+            body
+            if body is None or isinstance(body, bytes)
+            else json.dumps(body).encode()
+        )
         headers = {} if data is None else {"Content-Type": kind}
         try:
             try:
@@ -94,7 +117,12 @@ class PersistentConnection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
         self._http.close()
 
 
@@ -107,7 +135,10 @@ def python_of(peer: str) -> str:
     python, stamp = folder / "bin" / "python", folder / "installed.txt"
     if not stamp.exists() or stamp.read_text(encoding="utf-8") != wanted:
         venv.create(folder, with_pip=True, clear=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", PEERS / f"{peer}.txt"], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "-r", PEERS / f"{peer}.txt"],
+            check=True,
+        )
         stamp.write_text(wanted, encoding="utf-8")
     return str(python)
 
@@ -117,11 +148,26 @@ class Worker:
 
     def __init__(self, peer: str, kind: str, data: Path) -> None:
         self.peer = peer
-        command = [python_of(peer), str(PEERS / f"{kind}.py"), peer.replace("-", "_"), str(data)]
-        environment = {**os.environ, "MINILM": str(MODEL), "PYTHONPATH": str(ROOT), "TOKENIZERS_PARALLELISM": "false"}
+        command = [
+            python_of(peer),
+            str(PEERS / f"{kind}.py"),
+            peer.replace("-", "_"),
+            str(data),
+        ]
+        environment = {
+            **os.environ,
+            "MINILM": str(MODEL),
+            "PYTHONPATH": str(ROOT),
+            "TOKENIZERS_PARALLELISM": "false",
+        }
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # not a pipe: some warn until it is full
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True, env=environment
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            text=True,
+            env=environment,
         )
         self.built = self._read()
 
@@ -146,7 +192,9 @@ class Worker:
         self._said.close()
 
 
-def workers(stack: ExitStack, peers: Sequence[str], kind: str, data: Path) -> Iterator[Worker]:
+def workers(
+    stack: ExitStack, peers: Sequence[str], kind: str, data: Path
+) -> Iterator[Worker]:
     """Those that can be had."""
     for peer in peers:
         try:
@@ -164,7 +212,10 @@ def search(peers: Sequence[str], rounds: int, size: int, bench: Path) -> list[Ro
     real, queries = held_out(real_vectors(bench))
     vectors = make_vectors(real, size)
     rows = np.arange(size)
-    keeps = {name: np.flatnonzero(rows % MODULO[f[0]] == f[1]) if f else rows for name, f in FILTERS.items()}
+    keeps = {
+        name: np.flatnonzero(rows % MODULO[f[0]] == f[1]) if f else rows
+        for name, f in FILTERS.items()
+    }
     with ExitStack() as stack:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "vectors.npz"
         np.savez(data, vectors=vectors, queries=queries)
@@ -172,25 +223,44 @@ def search(peers: Sequence[str], rounds: int, size: int, bench: Path) -> list[Ro
         recall: dict[tuple[str, str], float] = {}
         memory: dict[str, int] = {}
         ready = list(workers(stack, peers, "vectors", data))
-        right = {name: nearest(vectors[kept], kept, queries) for name, kept in keeps.items()}
+        right = {
+            name: nearest(vectors[kept], kept, queries) for name, kept in keeps.items()
+        }
         del vectors
         for _ in range(rounds):
             for name, condition in FILTERS.items():
                 for worker in ready:
                     found = worker.call(filter=condition, k=TOP_K)
-                    memory[worker.peer] = found["mb"]  # of the last round, when what is made beside is made
+                    memory[worker.peer] = found[
+                        "mb"
+                    ]  # of the last round, when what is made beside is made
                     if found["rows"]:
                         key = worker.peer, name
                         times.setdefault(key, []).append(found["ms"])
-                        pairs = zip(found["rows"], right[name], strict=False)  # slow peers answer fewer
-                        recall[key] = statistics.mean(len(set(a) & set(b)) / TOP_K for a, b in pairs)
+                        pairs = zip(
+                            found["rows"], right[name], strict=False
+                        )  # slow peers answer fewer
+                        recall[key] = statistics.mean(
+                            len(set(a) & set(b)) / TOP_K for a, b in pairs
+                        )
     return [
-        {"peer": worker.peer, "build, s": round(worker.built["seconds"], 1), "memory, MB": memory[worker.peer]}
-        | {f"{name}, ms": round(statistics.median(times[worker.peer, name]), 2)
-           for name in FILTERS if (worker.peer, name) in times}
-        | {f"{name}, recall": round(recall[worker.peer, name], 3) for name in FILTERS if (worker.peer, name) in times}
+        {
+            "peer": worker.peer,
+            "build, s": round(worker.built["seconds"], 1),
+            "memory, MB": memory[worker.peer],
+        }
+        | {
+            f"{name}, ms": round(statistics.median(times[worker.peer, name]), 2)
+            for name in FILTERS
+            if (worker.peer, name) in times
+        }
+        | {
+            f"{name}, recall": round(recall[worker.peer, name], 3)
+            for name in FILTERS
+            if (worker.peer, name) in times
+        }
         for worker in ready
-    ]  # fmt: skip
+    ]
 
 
 def nearest(vectors: Any, numbers: Any, queries: Any) -> list[list[int]]:
@@ -201,16 +271,30 @@ def nearest(vectors: Any, numbers: Any, queries: Any) -> list[list[int]]:
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, float]]:
     """This product with the sample reports, as `python -m chatbot serve`; and the seconds until it could answer."""
-    environment = {**os.environ, "DATA_DIR": str(folder), "SAMPLE_DATA": "on", "PYTHONUNBUFFERED": "1"}
+    environment = {
+        **os.environ,
+        "DATA_DIR": str(folder),
+        "SAMPLE_DATA": "on",
+        "PYTHONUNBUFFERED": "1",
+    }
     environment |= {"EMBEDDING_PROVIDER": "minilm", "CHAT_MODEL": "extractive"}
     command = [sys.executable, "-m", "chatbot", "serve", "--port", "0"]
     began = time.perf_counter()
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=environment,
     ) as own:
         try:
             assert own.stdout is not None
-            url = next(word for line in own.stdout for word in line.split() if word.startswith("http://"))
+            url = next(
+                word
+                for line in own.stdout
+                for word in line.split()
+                if word.startswith("http://")
+            )
             while not is_ready(url):
                 time.sleep(0.1)
             with PersistentConnection(url) as client:
@@ -245,7 +329,9 @@ def passages(data_dir: Path, target: Path) -> int:
     with Services(Settings(data_dir=data_dir, sample_data="off")) as services:
         for name in services.settings.chunk_collections:
             for row in services.storage.database[name].find({}):
-                texts.append(f"{row['document_name']}\n{row['document_title']}\n{row['data']}")
+                texts.append(
+                    f"{row['document_name']}\n{row['document_title']}\n{row['data']}"
+                )
                 vectors.append(decode_vector(row["data_embedding"]))
     np.savez(target, texts=np.asarray(texts), vectors=np.vstack(vectors))
     return len(texts)
@@ -255,7 +341,10 @@ def questions(number: int) -> Iterator[str]:
     """Each in other words than before, so that no cache answers."""
     for turn in range(QUESTIONS):
         place = number * QUESTIONS + turn
-        topic, country = TOPICS[place % len(TOPICS)], COUNTRIES[place // len(TOPICS) % len(COUNTRIES)]
+        topic, country = (
+            TOPICS[place % len(TOPICS)],
+            COUNTRIES[place // len(TOPICS) % len(COUNTRIES)],
+        )
         yield f"What is the {topic} of {country} (question q{place})?"
 
 
@@ -288,8 +377,16 @@ def question(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
         count = passages(folder / "own", folder / "passages.npz")
         url, seconds = stack.enter_context(served(folder / "own"))
         urls, starts = {OURS: url}, {OURS: seconds}
-        for worker in workers(stack, [peer for peer in peers if peer != OURS], "pipelines", folder / "passages.npz"):
-            urls[worker.peer], starts[worker.peer] = worker.call(serve=True)["url"], worker.built["seconds"]
+        for worker in workers(
+            stack,
+            [peer for peer in peers if peer != OURS],
+            "pipelines",
+            folder / "passages.npz",
+        ):
+            urls[worker.peer], starts[worker.peer] = (
+                worker.call(serve=True)["url"],
+                worker.built["seconds"],
+            )
         times: dict[str, list[float]] = {peer: [] for peer in urls}
         rates: dict[str, list[float]] = {peer: [] for peer in urls}
         for number in range(rounds):
@@ -298,11 +395,16 @@ def question(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
                     times[peer] += [ask(client, one) for one in questions(number)]
                 rates[peer].append(throughput(url, number))
     return [
-        {"peer": peer, "passages": count, "p50, ms": round(statistics.median(times[peer]), 1),
-         "p95, ms": round(float(np.percentile(times[peer], 95)), 1),
-         f"a second, {CLIENTS} clients": round(statistics.median(rates[peer]), 1), "start, s": round(starts[peer], 1)}
+        {
+            "peer": peer,
+            "passages": count,
+            "p50, ms": round(statistics.median(times[peer]), 1),
+            "p95, ms": round(float(np.percentile(times[peer], 95)), 1),
+            f"a second, {CLIENTS} clients": round(statistics.median(rates[peer]), 1),
+            "start, s": round(starts[peer], 1),
+        }
         for peer in urls
-    ]  # fmt: skip
+    ]
 
 
 def ingest(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
@@ -311,49 +413,78 @@ def ingest(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "passages.npz"
         with np.load(WARM_CACHE, allow_pickle=False) as stored:
             count = min(len(stored["vectors"]), 300)
-        texts = [f"Passage {n}. " + "The report says what was counted that year. " * 12 for n in range(count)]
+        texts = [
+            f"Passage {n}. " + "The report says what was counted that year. " * 12
+            for n in range(count)
+        ]
         np.savez(data, texts=np.asarray(texts), vectors=np.empty((0, 0)))
         rates: dict[str, list[float]] = {}
-        ready = list(workers(stack, [peer for peer in peers if peer != OURS], "pipelines", data))
+        ready = list(
+            workers(stack, [peer for peer in peers if peer != OURS], "pipelines", data)
+        )
         for _ in range(rounds):
             for worker in ready:
-                rates.setdefault(worker.peer, []).append(worker.call(ingest=True)["ratio"])
+                rates.setdefault(worker.peer, []).append(
+                    worker.call(ingest=True)["ratio"]
+                )
     own = ingest_throughput.measure(rounds)
     return [{"peer": OURS, "embedder's share": round(own, 2)}] + [
-        {"peer": peer, "embedder's share": round(statistics.median(found), 2)} for peer, found in rates.items()
+        {"peer": peer, "embedder's share": round(statistics.median(found), 2)}
+        for peer, found in rates.items()
     ]
 
 
 def start(peers: Sequence[str], rounds: int, size: int) -> list[Row]:
     """Seconds from nothing running to the first answer over the same passages."""
-    return [{"peer": row["peer"], "start, s": row["start, s"]} for row in question(peers, 1, size)]
+    return [
+        {"peer": row["peer"], "start, s": row["start, s"]}
+        for row in question(peers, 1, size)
+    ]
 
 
-KINDS = {"search": (search, VECTORS), "question": (question, PIPELINES), "ingest": (ingest, PIPELINES),
-         "start": (start, PIPELINES)}  # fmt: skip
+KINDS = {
+    "search": (search, VECTORS),
+    "question": (question, PIPELINES),
+    "ingest": (ingest, PIPELINES),
+    "start": (start, PIPELINES),
+}
 
 
 def keep(name: str, rows: list[Row], loads: tuple[float, float]) -> None:
     """The raw figures, and a table of them."""
     names = list(dict.fromkeys(key for row in rows for key in row))
     lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
-    lines += [f"| {' | '.join(str(row.get(key, '–')) for key in names)} |" for row in rows]
+    lines += [
+        f"| {' | '.join(str(row.get(key, '–')) for key in names)} |" for row in rows
+    ]
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     about = f"{time.strftime('%Y-%m-%d', time.gmtime())}, {machine}, load {loads[0]:.1f} to {loads[1]:.1f}"
     RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps({"about": about, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(
+        json.dumps({"about": about, "rows": rows}, indent=1) + "\n", encoding="utf-8"
+    )
     text = "\n".join([f"# {name}", about, "", *lines, ""])
     (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
     print(text)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=KINDS)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000], help="passages, for search")
-    parser.add_argument("--bench", type=Path, help="the folder of data sets, for search")
-    parser.add_argument("--peers", nargs="*", help="default: all; none = only this product, and no file is written")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[100_000], help="passages, for search"
+    )
+    parser.add_argument(
+        "--bench", type=Path, help="the folder of data sets, for search"
+    )
+    parser.add_argument(
+        "--peers",
+        nargs="*",
+        help="default: all; none = only this product, and no file is written",
+    )
     asked = parser.parse_args()
     measure, peers = KINDS[asked.what]
     if asked.what == "search":
@@ -362,11 +493,17 @@ def main() -> None:
         measure = partial(search, bench=asked.bench)
     for size in asked.sizes if asked.what == "search" else [0]:
         before = os.getloadavg()[0]
-        rows = measure([OURS, *(peers if asked.peers is None else asked.peers)], asked.rounds, size)
+        rows = measure(
+            [OURS, *(peers if asked.peers is None else asked.peers)], asked.rounds, size
+        )
         if asked.peers == []:
             print(rows)
             continue
-        keep(f"{asked.what}-{size}" if size else asked.what, rows, (before, os.getloadavg()[0]))
+        keep(
+            f"{asked.what}-{size}" if size else asked.what,
+            rows,
+            (before, os.getloadavg()[0]),
+        )
 
 
 if __name__ == "__main__":

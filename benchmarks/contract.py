@@ -25,18 +25,35 @@ from typing import Any
 from .recorded import server
 
 ROOT = Path(__file__).parent.parent
-SETTINGS = {"EMBEDDING_PROVIDER": "hashing", "CHAT_MODEL": "extractive", "REQUESTS_PER_MINUTE": "0"}
+SETTINGS = {
+    "EMBEDDING_PROVIDER": "hashing",
+    "CHAT_MODEL": "extractive",
+    "REQUESTS_PER_MINUTE": "0",
+}
 CALLERS = {"visitor": "open", "reader": "keys", "unknown": "keys"}
 """Who asks, and the ACCESS of the server then."""
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks contract", description=__doc__.splitlines()[0])
-    parser.add_argument("--examples", type=int, default=20, help="of each operation, besides those of its limits")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks contract", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=20,
+        help="of each operation, besides those of its limits",
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--who", nargs="+", choices=CALLERS, default=list(CALLERS))
     chosen, rest = parser.parse_known_args()
-    options = ["--max-examples", str(chosen.examples), "--seed", str(chosen.seed), *rest]
+    options = [
+        "--max-examples",
+        str(chosen.examples),
+        "--seed",
+        str(chosen.seed),
+        *rest,
+    ]
     failed = [who for who in chosen.who if against_server(who, options)]
     sys.exit(f"Failures: {', '.join(failed)}" if failed else 0)
 
@@ -47,7 +64,11 @@ def against_server(who: str, options: Sequence[str]) -> int:
         settings = {**SETTINGS, "ACCESS": CALLERS[who], "DATA_DIR": f"{folder}/data"}
         key = made_key(settings) if who == "reader" else "rc_unknown"
         with server(ROOT, settings) as url:
-            headers = {"Cookie": cookie(url)} if who == "visitor" else {"Authorization": f"Bearer {key}"}
+            headers = (
+                {"Cookie": cookie(url)}
+                if who == "visitor"
+                else {"Authorization": f"Bearer {key}"}
+            )
             with urllib.request.urlopen(f"{url}/openapi.json", timeout=30) as response:
                 description = closed(json.load(response))
             if who != "unknown":
@@ -57,10 +78,24 @@ def against_server(who: str, options: Sequence[str]) -> int:
 
 
 def made_key(settings: Mapping[str, str]) -> str:
-    command = [sys.executable, "-m", "chatbot", "keys", "create", "reader", "--role", "read"]
+    command = [
+        sys.executable,
+        "-m",
+        "chatbot",
+        "keys",
+        "create",
+        "reader",
+        "--role",
+        "read",
+    ]
     environment = {**os.environ, "PYTHON_DOTENV_DISABLED": "1", **settings}
     return subprocess.run(
-        command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
+        command,
+        cwd=ROOT,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
     ).stdout.strip()
 
 
@@ -78,47 +113,88 @@ def closed(description: dict[str, Any]) -> dict[str, Any]:
     return description
 
 
-def with_examples(description: dict[str, Any], url: str, headers: Mapping[str, str]) -> dict[str, Any]:
+def with_examples(
+    description: dict[str, Any], url: str, headers: Mapping[str, str]
+) -> dict[str, Any]:
     """For each operation on a thing one that is there, and that no other deletes."""
 
     def ask(method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         sent = {"Content-Type": "application/json", **headers}
-        with urllib.request.urlopen(urllib.request.Request(url + path, data, sent, method=method)) as response:
+        with urllib.request.urlopen(
+            urllib.request.Request(url + path, data, sent, method=method)
+        ) as response:
             return json.load(response)
 
-    documents = [one["document_id"] for one in ask("GET", "/api/documents")["documents"]]
+    documents = [
+        one["document_id"] for one in ask("GET", "/api/documents")["documents"]
+    ]
     made: dict[str, Callable[[], str]] = {
         "document_id": documents.pop,
-        "chunk_id": lambda: ask("GET", f"/api/documents/{documents[0]}/chunks")["chunks"][0]["chunk_id"],
-        "ingestion_id": lambda: ask("POST", "/api/documents", {"url": "http://nowhere.invalid/"})["ingestion_id"],
+        "chunk_id": lambda: ask("GET", f"/api/documents/{documents[0]}/chunks")[
+            "chunks"
+        ][0]["chunk_id"],
+        "ingestion_id": lambda: ask(
+            "POST", "/api/documents", {"url": "http://nowhere.invalid/"}
+        )["ingestion_id"],
     }
-    made |= {"name": lambda: "report-chat", "key_id": lambda: ask("POST", "/api/keys", {"name": "Spare"})["key"]["id"]}
+    made |= {
+        "name": lambda: "report-chat",
+        "key_id": lambda: ask("POST", "/api/keys", {"name": "Spare"})["key"]["id"],
+    }
     question = {"query": "What is the population growth rate?"}
     for name in ("conversation_id", "message_id"):
         made[name] = lambda name=name: ask("POST", "/query", question)[name]
-    made["token"] = lambda: ask("POST", f"/api/conversations/{made['conversation_id']()}/share")["share"]
-    for operation in (one for path in description["paths"].values() for one in path.values()):
+    made["token"] = lambda: ask(
+        "POST", f"/api/conversations/{made['conversation_id']()}/share"
+    )["share"]
+    for operation in (
+        one for path in description["paths"].values() for one in path.values()
+    ):
         for parameter in operation.get("parameters", ()):
             if parameter["in"] == "path":
-                with contextlib.suppress(urllib.error.HTTPError):  # what this caller may not make
+                with contextlib.suppress(
+                    urllib.error.HTTPError
+                ):  # what this caller may not make
                     parameter["example"] = made[parameter["name"]]()
     return description
 
 
 def check(
-    description: Mapping[str, Any], url: str, headers: Mapping[str, str], folder: Path, options: Sequence[str]
+    description: Mapping[str, Any],
+    url: str,
+    headers: Mapping[str, str],
+    folder: Path,
+    options: Sequence[str],
 ) -> int:
     """Run schemathesis; its exit code."""
     file = folder / "openapi.json"
     file.write_text(json.dumps(description), encoding="utf-8")
-    who = [part for name, value in headers.items() for part in ("--header", f"{name}: {value}")]
+    who = [
+        part
+        for name, value in headers.items()
+        for part in ("--header", f"{name}: {value}")
+    ]
     command = [
-        "schemathesis", "--config-file", str(Path(__file__).with_name("contract.toml")), "run", str(file), "--url", url,
-        "--no-color", *who, *options,
-    ]  # fmt: skip
-    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "benchmarks.contract_checks", "PYTHONPATH": str(ROOT)}
-    return subprocess.call(command, cwd=folder, env=environment)  # it leaves what it found last time where it runs
+        "schemathesis",
+        "--config-file",
+        str(Path(__file__).with_name("contract.toml")),
+        "run",
+        str(file),
+        "--url",
+        url,
+        "--no-color",
+        *who,
+        *options,
+    ]
+    environment = {
+        **os.environ,
+        "SCHEMATHESIS_HOOKS": "benchmarks.contract_checks",
+        "PYTHONPATH": str(ROOT),
+    }
+    return subprocess.call(
+        command, cwd=folder, env=environment
+    )  # it leaves what it found last time where it runs
 
 
 if __name__ == "__main__":

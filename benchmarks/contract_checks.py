@@ -7,10 +7,16 @@ import schemathesis
 
 @schemathesis.check
 def says_what_is_wrong(
-    ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case
+    ctx: schemathesis.CheckContext,
+    response: schemathesis.Response,
+    case: schemathesis.Case,
 ) -> None:
     """A request of the right form that is refused all the same is told which field, and why."""
-    if case.meta is None or not case.meta.generation.mode.is_positive or response.status_code != 400:
+    if (
+        case.meta is None
+        or not case.meta.generation.mode.is_positive
+        or response.status_code != 400
+    ):
         return
     error = response.json()["error"]
     fields = [detail.get("field") for detail in error["details"]]

@@ -31,7 +31,12 @@ ROUNDS = 20
 
 
 def settings(folder: Path) -> Settings:
-    return Settings(data_dir=folder, embedding_provider="hashing", chat_model="extractive", sample_data="off")
+    return Settings(
+        data_dir=folder,
+        embedding_provider="hashing",
+        chat_model="extractive",
+        sample_data="off",
+    )
 
 
 def fill(folder: Path, count: int) -> None:
@@ -47,9 +52,32 @@ def fill(folder: Path, count: int) -> None:
                 heading = f"Indicator {(number // COUNTRIES * OF_REPORT + ordinal) % INDICATORS}"
                 text = f"{number % 89 + ordinal / 10:.1f}% ({edition})"
                 chunk_id = Chunk.make_id(id, "v", ordinal)
-                chunks.append(Chunk(chunk_id, id, title, title, text, heading, metadata=metadata, ordinal=ordinal))
-            services.storage.figures.write(id, "v", [(chunk, stated(chunk.text)) for chunk in chunks])
-            record = DocumentRecord(id, title, title, title, "report_chatting", "ready", "v", metadata, len(chunks))
+                chunks.append(
+                    Chunk(
+                        chunk_id,
+                        id,
+                        title,
+                        title,
+                        text,
+                        heading,
+                        metadata=metadata,
+                        ordinal=ordinal,
+                    )
+                )
+            services.storage.figures.write(
+                id, "v", [(chunk, stated(chunk.text)) for chunk in chunks]
+            )
+            record = DocumentRecord(
+                id,
+                title,
+                title,
+                title,
+                "report_chatting",
+                "ready",
+                "v",
+                metadata,
+                len(chunks),
+            )
             services.storage.documents.put(record)
 
 
@@ -72,11 +100,19 @@ def opened(folder: Path) -> dict[str, float]:
     with Services(settings(folder)) as services:
         figures, reports = services.storage.figures, services.storage.documents.all()
         begun = memory()
-        result: dict[str, float] = {"reports": len(reports), "MB with the catalog of reports": round(begun, 1)}
+        result: dict[str, float] = {
+            "reports": len(reports),
+            "MB with the catalog of reports": round(begun, 1),
+        }
         result["indicators"] = len(figures.indicators(Scope()))
         result["MB more for the list of indicators"] = round(memory() - begun, 1)
         total = figures.page(Scope(), limit=50)
-        result |= {"figures": total.total, "ms a page of /api/figures": median(lambda: figures.page(Scope(), limit=50))}
+        result |= {
+            "figures": total.total,
+            "ms a page of /api/figures": median(
+                lambda: figures.page(Scope(), limit=50)
+            ),
+        }
         result["ms figures of one indicator and year"] = median(
             lambda: figures.find(Scope(), headings=["Indicator 7"], year=1975)
         )
@@ -85,7 +121,9 @@ def opened(folder: Path) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--figures", type=int, default=1_000_000)
     parser.add_argument("--opened", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -94,7 +132,9 @@ def main() -> None:
         return
     print(
         "| | "
-        + " | ".join(f"{count:,}" for count in (arguments.figures // 10, arguments.figures))
+        + " | ".join(
+            f"{count:,}" for count in (arguments.figures // 10, arguments.figures)
+        )
         + " |\n|---|---|---|"
     )
     columns = []
@@ -103,8 +143,19 @@ def main() -> None:
             started = time.perf_counter()
             fill(Path(folder), count)
             seconds = time.perf_counter() - started
-            command = [sys.executable, "-m", "benchmarks", "figures_held", "--opened", folder]
-            found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks",
+                "figures_held",
+                "--opened",
+                folder,
+            ]
+            found = json.loads(
+                subprocess.run(
+                    command, check=True, capture_output=True, text=True
+                ).stdout
+            )
             columns.append({"seconds to write": round(seconds, 1), **found})
     for name in columns[0]:
         print(f"| {name} | {columns[0][name]:,} | {columns[1][name]:,} |")

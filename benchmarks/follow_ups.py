@@ -37,19 +37,34 @@ def main(bench: Path) -> None:
 def report(services: Services, folder: Path) -> None:
     asked = turns(folder, services.settings.filter_fields)
     follow_ups = FollowUps(
-        analyzer(services.settings.language), services.storage.documents, lambda words, headings: False
+        analyzer(services.settings.language),
+        services.storage.documents,
+        lambda words, headings: False,
     )
 
     def by_rule(turn: Turn) -> str:
         return follow_ups.by_rule(turn.text, turn.history, Scope())
 
     def all_before(turn: Turn) -> str:
-        return " ".join([*(message.content for message in turn.history if message.role == "user"), turn.text])
+        return " ".join(
+            [
+                *(
+                    message.content
+                    for message in turn.history
+                    if message.role == "user"
+                ),
+                turn.text,
+            ]
+        )
 
     later = [turn for turn in asked if turn.history]
     needing = sum(by_rule(turn) != turn.text for turn in later)
-    print(f"{len(asked)} questions, {len(later)} of them with a history, of which {needing} need it by rule")
-    print(f"{'':28}{'recall@5':>10}{'nDCG@10':>10}{'first turns':>13}{'later turns':>13}")
+    print(
+        f"{len(asked)} questions, {len(later)} of them with a history, of which {needing} need it by rule"
+    )
+    print(
+        f"{'':28}{'recall@5':>10}{'nDCG@10':>10}{'first turns':>13}{'later turns':>13}"
+    )
     ways: tuple[tuple[str, Ask], ...] = (
         ("last message alone", lambda turn: turn.text),
         ("all questions joined", all_before),
@@ -57,27 +72,42 @@ def report(services: Services, folder: Path) -> None:
     )
     for name, ask in ways:
         found = [(turn, retrieved(services, ask(turn))) for turn in asked]
-        first = [recall(ids, turn.relevant, 5) for turn, ids in found if not turn.history]
+        first = [
+            recall(ids, turn.relevant, 5) for turn, ids in found if not turn.history
+        ]
         rest = [recall(ids, turn.relevant, 5) for turn, ids in found if turn.history]
         gain = mean([ndcg(ids, turn.relevant, 10) for turn, ids in found])
-        print(f"{name:28}{mean(first + rest):10.4f}{gain:10.4f}{mean(first):13.4f}{mean(rest):13.4f}")
+        print(
+            f"{name:28}{mean(first + rest):10.4f}{gain:10.4f}{mean(first):13.4f}{mean(rest):13.4f}"
+        )
 
 
 def turns(folder: Path, filter_fields: tuple[str, ...]) -> list[Turn]:
-    histories = {row["_id"]: row["metadata"]["history"] for row in question_rows(folder)}
+    histories = {
+        row["_id"]: row["metadata"]["history"] for row in question_rows(folder)
+    }
     queries = read_dataset(folder, filter_fields).queries
     return [
-        Turn(query.text, messages(histories[query.id]), frozenset(one.document_id for one in query.targets))
+        Turn(
+            query.text,
+            messages(histories[query.id]),
+            frozenset(one.document_id for one in query.targets),
+        )
         for query in queries
     ]
 
 
 def messages(history: list[dict[str, str]]) -> tuple[Message, ...]:
-    return tuple(Message("user" if said["speaker"] == "user" else "assistant", said["text"]) for said in history)
+    return tuple(
+        Message("user" if said["speaker"] == "user" else "assistant", said["text"])
+        for said in history
+    )
 
 
 def retrieved(services: Services, text: str) -> list[str]:
-    hits = services.runtime.retriever.retrieve(text, top_k=10, scope=Scope(), method="hybrid").hits
+    hits = services.runtime.retriever.retrieve(
+        text, top_k=10, scope=Scope(), method="hybrid"
+    ).hits
     return [hit.chunk.id for hit in hits]
 
 

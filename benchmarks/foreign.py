@@ -50,11 +50,18 @@ Json = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "folders", nargs="*", type=Path, help="documents with a questions.json; none = the ten made here"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--root", type=Path, default=ROOT, help="the checkout that answers")
+    parser.add_argument(
+        "folders",
+        nargs="*",
+        type=Path,
+        help="documents with a questions.json; none = the ten made here",
+    )
+    parser.add_argument(
+        "--root", type=Path, default=ROOT, help="the checkout that answers"
+    )
     parser.add_argument("--port", type=int, default=8149)
     parser.add_argument("--show", action="store_true", help="print every answer")
     chosen = parser.parse_args()
@@ -63,18 +70,30 @@ def main() -> None:
         for given in chosen.folders or [own]:
             if given is own:
                 write_documents(own)
-            questions = json.loads((OWN_QUESTIONS if given is own else given / "questions.json").read_text("utf-8"))
+            questions = json.loads(
+                (OWN_QUESTIONS if given is own else given / "questions.json").read_text(
+                    "utf-8"
+                )
+            )
             measure(given, questions["questions"], chosen)
 
 
 def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> None:
     """Print the shares of one folder."""
-    files = sorted(str(path) for path in folder.iterdir() if path.name not in {"README.md", "questions.json"})
+    files = sorted(
+        str(path)
+        for path in folder.iterdir()
+        if path.name not in {"README.md", "questions.json"}
+    )
     with tempfile.TemporaryDirectory() as data:
         environment = os.environ | {
-            "DATA_DIR": data, "SAMPLE_DATA": "off", "CHAT_MODEL": "extractive", "EMBEDDING_PROVIDER": "minilm",
-            "LOG_LEVEL": "WARNING", "PORT": str(chosen.port),
-        }  # fmt: skip
+            "DATA_DIR": data,
+            "SAMPLE_DATA": "off",
+            "CHAT_MODEL": "extractive",
+            "EMBEDDING_PROVIDER": "minilm",
+            "LOG_LEVEL": "WARNING",
+            "PORT": str(chosen.port),
+        }
         ingested = subprocess.run(
             [sys.executable, "-m", "chatbot", "ingest", *files],
             check=False,
@@ -86,24 +105,40 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
         if chosen.show or ingested.returncode:
             print(ingested.stdout[-3000:], ingested.stderr[-1500:])
         server = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=chosen.root, env=environment, stderr=subprocess.DEVNULL
+            [sys.executable, "app.py"],
+            cwd=chosen.root,
+            env=environment,
+            stderr=subprocess.DEVNULL,
         )
         try:
             answers = [ask(chosen.port, question["question"]) for question in questions]
             if server.poll() is not None:
-                sys.exit(f"Another program answered at port {chosen.port}. Choose a free one by --port.")
+                sys.exit(
+                    f"Another program answered at port {chosen.port}. Choose a free one by --port."
+                )
         finally:
             server.terminate()
             server.wait()
     tally: dict[str, list[bool]] = {}
     fragments: list[bool] = []
     for question, answer in zip(questions, answers, strict=True):
-        wanted = question["match"] if isinstance(question["match"], list) else [question["match"]]
+        wanted = (
+            question["match"]
+            if isinstance(question["match"], list)
+            else [question["match"]]
+        )
         quotes = QUOTATION.findall(answer["response"])
         bad = [quote for quote in quotes if FRAGMENT.search(quote)]
-        good = [quote for quote in quotes if quote not in bad] or ["" if quotes else answer["response"]]
+        good = [quote for quote in quotes if quote not in bad] or [
+            "" if quotes else answer["response"]
+        ]
         right = any(re.search(pattern, quote) for pattern in wanted for quote in good)
-        first = any(re.search(pattern, quote) for pattern in wanted for quote in quotes[:1] if quote not in bad)
+        first = any(
+            re.search(pattern, quote)
+            for pattern in wanted
+            for quote in quotes[:1]
+            if quote not in bad
+        )
         if question["kind"] == "overview":
             right = right and not bad
         tally.setdefault(f"{question['kind']}: right in the answer", []).append(right)
@@ -122,11 +157,17 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
             )
             print(answer["response"])
     rows = subprocess.run(
-        [sys.executable, "-c", COUNT_ROWS, *files], check=False, cwd=chosen.root, capture_output=True, text=True
+        [sys.executable, "-c", COUNT_ROWS, *files],
+        check=False,
+        cwd=chosen.root,
+        capture_output=True,
+        text=True,
     )
     counts = [line.split() for line in rows.stdout.splitlines()]
     bare, named = (sum(int(count[at]) for count in counts) for at in (0, 1))
-    print(f"{folder.name}: {len(files)} documents, {len(questions)} questions, checkout {chosen.root}")
+    print(
+        f"{folder.name}: {len(files)} documents, {len(questions)} questions, checkout {chosen.root}"
+    )
     for name, verdicts in tally.items():
         print(f"  {name:<40} {sum(verdicts)} of {len(verdicts)}")
     print(f"  {'fragments quoted':<40} {sum(fragments)} of {len(fragments)}")
@@ -136,7 +177,9 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
 def ask(port: int, query: str) -> Json:
     """Ask once the server is ready."""
     request = urllib.request.Request(
-        f"http://127.0.0.1:{port}/query", json.dumps({"query": query}).encode(), {"Content-Type": "application/json"}
+        f"http://127.0.0.1:{port}/query",
+        json.dumps({"query": query}).encode(),
+        {"Content-Type": "application/json"},
     )
     for _ in range(300):
         with (

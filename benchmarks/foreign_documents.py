@@ -50,7 +50,9 @@ def write_documents(folder: Path) -> list[Path]:
     return [folder / name for name in writers]
 
 
-def _ruled_twice(page: Page, xs: Sequence[float], ys: Sequence[float], *, gap: float = 4) -> None:
+def _ruled_twice(
+    page: Page, xs: Sequence[float], ys: Sequence[float], *, gap: float = 4
+) -> None:
     """Borders of two hair lines: between them lie columns and rows of four points."""
     for y in ys:
         page.rule(xs[0], y, xs[-1] + gap, y).rule(xs[0], y + gap, xs[-1] + gap, y + gap)
@@ -61,11 +63,15 @@ def _ruled_twice(page: Page, xs: Sequence[float], ys: Sequence[float], *, gap: f
 def _databook(path: Path) -> None:
     """Double borders, a heading on two lines, columns FY 2021 to FY 2024, a table that goes on on the next page."""
     first = Page().text(72, 80, "Tamarind Water Company: data book", size=20, bold=True)
-    first.lines(72, 110, [
-        "This data book gives the operating and financial figures of the Tamarind Water Company for four",
-        "fiscal years. The fiscal year ends on 30 June. Figures for FY 2024 have not been audited yet because",
-        "the auditor was replaced in May.",
-    ])  # fmt: skip
+    first.lines(
+        72,
+        110,
+        [
+            "This data book gives the operating and financial figures of the Tamarind Water Company for four",
+            "fiscal years. The fiscal year ends on 30 June. Figures for FY 2024 have not been audited yet because",
+            "the auditor was replaced in May.",
+        ],
+    )
     first.text(72, 165, "Environment", size=14, bold=True)
     xs = [72, 250, 325, 400, 475, 548]
     rows = [
@@ -77,45 +83,81 @@ def _databook(path: Path) -> None:
     ]
     _ruled_twice(first, xs, [180 + 24 * at for at in range(6)])
     for at, row in enumerate(rows):
-        first.row(198 + 24 * at, [(x + 8, cell) for x, cell in zip(xs, row, strict=False)], bold=at == 0)
+        first.row(
+            198 + 24 * at,
+            [(x + 8, cell) for x, cell in zip(xs, row, strict=False)],
+            bold=at == 0,
+        )
     first.text(72, 340, "Payments by depot", size=14, bold=True)
     xs = [72, 200, 320, 440, 540]
-    heads = [("Depot", ""), ("Connection", "Payments"), ("Repair", "Costs"), ("Meters", "Replaced")]
+    heads = [
+        ("Depot", ""),
+        ("Connection", "Payments"),
+        ("Repair", "Costs"),
+        ("Meters", "Replaced"),
+    ]
     first.grid(xs, [350, 384, *range(404, 525, 20)])
     for x, (upper, lower) in zip(xs, heads, strict=False):
         first.text(x + 6, 364, upper, bold=True).text(x + 6, 378, lower, bold=True)
-    depots = [("Alder", "1,204,550", "388,120", "2,310"), ("Birch", "986,410", "401,775", "1,875"),
-              ("Cedar", "1,530,020", "512,660", "3,042"), ("Dogwood", "744,900", "275,310", "1,196"),
-              ("Elder", "1,118,375", "366,045", "2,058"), ("Fir", "659,215", "240,880", "987")]  # fmt: skip
+    depots = [
+        ("Alder", "1,204,550", "388,120", "2,310"),
+        ("Birch", "986,410", "401,775", "1,875"),
+        ("Cedar", "1,530,020", "512,660", "3,042"),
+        ("Dogwood", "744,900", "275,310", "1,196"),
+        ("Elder", "1,118,375", "366,045", "2,058"),
+        ("Fir", "659,215", "240,880", "987"),
+    ]
     for at, row in enumerate(depots):
-        first.row(418 + 20 * at, [(x + 6, cell) for x, cell in zip(xs, row, strict=False)])
+        first.row(
+            418 + 20 * at, [(x + 6, cell) for x, cell in zip(xs, row, strict=False)]
+        )
     first.text(72, 560, "Tariffs by district", size=14, bold=True)
-    districts = [("Northbank", "1.85"), ("Southbank", "1.92"), ("Old Town", "2.10"), ("Harbour", "2.35")]
+    districts = [
+        ("Northbank", "1.85"),
+        ("Southbank", "1.92"),
+        ("Old Town", "2.10"),
+        ("Harbour", "2.35"),
+    ]
     first.grid([72, 220, 340], [640, 660, 680, 700, 720, 740])
     for at, row in enumerate([("District", "Tariff per m3"), *districts]):
         first.row(654 + 20 * at, [(78, row[0]), (226, row[1])], bold=at == 0)
     second = Page()
     second.grid([72, 220, 340], [60, 80, 100, 120])
-    for at, row in enumerate([("Hillside", "1.64"), ("Mill Lane", "1.71"), ("Airport", "2.80")]):
+    for at, row in enumerate(
+        [("Hillside", "1.64"), ("Mill Lane", "1.71"), ("Airport", "2.80")]
+    ):
         second.row(74 + 20 * at, [(78, row[0]), (226, row[1])])
-    second.lines(72, 160, [
-        "The tariff of the airport is the highest because its pipes were laid by a private investor, who has to",
-        "be repaid until 2031.",
-    ])  # fmt: skip
+    second.lines(
+        72,
+        160,
+        [
+            "The tariff of the airport is the highest because its pipes were laid by a private investor, who has to",
+            "be repaid until 2031.",
+        ],
+    )
     write(path, [first, second])
 
 
 def _census(path: Path) -> None:
     """A bordered table whose first row holds figures, a borderless table, a sum that is printed with superscripts."""
     page = Page().text(72, 80, "Census of Orlan 2022: main results", size=20, bold=True)
-    page.lines(72, 110, [
-        "The census counted 2.4 million people in Orlan on 14 August 2022. Enumerators could not reach the",
-        "island of Brisk because of a storm, so its population was estimated from satellite pictures.",
-    ])  # fmt: skip
+    page.lines(
+        72,
+        110,
+        [
+            "The census counted 2.4 million people in Orlan on 14 August 2022. Enumerators could not reach the",
+            "island of Brisk because of a storm, so its population was estimated from satellite pictures.",
+        ],
+    )
     page.text(72, 155, "Households by kind of dwelling", size=14, bold=True)
     page.grid([72, 260, 360, 460], [170 + 20 * at for at in range(6)])
-    dwellings = [("Detached house", "184,220", "41.6"), ("Flat", "152,875", "34.5"), ("Hut or tent", "61,040", "13.8"),
-                 ("Boat", "8,315", "1.9"), ("Other dwelling", "36,390", "8.2")]  # fmt: skip
+    dwellings = [
+        ("Detached house", "184,220", "41.6"),
+        ("Flat", "152,875", "34.5"),
+        ("Hut or tent", "61,040", "13.8"),
+        ("Boat", "8,315", "1.9"),
+        ("Other dwelling", "36,390", "8.2"),
+    ]
     for at, row in enumerate(dwellings):
         page.row(184 + 20 * at, [(78, row[0]), (270, row[1]), (370, row[2])])
     page.text(72, 310, "Population by province and sex", size=14, bold=True)
@@ -127,11 +169,21 @@ def _census(path: Path) -> None:
         ("Brisk and the Islands", "189,450", "191,755", "381,205"),
     ]
     for at, row in enumerate(provinces):
-        page.row(350 + 16 * at, [(72, row[0]), (300, row[1]), (380, row[2]), (460, row[3])])
+        page.row(
+            350 + 16 * at, [(72, row[0]), (300, row[1]), (380, row[2]), (460, row[3])]
+        )
     page.text(72, 450, "Literacy", size=14, bold=True)
-    page.text(72, 470, "Of the people above 15, 88.4 percent could read in 2022").text(322.4, 466, "4", size=6)
+    page.text(72, 470, "Of the people above 15, 88.4 percent could read in 2022").text(
+        322.4, 466, "4", size=6
+    )
     page.text(328, 470, "and 79.1 percent in 2012.")
-    page.lines(72, 490, ["Women caught up because evening schools were opened in every province after 2014."])
+    page.lines(
+        72,
+        490,
+        [
+            "Women caught up because evening schools were opened in every province after 2014."
+        ],
+    )
     page.text(72, 520, "4 Measured by a reading test.", size=7)
     write(path, [page])
 
@@ -142,29 +194,64 @@ def _bulletin(path: Path) -> None:
     contents = Page().text(72, 90, "Kestrel Health Bulletin 2023", size=22, bold=True)
     contents.text(72, 140, "Contents", size=14, bold=True)
     for at, (name, number) in enumerate(
-        [("Summary", 2), ("Measles", 3), ("Cholera", 4), ("Malaria", 5), ("Contacts", 8)]
+        [
+            ("Summary", 2),
+            ("Measles", 3),
+            ("Cholera", 4),
+            ("Malaria", 5),
+            ("Contacts", 8),
+        ]
     ):
-        contents.text(72, 170 + 18 * at, f"{at + 1}. {name} {'.' * (70 - len(name))} {number}")
+        contents.text(
+            72, 170 + 18 * at, f"{at + 1}. {name} {'.' * (70 - len(name))} {number}"
+        )
     pages.append(contents)
     bodies = [
-        ("Summary", ["The bulletin follows four diseases in the nine districts of Kestrel.", "In 2023 measles came "
-         "back after six years, cholera was contained in two",
-         "districts, and malaria declined for the third year in a row.",
-         "The most important measure of the year was the vaccination of 412,000 children."]),
-        ("Measles", ["Measles broke out in Farrow in February 2023 and reached five districts.", "The ministry counted "
-         "3,418 cases and 29 deaths. The outbreak began because the", "cold chain had failed during the blackout of "
-         "the year before, so that vaccines spoiled."]),
-        ("Cholera", ["Cholera was found in 212 people in Dunmore and in 87 people in Ashby.", "No one died of it. "
-         "Wells were chlorinated within four days of the first case."]),
-        ("Malaria", ["Malaria fell from 18,940 cases in 2022 to 15,275 cases in 2023.", "The decline is explained by "
-         "the nets that were handed out before the rains."]),
-    ]  # fmt: skip
+        (
+            "Summary",
+            [
+                "The bulletin follows four diseases in the nine districts of Kestrel.",
+                "In 2023 measles came "
+                "back after six years, cholera was contained in two",
+                "districts, and malaria declined for the third year in a row.",
+                "The most important measure of the year was the vaccination of 412,000 children.",
+            ],
+        ),
+        (
+            "Measles",
+            [
+                "Measles broke out in Farrow in February 2023 and reached five districts.",
+                "The ministry counted "
+                "3,418 cases and 29 deaths. The outbreak began because the",
+                "cold chain had failed during the blackout of "
+                "the year before, so that vaccines spoiled.",
+            ],
+        ),
+        (
+            "Cholera",
+            [
+                "Cholera was found in 212 people in Dunmore and in 87 people in Ashby.",
+                "No one died of it. "
+                "Wells were chlorinated within four days of the first case.",
+            ],
+        ),
+        (
+            "Malaria",
+            [
+                "Malaria fell from 18,940 cases in 2022 to 15,275 cases in 2023.",
+                "The decline is explained by "
+                "the nets that were handed out before the rains.",
+            ],
+        ),
+    ]
     for name, lines in bodies:
         page = Page().text(72, 80, name, size=14, bold=True)
         page.lines(72, 115, lines, leading=26)
         for place, letter in enumerate("DRAFT"):
             x, y = 150 + 55 * place, HEIGHT - 560 + 60 * place
-            page.ops.append(f"BT /F2 70 Tf .7 .7 -.7 .7 {x} {y} Tm <{letter.encode().hex()}> Tj ET")
+            page.ops.append(
+                f"BT /F2 70 Tf .7 .7 -.7 .7 {x} {y} Tm <{letter.encode().hex()}> Tj ET"
+            )
         pages.append(page)
     pages += [Page().scan(), Page().scan()]
     contacts = Page().text(72, 80, "Contacts", size=14, bold=True)
@@ -175,7 +262,9 @@ def _bulletin(path: Path) -> None:
     ]
     for at, (name, number) in enumerate(people):
         contents_y = 110 + 40 * at
-        contacts.text(72, contents_y, name).text(72, contents_y + 13, f"Tel. {number}, bulletin{at}@kestrel.example")
+        contacts.text(72, contents_y, name).text(
+            72, contents_y + 13, f"Tel. {number}, bulletin{at}@kestrel.example"
+        )
     pages.append(contacts)
     for at, page in enumerate(pages, start=1):
         page.text(
@@ -188,7 +277,8 @@ def _bulletin(path: Path) -> None:
 
 
 def _emissions(path: Path) -> None:
-    path.write_text("""<!doctype html><html><head><title>Emissions of Velmar</title></head><body><main>
+    path.write_text(
+        """<!doctype html><html><head><title>Emissions of Velmar</title></head><body><main>
 <h1>Emissions of Velmar</h1>
 <p>Velmar emitted 5.5 × 10<sup>7</sup> tonnes of CO<sub>2</sub> in 2023<sup>4</sup>, of which transport caused
 31<sup>a</sup> percent. The target for 2030 is <del>40</del><ins>36</ins> million tonnes.</p>
@@ -200,7 +290,9 @@ def _emissions(path: Path) -> None:
 <tr><td>Transport</td><td>16.9</td><td>17.1</td><td>12</td><td>11</td></tr>
 <tr><td>Farming</td><td>8.2</td><td>8.0</td><td>2</td><td>2</td></tr></table>
 <p>Power stations emitted less because the last coal unit at Grell was closed in March.</p>
-</main></body></html>""", encoding="utf-8")  # fmt: skip
+</main></body></html>""",
+        encoding="utf-8",
+    )
 
 
 def _plan(path: Path) -> None:
@@ -212,14 +304,21 @@ def _plan(path: Path) -> None:
         "all eleven communes."
     )
     numbering = document.part.numbering_part.element
-    numbering.insert(0, parse_xml(
-        f'<w:abstractNum xmlns:w="{_W}" w:abstractNumId="90"><w:multiLevelType w:val="multilevel"/>'
-        '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1"/></w:lvl>'
-        '<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1.%2"/></w:lvl>'
-        '<w:lvl w:ilvl="2"><w:start w:val="1"/><w:numFmt w:val="upperLetter"/><w:lvlText w:val="Measure %3:"/></w:lvl>'
-        "</w:abstractNum>"
-    ))  # fmt: skip
-    numbering.append(parse_xml(f'<w:num xmlns:w="{_W}" w:numId="91"><w:abstractNumId w:val="90"/></w:num>'))
+    numbering.insert(
+        0,
+        parse_xml(
+            f'<w:abstractNum xmlns:w="{_W}" w:abstractNumId="90"><w:multiLevelType w:val="multilevel"/>'
+            '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1"/></w:lvl>'
+            '<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1.%2"/></w:lvl>'
+            '<w:lvl w:ilvl="2"><w:start w:val="1"/><w:numFmt w:val="upperLetter"/><w:lvlText w:val="Measure %3:"/></w:lvl>'
+            "</w:abstractNum>"
+        ),
+    )
+    numbering.append(
+        parse_xml(
+            f'<w:num xmlns:w="{_W}" w:numId="91"><w:abstractNumId w:val="90"/></w:num>'
+        )
+    )
 
     def numbered(paragraph: Any, level: int) -> Any:
         properties = f'<w:numPr xmlns:w="{_W}"><w:ilvl w:val="{level}"/><w:numId w:val="91"/></w:numPr>'
@@ -228,13 +327,20 @@ def _plan(path: Path) -> None:
 
     numbered(document.add_heading("Roads", 1), 0)
     numbered(document.add_heading("Bridges", 2), 1)
-    document.add_paragraph("Nine bridges are to be rebuilt until 2026 at a cost of 41 million crowns.")
+    document.add_paragraph(
+        "Nine bridges are to be rebuilt until 2026 at a cost of 41 million crowns."
+    )
     numbered(document.add_heading("Gravel roads", 2), 1)
-    roads = document.add_paragraph("Gravel roads are graded twice a year, 640 km in 2023")
+    roads = document.add_paragraph(
+        "Gravel roads are graded twice a year, 640 km in 2023"
+    )
     roads.add_run("2").font.superscript = True
     roads.add_run(" and 710 km from 2024 on.")
     numbered(document.add_heading("Water", 1), 0)
-    for text in ("Dig 54 wells in the dry communes.", "Test every well for arsenic twice a year."):
+    for text in (
+        "Dig 54 wells in the dry communes.",
+        "Test every well for arsenic twice a year.",
+    ):
         numbered(document.add_paragraph(text), 2)
     water = document.add_paragraph("The reservoir holds 3.2 × 10")
     water.add_run("6").font.superscript = True
@@ -248,19 +354,28 @@ def _plan(path: Path) -> None:
     water._p.append(parse_xml(deleted))
     table = document.add_table(rows=3, cols=3)
     for row, cells in zip(
-        table.rows, [("Commune", "Schools", "Pupils"), ("Arden", "14", "3,905"), ("Bray", "9", "")], strict=True
+        table.rows,
+        [("Commune", "Schools", "Pupils"), ("Arden", "14", "3,905"), ("Bray", "9", "")],
+        strict=True,
     ):
         for cell, text in zip(row.cells, cells, strict=True):
             cell.text = text
     box = f"""<w:r xmlns:w="{_W}"><w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox><w:txbxContent>
         <w:p><w:r><w:t>2,718</w:t></w:r></w:p></w:txbxContent></v:textbox></v:shape></w:pict></w:r>"""
     table.rows[2].cells[2].paragraphs[0]._p.append(parse_xml(box))
-    html = (b"<html><body><p>The schools of Sorrel lack teachers because salaries were frozen in 2021; "
-            b"the plan raises them by 12 percent.</p></body></html>")  # fmt: skip
-    part = Part(PackURI("/word/afchunk1.html"), "text/html", html, document.part.package)
+    html = (
+        b"<html><body><p>The schools of Sorrel lack teachers because salaries were frozen in 2021; "
+        b"the plan raises them by 12 percent.</p></body></html>"
+    )
+    part = Part(
+        PackURI("/word/afchunk1.html"), "text/html", html, document.part.package
+    )
     identifier = document.part.relate_to(part, RELATIONSHIP_TYPE.A_F_CHUNK)
     body = document.element.body
-    body.insert(len(body) - 1, parse_xml(f'<w:altChunk xmlns:w="{_W}" xmlns:r="{_R}" r:id="{identifier}"/>'))
+    body.insert(
+        len(body) - 1,
+        parse_xml(f'<w:altChunk xmlns:w="{_W}" xmlns:r="{_R}" r:id="{identifier}"/>'),
+    )
     document.save(str(path))
 
 
@@ -270,9 +385,20 @@ def _needs(path: Path) -> None:
     sheet = book.active
     sheet.title = "Needs"
     sheet.append(["Humanitarian needs in Marina, 2024"])
-    sheet.append(["Province", "District", "People in need", None, "People reached", None])
+    sheet.append(
+        ["Province", "District", "People in need", None, "People reached", None]
+    )
     sheet.append([None, None, "Food", "Water", "Food", "Water"])
-    sheet.append(["#adm1+name", "#adm2+name", "#affected+food", "#affected+water", "#reached+food", "#reached+water"])
+    sheet.append(
+        [
+            "#adm1+name",
+            "#adm2+name",
+            "#affected+food",
+            "#affected+water",
+            "#reached+food",
+            "#reached+water",
+        ]
+    )
     sheet.append(["Coast", "Pell", 45210, 38800, 30115, 21040])
     sheet.append([None, "Quay", 12905, 15400, 11200, 9800])
     sheet.append([None, "Rill", 8120, 9055, 7600, 4310])
@@ -289,7 +415,15 @@ def _budget(path: Path) -> None:
     sheet = book.active
     sheet.title = "Budget"
     rows: list[list[Any]] = [
-        ["Code", "Department", "Budget 2024", "Share", "Draft 2025", "Adopted", "Growth"],
+        [
+            "Code",
+            "Department",
+            "Budget 2024",
+            "Share",
+            "Draft 2025",
+            "Adopted",
+            "Growth",
+        ],
         ["0071", "Parks", 1250000, 0.125, 999, date(2023, 11, 28), "=C2*0.02"],
         ["0072", "Streets", 4480000, 0.448, 999, date(2023, 11, 28), "=C3*0.02"],
         ["0073", "Old museum", 777000, 0.077, 999, date(2023, 11, 28), "=C4*0.02"],
@@ -318,8 +452,14 @@ def _budget(path: Path) -> None:
 
 def _prices(path: Path) -> None:
     """As Excel writes it in Europe: the separator named in the first line, commas in numbers, cp1252."""
-    lines = ["sep=;", "Market;Good;Price;Unit", "Harbour;Rice;1,35;€/kg", "Harbour;Cassava;0,48;€/kg",
-             "Castle Gate;Rice;1,52;€/kg", "Castle Gate;Lamp oil;2,10;€/litre"]  # fmt: skip
+    lines = [
+        "sep=;",
+        "Market;Good;Price;Unit",
+        "Harbour;Rice;1,35;€/kg",
+        "Harbour;Cassava;0,48;€/kg",
+        "Castle Gate;Rice;1,52;€/kg",
+        "Castle Gate;Lamp oil;2,10;€/litre",
+    ]
     path.write_bytes("\r\n".join(lines).encode("cp1252"))
 
 
@@ -328,26 +468,48 @@ def _pillars(path: Path) -> None:
     presentation = pptx.Presentation()
     slide = presentation.slides.add_slide(presentation.slide_layouts[5])
     slide.shapes.title.text = "Strategy of the Lumen Fund"
-    points = ("Lend to women who farm", "Insure harvests against drought", "Train local auditors")
-    texts = "".join(f'<dgm:pt modelId="{at}"><dgm:t><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
-                    for at, text in enumerate(points, start=1))  # fmt: skip
+    points = (
+        "Lend to women who farm",
+        "Insure harvests against drought",
+        "Train local auditors",
+    )
+    texts = "".join(
+        f'<dgm:pt modelId="{at}"><dgm:t><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        for at, text in enumerate(points, start=1)
+    )
     data = f'<dgm:dataModel xmlns:dgm="{_DGM}" xmlns:a="{_A}"><dgm:ptLst>{texts}</dgm:ptLst></dgm:dataModel>'
     kind = "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml"
-    part = SlidePart(pptx.opc.packuri.PackURI("/ppt/diagrams/data1.xml"), kind, slide.part.package, data.encode())
+    part = SlidePart(
+        pptx.opc.packuri.PackURI("/ppt/diagrams/data1.xml"),
+        kind,
+        slide.part.package,
+        data.encode(),
+    )
     identifier = slide.part.relate_to(part, f"{_R}/diagramData")
-    slide.shapes._spTree.append(pptx.oxml.parse_xml(
-        f'<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="{_A}" '
-        f'xmlns:r="{_R}"><p:nvGraphicFramePr><p:cNvPr id="9" name="Diagram"/><p:cNvGraphicFramePr/><p:nvPr/>'
-        '</p:nvGraphicFramePr><p:xfrm><a:off x="1" y="1"/><a:ext cx="9" cy="9"/></p:xfrm><a:graphic>'
-        f'<a:graphicData uri="{_DGM}"><dgm:relIds xmlns:dgm="{_DGM}" r:dm="{identifier}"/></a:graphicData></a:graphic>'
-        "</p:graphicFrame>"
-    ))  # fmt: skip
+    slide.shapes._spTree.append(
+        pptx.oxml.parse_xml(
+            f'<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="{_A}" '
+            f'xmlns:r="{_R}"><p:nvGraphicFramePr><p:cNvPr id="9" name="Diagram"/><p:cNvGraphicFramePr/><p:nvPr/>'
+            '</p:nvGraphicFramePr><p:xfrm><a:off x="1" y="1"/><a:ext cx="9" cy="9"/></p:xfrm><a:graphic>'
+            f'<a:graphicData uri="{_DGM}"><dgm:relIds xmlns:dgm="{_DGM}" r:dm="{identifier}"/></a:graphicData></a:graphic>'
+            "</p:graphicFrame>"
+        )
+    )
     second = presentation.slides.add_slide(presentation.slide_layouts[5])
     second.shapes.title.text = "Climate results of the Lumen Fund"
-    frame = second.shapes.add_textbox(Inches(1), Inches(2), Inches(6), Inches(2)).text_frame
+    frame = second.shapes.add_textbox(
+        Inches(1), Inches(2), Inches(6), Inches(2)
+    ).text_frame
     paragraph = frame.paragraphs[0]
-    for text, baseline in (("The fund saved 1.8 × 10", 0), ("5", 30000), (" tonnes of CO", 0), ("2", -25000),
-                           (" in 2023", 0), ("3", 30000), (" with 940 solar pumps.", 0)):  # fmt: skip
+    for text, baseline in (
+        ("The fund saved 1.8 × 10", 0),
+        ("5", 30000),
+        (" tonnes of CO", 0),
+        ("2", -25000),
+        (" in 2023", 0),
+        ("3", 30000),
+        (" with 940 solar pumps.", 0),
+    ):
         run = paragraph.add_run()
         run.text = text
         if baseline:
@@ -365,4 +527,8 @@ L’été a été très sec : la rivière Aude n’a coulé que 41 jours.
 
 """
     stray = "Note ajoutée : la mairie a fermé deux crèches parce que les toits étaient dangereux.\n"
-    path.write_bytes(text.encode() + stray.encode("latin-1") + "\nLe maire s’appelle Agnès Bérou.\n".encode())
+    path.write_bytes(
+        text.encode()
+        + stray.encode("latin-1")
+        + "\nLe maire s’appelle Agnès Bérou.\n".encode()
+    )

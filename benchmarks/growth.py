@@ -34,10 +34,28 @@ from chatbot.domain import Chunk, DocumentRecord
 SMALL, PASSAGES, COUNTRIES = 100, 10, 200
 BATCH = 200
 TOPICS = (
-    "inflation", "unemployment", "maize harvest", "literacy", "life expectancy", "road network", "child mortality",
-    "electricity", "exports", "public debt", "rainfall", "measles", "school enrolment", "tourism", "remittances",
-)  # fmt: skip
-WORDS = [f"{a}{b}{c}" for a in ("ba", "do", "ki", "lu", "mer", "ta") for b in ("lo", "nu", "ri", "se") for c in "mnst"]
+    "inflation",
+    "unemployment",
+    "maize harvest",
+    "literacy",
+    "life expectancy",
+    "road network",
+    "child mortality",
+    "electricity",
+    "exports",
+    "public debt",
+    "rainfall",
+    "measles",
+    "school enrolment",
+    "tourism",
+    "remittances",
+)
+WORDS = [
+    f"{a}{b}{c}"
+    for a in ("ba", "do", "ki", "lu", "mer", "ta")
+    for b in ("lo", "nu", "ri", "se")
+    for c in "mnst"
+]
 Ask = Callable[[int], tuple[str, object | None]]
 
 
@@ -75,10 +93,20 @@ def records(count: int) -> Iterator[DocumentRecord]:
     names = sorted(country.name for country in pycountry.countries)[:COUNTRIES]
     for number in range(count):
         country, edition = names[number % COUNTRIES], 1975 + number // COUNTRIES % 50
-        title = f"{country}: Country Report {edition}" + (f" ({number})" if count > COUNTRIES * 50 else "")
+        title = f"{country}: Country Report {edition}" + (
+            f" ({number})" if count > COUNTRIES * 50 else ""
+        )
         metadata = {"country_name": country, "year": edition, "type": "country_report"}
         yield DocumentRecord(
-            f"r{number:06d}", title, title, f"{title}.md", "report_chatting", "ready", "v1", metadata, PASSAGES
+            f"r{number:06d}",
+            title,
+            title,
+            f"{title}.md",
+            "report_chatting",
+            "ready",
+            "v1",
+            metadata,
+            PASSAGES,
         )
 
 
@@ -95,10 +123,15 @@ def fill(services: Services, count: int) -> None:
     every = records(count)
     while batch := list(itertools.islice(every, BATCH)):
         chunks = [chunk for record in batch for chunk in passages(rng, record)]
-        store.upsert(chunks, embedder.embed_documents([chunk.search_text for chunk in chunks]))
+        store.upsert(
+            chunks, embedder.embed_documents([chunk.search_text for chunk in chunks])
+        )
         for record in batch:
             services.storage.documents.put(record)
-        said = [{"_id": f"c{record.id}", "title": record.title, "messages": 2} for record in batch]
+        said = [
+            {"_id": f"c{record.id}", "title": record.title, "messages": 2}
+            for record in batch
+        ]
         database["conversations"].replace_many(said)
         rows = [
             {
@@ -126,22 +159,30 @@ class Library:
     def request(self, path: str, body: object | None) -> tuple[float, float]:
         """Milliseconds until the whole answer is there, and those of them that this process computed."""
         started, computed = time.perf_counter(), time.process_time()
-        status, answer = self.client.request("GET" if body is None else "POST", path, body)
+        status, answer = self.client.request(
+            "GET" if body is None else "POST", path, body
+        )
         assert status == 200, answer
-        return (time.perf_counter() - started) * 1000, (time.process_time() - computed) * 1000
+        return (time.perf_counter() - started) * 1000, (
+            time.process_time() - computed
+        ) * 1000
 
     def change(self, number: int) -> None:
         """One report anew, with other figures."""
         record = next(itertools.islice(records(self.count), number % self.count, None))
         chunks = passages(random.Random(number), replace(record, version="v1"))
         store, embedder = self.services.runtime.store, self.services.runtime.embedder
-        store.upsert(chunks, embedder.embed_documents([chunk.search_text for chunk in chunks]))
+        store.upsert(
+            chunks, embedder.embed_documents([chunk.search_text for chunk in chunks])
+        )
         self.services.storage.documents.put(record)
 
 
 @contextmanager
 def library(folder: Path, count: int) -> Iterator[Library]:
-    settings = Settings(data_dir=folder, embedding_provider="hashing", sample_data="off")
+    settings = Settings(
+        data_dir=folder, embedding_provider="hashing", sample_data="off"
+    )
     app = create_app(settings)
     services: Services = app.extensions["services"]
     started = time.perf_counter()
@@ -152,27 +193,39 @@ def library(folder: Path, count: int) -> Iterator[Library]:
     server = Server(app, settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    with PersistentConnection(f"http://127.0.0.1:{listening.getsockname()[1]}") as client:
+    with PersistentConnection(
+        f"http://127.0.0.1:{listening.getsockname()[1]}"
+    ) as client:
         yield Library(count, services, client, seconds)
     server.should_exit = server.force_exit = True
     thread.join()
     close_app(app)
 
 
-def question(number: int, country: str = "Angola", *, named: bool = True) -> dict[str, str]:
+def question(
+    number: int, country: str = "Angola", *, named: bool = True
+) -> dict[str, str]:
     """Each number asks in other words, so that nothing was answered before."""
     words = f"{WORDS[number % len(WORDS)]} {WORDS[number // len(WORDS) % len(WORDS)]}"
-    return {"query": f"What was the {TOPICS[number % len(TOPICS)]}{f' of {country}' if named else ''} with {words}?"}
+    return {
+        "query": f"What was the {TOPICS[number % len(TOPICS)]}{f' of {country}' if named else ''} with {words}?"
+    }
 
 
 REQUESTS: dict[str, Ask] = {
     "/query about a country": lambda n: ("/query", question(n)),
     "/query about all": lambda n: ("/query", question(n, named=False)),
-    "/query in a conversation": lambda n: ("/query", {**question(n), "conversation_id": "cr000001"}),
+    "/query in a conversation": lambda n: (
+        "/query",
+        {**question(n), "conversation_id": "cr000001"},
+    ),
     "/api/search": lambda n: ("/api/search", question(n)),
     "/api/facets": lambda n: ("/api/facets", None),
     "/api/facets of a country": lambda n: ("/api/facets?country_name=Angola", None),
-    "/api/facets, names searched": lambda n: ("/api/facets?field=document_name&q=angola&limit=50", None),
+    "/api/facets, names searched": lambda n: (
+        "/api/facets?field=document_name&q=angola&limit=50",
+        None,
+    ),
     "/api/reports": lambda n: ("/api/reports?limit=50", None),
     "/api/documents": lambda n: ("/api/documents?limit=50", None),
     "/api/documents searched": lambda n: ("/api/documents?limit=50&q=angola", None),
@@ -181,16 +234,24 @@ REQUESTS: dict[str, Ask] = {
 }
 
 
-def measure(libraries: list[Library], rounds: int) -> dict[str, list[list[tuple[float, float]]]]:
+def measure(
+    libraries: list[Library], rounds: int
+) -> dict[str, list[list[tuple[float, float]]]]:
     """By request the milliseconds in each library; after the first rounds, which warm up."""
-    times: dict[str, list[list[tuple[float, float]]]] = {name: [[] for _ in libraries] for name in (*REQUESTS, CHANGED)}
+    times: dict[str, list[list[tuple[float, float]]]] = {
+        name: [[] for _ in libraries] for name in (*REQUESTS, CHANGED)
+    }
     for number in range(-3, rounds):
         for name, ask in REQUESTS.items():
             for place, one in enumerate(libraries):
-                times[name][place].append(one.request(*ask(number + 3 + 1000 * os.getpid())))
+                times[name][place].append(
+                    one.request(*ask(number + 3 + 1000 * os.getpid()))
+                )
         for place, one in enumerate(libraries):
             one.change(number)
-            times[CHANGED][place].append(one.request("/query", question(number + 500 + 1000 * os.getpid())))
+            times[CHANGED][place].append(
+                one.request("/query", question(number + 500 + 1000 * os.getpid()))
+            )
     return {name: [found[3:] for found in both] for name, both in times.items()}
 
 
@@ -198,21 +259,37 @@ CHANGED = "/query after a change"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--large", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--keep", type=Path, help="where the libraries stay for the next run")
+    parser.add_argument(
+        "--keep", type=Path, help="where the libraries stay for the next run"
+    )
     asked = parser.parse_args()
     with ExitStack() as stack:
         folder = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        libraries = [stack.enter_context(library(folder / str(count), count)) for count in (SMALL, asked.large)]
+        libraries = [
+            stack.enter_context(library(folder / str(count), count))
+            for count in (SMALL, asked.large)
+        ]
         for one in libraries:
-            print(f"{one.count:,} reports, {PASSAGES * one.count:,} passages: written in {one.seconds:.1f} s")
+            print(
+                f"{one.count:,} reports, {PASSAGES * one.count:,} passages: written in {one.seconds:.1f} s"
+            )
         print(f"load of the machine: {os.getloadavg()[0]:.1f}\n")
-        print(f"| request | {SMALL}: ms | computed | {asked.large}: ms | computed | ratio |\n|---|---|---|---|---|---|")
+        print(
+            f"| request | {SMALL}: ms | computed | {asked.large}: ms | computed | ratio |\n|---|---|---|---|---|---|"
+        )
         for name, both in measure(libraries, asked.rounds).items():
-            (small, own), (large, more) = (map(statistics.median, zip(*found, strict=True)) for found in both)
-            print(f"| {name} | {small:.1f} | {own:.1f} | {large:.1f} | {more:.1f} | {more / own:.2f} |", flush=True)
+            (small, own), (large, more) = (
+                map(statistics.median, zip(*found, strict=True)) for found in both
+            )
+            print(
+                f"| {name} | {small:.1f} | {own:.1f} | {large:.1f} | {more:.1f} | {more / own:.2f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -58,11 +58,18 @@ class Server:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         environment = {
-            "PATH": os.environ["PATH"], "HOME": folder, "DATA_DIR": folder, "PORT": str(self.port),
+            "PATH": os.environ["PATH"],
+            "HOME": folder,
+            "DATA_DIR": folder,
+            "PORT": str(self.port),
             "SAMPLE_DATA": "off",
-            "CHAT_MODEL": "extractive", "LOG_LEVEL": "WARNING", "CACHE_SECONDS": "0",
-        }  # fmt: skip
-        self._process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment)
+            "CHAT_MODEL": "extractive",
+            "LOG_LEVEL": "WARNING",
+            "CACHE_SECONDS": "0",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "app.py"], cwd=ROOT, env=environment
+        )
         for _ in range(600):
             with contextlib.suppress(OSError):
                 if self.send("GET", "/ready")[0] == 200:
@@ -74,14 +81,20 @@ class Server:
         self._process.terminate()
         self._process.wait(30)
 
-    def send(self, method: str, path: str, body: bytes = b"", kind: str = "") -> tuple[int, Any]:
+    def send(
+        self, method: str, path: str, body: bytes = b"", kind: str = ""
+    ) -> tuple[int, Any]:
         status, text = self.begin(method, path, body, kind, timeout=PATIENCE)
         return status, json.loads(text) if text[:1] in {b"{", b"["} else text
 
-    def begin(self, method: str, path: str, body: bytes, kind: str, timeout: float) -> tuple[int, bytes]:
+    def begin(
+        self, method: str, path: str, body: bytes, kind: str, timeout: float
+    ) -> tuple[int, bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
         try:
-            connection.request(method, path, body, {"Content-Type": kind} if kind else {})
+            connection.request(
+                method, path, body, {"Content-Type": kind} if kind else {}
+            )
             response = connection.getresponse()
             return response.status, response.read()
         finally:
@@ -90,7 +103,9 @@ class Server:
     def cpu(self) -> float:
         """Seconds of the server and its children, those that have ended among them."""
         total, wanted = 0, {self._process.pid}
-        for entry in sorted(Path("/proc").glob("[0-9]*"), key=lambda entry: int(entry.name)):
+        for entry in sorted(
+            Path("/proc").glob("[0-9]*"), key=lambda entry: int(entry.name)
+        ):
             with contextlib.suppress(OSError):
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(entry.name) in wanted or int(fields[1]) in wanted:
@@ -103,12 +118,15 @@ def form(files: dict[str, bytes], **fields: str) -> tuple[bytes, str]:
     """A multipart body and its type; files are called ``file``."""
     mark = uuid.uuid4().hex
     parts = [
-        f'--{mark}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode() for n, v in fields.items()
+        f'--{mark}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode()
+        for n, v in fields.items()
     ]
     for name, data in files.items():
         head = f'--{mark}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
         parts.append(head.encode() + data + b"\r\n")
-    return b"".join([*parts, f"--{mark}--\r\n".encode()]), f"multipart/form-data; boundary={mark}"
+    return b"".join(
+        [*parts, f"--{mark}--\r\n".encode()]
+    ), f"multipart/form-data; boundary={mark}"
 
 
 def upload(server: Server, name: str, data: bytes) -> str:
@@ -140,10 +158,18 @@ def of_upload(server: Server, one: Hostile) -> Row:
     began, before = time.monotonic(), server.cpu()
     job = upload(server, one.name, one.data)
     time.sleep(0.2)  # it has begun
-    other = upload(server, f"next-{one.name}.md", f"# Next {one.name}\n\nCoffee is grown in the valley.".encode())
+    other = upload(
+        server,
+        f"next-{one.name}.md",
+        f"# Next {one.name}\n\nCoffee is grown in the valley.".encode(),
+    )
     beside = waited(server, other, PATIENCE, BEAT)
     ended = outcome(server, job, began + PATIENCE)
-    row = {"cpu": server.cpu() - before, "next": beside, "outcome": ended[:70] or "not done"}
+    row = {
+        "cpu": server.cpu() - before,
+        "next": beside,
+        "outcome": ended[:70] or "not done",
+    }
     if row["cpu"] < SHARE / 2:
         return row
     if not ended:
@@ -162,9 +188,14 @@ def cancelled(server: Server, job: str) -> float:
 def of_question(server: Server, one: Hostile) -> Row:
     """As the question, or attached to one."""
     if one.is_question:
-        body, kind = json.dumps({"query": one.data.decode()}).encode(), "application/json"
+        body, kind = (
+            json.dumps({"query": one.data.decode()}).encode(),
+            "application/json",
+        )
     else:
-        body, kind = form({one.name: one.data}, request=json.dumps({"query": "Where is tea grown?"}))
+        body, kind = form(
+            {one.name: one.data}, request=json.dumps({"query": "Where is tea grown?"})
+        )
     before, ended = server.cpu(), "not done"
     with contextlib.suppress(TimeoutError):
         status, text = server.begin("POST", "/query", body, kind, timeout=PATIENCE)
@@ -186,14 +217,22 @@ def running() -> Iterator[Server]:
         server = Server(folder)
         try:
             upload(server, "coffee.md", b"# Coffee\n\nCoffee is grown in the valley.")
-            server.send("POST", "/query", json.dumps({"query": "Where is coffee grown?"}).encode(), "application/json")
+            server.send(
+                "POST",
+                "/query",
+                json.dumps({"query": "Where is coffee grown?"}).encode(),
+                "application/json",
+            )
             time.sleep(2)
             yield server
         finally:
             server.close()
 
 
-WAYS: dict[str, Callable[[Server, Hostile], Row]] = {"upload": of_upload, "ask": of_question}
+WAYS: dict[str, Callable[[Server, Hostile], Row]] = {
+    "upload": of_upload,
+    "ask": of_question,
+}
 
 
 def passages_of(services: Services, one: Hostile) -> float:
@@ -204,7 +243,13 @@ def passages_of(services: Services, one: Hostile) -> float:
     path.write_bytes(one.data)
     try:
         document = services.ingesting.service.plan(Source(path, one.name)).document
-        return sum(len(chunk.search_text) for chunk in services.ingesting.ingestor.cut(document, "")) / 1000
+        return (
+            sum(
+                len(chunk.search_text)
+                for chunk in services.ingesting.ingestor.cut(document, "")
+            )
+            / 1000
+        )
     except LoadError:
         return 0.0
 
@@ -212,11 +257,20 @@ def passages_of(services: Services, one: Hostile) -> float:
 def measured(only: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     with tempfile.TemporaryDirectory() as folder, running() as server:
-        settings = Settings(data_dir=Path(folder), chat_model="extractive", sample_data="off")
+        settings = Settings(
+            data_dir=Path(folder), chat_model="extractive", sample_data="off"
+        )
         with Services(settings) as services:
             usual = passages_of(services, prose(HONEST))
-            honest = {way: measure(server, prose(HONEST))["cpu"] / usual for way, measure in WAYS.items()}
-            print("an honest kilobyte of passages:", {way: round(cpu, 4) for way, cpu in honest.items()}, flush=True)
+            honest = {
+                way: measure(server, prose(HONEST))["cpu"] / usual
+                for way, measure in WAYS.items()
+            }
+            print(
+                "an honest kilobyte of passages:",
+                {way: round(cpu, 4) for way, cpu in honest.items()},
+                flush=True,
+            )
             for one in inputs():
                 if only and one.name not in only:
                     continue
@@ -225,9 +279,17 @@ def measured(only: list[str]) -> dict[str, Row]:
                     if way == "upload" and one.is_question:
                         continue
                     row = rows[f"{one.name} {way}"] = measure(server, one)
-                    row["passages"], row["most passages"] = size, max(PASSAGES, REPEATED * len(one.data) / 1000)
-                    row["share"] = max(SHARE, TIMES * honest[way] * max(size, len(one.data) / 1000))
-                    shown = (value if key == "outcome" else f"{key} {value:.2f}" for key, value in row.items())
+                    row["passages"], row["most passages"] = (
+                        size,
+                        max(PASSAGES, REPEATED * len(one.data) / 1000),
+                    )
+                    row["share"] = max(
+                        SHARE, TIMES * honest[way] * max(size, len(one.data) / 1000)
+                    )
+                    shown = (
+                        value if key == "outcome" else f"{key} {value:.2f}"
+                        for key, value in row.items()
+                    )
                     print(f"{one.name:20} {way:7}", *shown, flush=True)
     return rows
 
@@ -238,13 +300,19 @@ def failures(rows: dict[str, Row]) -> list[str]:
     return [
         f"{name}: {key} {row[key]:.2f}, at most {most:.2f}"
         for name, row in rows.items()
-        for key, most in {**limits, "cpu": row["share"], "passages": row["most passages"]}.items()
+        for key, most in {
+            **limits,
+            "cpu": row["share"],
+            "passages": row["most passages"],
+        }.items()
         if row.get(key, 0) > most
     ]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", nargs="*", default=[], help="names of inputs")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()

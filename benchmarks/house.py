@@ -47,18 +47,33 @@ HELPER_LINES = 8
 READY_SECONDS = 300.0
 WARM_UP = "What is the population?"
 QUESTION = "What is the population growth rate?"
-SCOPES = tuple({"country_name": [country], "year": [2023]} for country in ("Kenya", "Somalia", "Sudan"))
-REPORT = "# Wells of {0}\n\n## Water\n\nIn 2024 the district of {0} counted 118 wells.\n"
+SCOPES = tuple(
+    {"country_name": [country], "year": [2023]}
+    for country in ("Kenya", "Somalia", "Sudan")
+)
+REPORT = (
+    "# Wells of {0}\n\n## Water\n\nIn 2024 the district of {0} counted 118 wells.\n"
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Figures = dict[str, int]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("root", type=Path, nargs="?", default=ROOT)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--check", action="store_true", help="exit with 1 where a figure is worse than its limit")
-    parser.add_argument("--lower", action="store_true", help="lower the limits of the figures that are better")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="exit with 1 where a figure is worse than its limit",
+    )
+    parser.add_argument(
+        "--lower",
+        action="store_true",
+        help="lower the limits of the figures that are better",
+    )
     parser.add_argument("--trace", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     root = arguments.root.resolve()
@@ -73,7 +88,9 @@ def main() -> None:
         raise SystemExit(bool(problems))
     if arguments.lower:
         lowered = {name: min(limit, figures[name]) for name, limit in limits().items()}
-        LIMITS.write_text(with_limits(LIMITS.read_text(encoding="utf-8"), lowered), encoding="utf-8")
+        LIMITS.write_text(
+            with_limits(LIMITS.read_text(encoding="utf-8"), lowered), encoding="utf-8"
+        )
 
 
 def measure(root: Path) -> Figures:
@@ -93,13 +110,26 @@ def worse(figures: Mapping[str, int], limits: Mapping[str, int]) -> list[str]:
     each other differently in each run.
     """
     varying = ("question_file_changes", "upload_file_changes", "upload_functions")
-    slack = {name: limit // 20 if name in varying else 0 for name, limit in limits.items()}
+    slack = {
+        name: limit // 20 if name in varying else 0 for name, limit in limits.items()
+    }
     return [
-        *(f"{name}: {figures[name]:,} is above the limit of {limits[name]:,} (benchmarks/house.toml)"
-          for name in figures if name in limits and figures[name] > limits[name] + slack[name]),
-        *(f"{name}: measured, but without a limit" for name in figures if name not in limits),
-        *(f"{name}: has a limit, but is not measured" for name in limits if name not in figures),
-    ]  # fmt: skip
+        *(
+            f"{name}: {figures[name]:,} is above the limit of {limits[name]:,} (benchmarks/house.toml)"
+            for name in figures
+            if name in limits and figures[name] > limits[name] + slack[name]
+        ),
+        *(
+            f"{name}: measured, but without a limit"
+            for name in figures
+            if name not in limits
+        ),
+        *(
+            f"{name}: has a limit, but is not measured"
+            for name in limits
+            if name not in figures
+        ),
+    ]
 
 
 def with_limits(text: str, limits: Mapping[str, int]) -> str:
@@ -111,7 +141,10 @@ def with_limits(text: str, limits: Mapping[str, int]) -> str:
 
 def as_text(figures: Mapping[str, int]) -> str:
     bounds = limits()
-    rows = [f"{name:<24} {value:>8,} {bounds.get(name, 0):>8,}" for name, value in figures.items()]
+    rows = [
+        f"{name:<24} {value:>8,} {bounds.get(name, 0):>8,}"
+        for name, value in figures.items()
+    ]
     return "\n".join([f"{'':<24} {'now':>8} {'limit':>8}", *rows])
 
 
@@ -120,8 +153,14 @@ def source_figures(root: Path) -> Figures:
     package = root / "chatbot"
     texts = {path: path.read_text(encoding="utf-8") for path in python_files(package)}
     trees = {path: ast.parse(text) for path, text in texts.items()}
-    scripts = (path for path in (root / "static").rglob("*.js") if "vendor" not in path.parts)
-    settings = re.findall(r"^[A-Z][A-Z_0-9]*=", (root / ".env.example").read_text(encoding="utf-8"), re.MULTILINE)
+    scripts = (
+        path for path in (root / "static").rglob("*.js") if "vendor" not in path.parts
+    )
+    settings = re.findall(
+        r"^[A-Z][A-Z_0-9]*=",
+        (root / ".env.example").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
     classes = Counter(
         node.name
         for tree in trees.values()
@@ -170,14 +209,21 @@ def module_name(package: Path, path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def import_graph(package: Path, trees: Mapping[Path, ast.Module]) -> dict[str, set[str]]:
+def import_graph(
+    package: Path, trees: Mapping[Path, ast.Module]
+) -> dict[str, set[str]]:
     """Return, for each module, those of the package that it imports while it is imported itself."""
     modules = {module_name(package, path): path for path in trees}
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
-        here = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+        here = (
+            module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
+        )
         graph[module] = {
-            target for node in imports_of(trees[path]) for target in targets(node, here, modules) if target != module
+            target
+            for node in imports_of(trees[path])
+            for target in targets(node, here, modules)
+            if target != module
         }
     return graph
 
@@ -193,7 +239,9 @@ def imports_of(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from imports_of(child)
 
 
-def targets(node: ast.Import | ast.ImportFrom, here: list[str], modules: Mapping[str, Path]) -> Iterator[str]:
+def targets(
+    node: ast.Import | ast.ImportFrom, here: list[str], modules: Mapping[str, Path]
+) -> Iterator[str]:
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names if alias.name in modules)
         return
@@ -213,7 +261,11 @@ def longest_chain(graph: Mapping[str, set[str]]) -> list[str]:
     def chain(module: str) -> list[str]:
         if module not in best:
             entered.add(module)
-            rests = [chain(target) for target in sorted(graph[module]) if target in best or target not in entered]
+            rests = [
+                chain(target)
+                for target in sorted(graph[module])
+                if target in best or target not in entered
+            ]
             best[module] = [module, *max(rests, key=len, default=[])]
         return best[module]
 
@@ -222,13 +274,26 @@ def longest_chain(graph: Mapping[str, set[str]]) -> list[str]:
 
 def traced_figures(root: Path) -> Figures:
     """Run `trace` in a process of its own, which imports the package of ``root`` and reads nobody's settings."""
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
+    inherited = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**inherited, "PYTHON_DOTENV_DISABLED": "1", "DATA_DIR": f"{folder}/data", "LOG_LEVEL": "ERROR"}
+        environment = {
+            **inherited,
+            "PYTHON_DOTENV_DISABLED": "1",
+            "DATA_DIR": f"{folder}/data",
+            "LOG_LEVEL": "ERROR",
+        }
         run = subprocess.run(
             [sys.executable, __file__, str(root), "--trace"],
-            env=environment, cwd=folder, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            env=environment,
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     if run.returncode:
         raise SystemExit(run.stderr)
     figures: Figures = json.loads(run.stdout.splitlines()[-1])
@@ -253,8 +318,14 @@ def trace(root: Path) -> Figures:
     client.post("/query", json={"query": WARM_UP, "filters": SCOPES[0]})
     upload(client, "warm")
     sys.setprofile(profile.hook)
-    questions = [profile.figures("question", lambda scope=scope: ask(client, scope)) for scope in SCOPES]
-    uploads = [profile.figures("upload", lambda name=name: upload(client, name)) for name in ("Lamu", "Wajir", "Voi")]
+    questions = [
+        profile.figures("question", lambda scope=scope: ask(client, scope))
+        for scope in SCOPES
+    ]
+    uploads = [
+        profile.figures("upload", lambda name=name: upload(client, name))
+        for name in ("Lamu", "Wajir", "Voi")
+    ]
     sys.setprofile(None)
     close_app(app)
     return least(questions) | least(uploads)
@@ -272,7 +343,9 @@ def ask(client: Any, scope: Mapping[str, Any]) -> None:
 
 def upload(client: Any, name: str) -> None:
     file = (io.BytesIO(REPORT.format(name).encode()), f"{name}.md")
-    started = client.post("/api/documents", data={"files": file}, content_type="multipart/form-data")
+    started = client.post(
+        "/api/documents", data={"files": file}, content_type="multipart/form-data"
+    )
     if started.status_code != 202:
         raise SystemExit(f"The upload failed: {started.status_code} {started.text}")
     deadline = time.monotonic() + READY_SECONDS
@@ -289,7 +362,11 @@ def wait_until_ready(client: Any) -> None:
     while time.monotonic() < deadline:
         state = client.get("/ready").json
         samples = state["sample_data"]
-        if state["ready"] and not state["ingesting"] and 0 < samples["total"] == samples["ready"]:
+        if (
+            state["ready"]
+            and not state["ingesting"]
+            and 0 < samples["total"] == samples["ready"]
+        ):
             return
         time.sleep(0.2)
     raise SystemExit(f"Not ready within {READY_SECONDS:.0f} s: {state}")
@@ -330,7 +407,9 @@ class Profile:
         )
         return {
             f"{name}_files": len({code.co_filename for code in codes}),
-            f"{name}_functions": len({(code.co_filename, code.co_qualname) for code in codes}),
+            f"{name}_functions": len(
+                {(code.co_filename, code.co_qualname) for code in codes}
+            ),
             f"{name}_depth": self._depth,
             f"{name}_file_changes": changes,
         }

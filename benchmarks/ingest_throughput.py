@@ -41,14 +41,22 @@ class Counted:
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self.model_id, self.dimensions, self.max_tokens = inner.model_id, inner.dimensions, inner.max_tokens
+        self.model_id, self.dimensions, self.max_tokens = (
+            inner.model_id,
+            inner.dimensions,
+            inner.max_tokens,
+        )
         self.count_tokens = inner.count_tokens
         self.texts: list[str] = []
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         return self._inner.embed_query(text, request=request)
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         self.texts.extend(texts)
         return self._inner.embed_documents(texts, request=request)
 
@@ -66,16 +74,29 @@ class Seconds:
         self._began = time.perf_counter(), time.process_time()
 
     def stop(self) -> tuple[float, float]:
-        return time.perf_counter() - self._began[0], time.process_time() - self._began[1]
+        return time.perf_counter() - self._began[0], time.process_time() - self._began[
+            1
+        ]
 
 
-def ingest(sources: Sequence[Source], embedder: Counted, data: Path) -> tuple[float, float]:
-    settings = Settings(data_dir=data, embedding_provider="minilm", chat_model="extractive", sample_data="off")
+def ingest(
+    sources: Sequence[Source], embedder: Counted, data: Path
+) -> tuple[float, float]:
+    settings = Settings(
+        data_dir=data,
+        embedding_provider="minilm",
+        chat_model="extractive",
+        sample_data="off",
+    )
     with Services(settings) as services:
-        vars(services.runtime)["embedder"] = embedder  # the kept one, without the cache that ships
+        vars(services.runtime)["embedder"] = (
+            embedder  # the kept one, without the cache that ships
+        )
         _ = services.ingesting.ingestor
         seconds = Seconds()
-        with ThreadPoolExecutor(settings.ingestion_workers) as pool:  # as the command line and the worker do
+        with ThreadPoolExecutor(
+            settings.ingestion_workers
+        ) as pool:  # as the command line and the worker do
             list(pool.map(services.ingesting.service.ingest, sources))
         return seconds.stop()
 
@@ -124,20 +145,34 @@ def french_texts(folder: Path) -> list[Source]:
     """Write three texts of forty paragraphs."""
     for number, sentence in enumerate(FRENCH):
         paragraphs = (
-            "".join(sentence.format(year=2000 + at, n=at * 7 + place, m=at + 3) for place in range(5))
+            "".join(
+                sentence.format(year=2000 + at, n=at * 7 + place, m=at + 3)
+                for place in range(5)
+            )
             for at in range(40)
         )
-        (folder / f"texte-{number}.md").write_text("\n\n".join(paragraphs), encoding="utf-8")
+        (folder / f"texte-{number}.md").write_text(
+            "\n\n".join(paragraphs), encoding="utf-8"
+        )
     return folder_sources(folder)
 
 
-def with_provider(provider: str, sources: Sequence[Source], data: Path) -> tuple[float, float]:
+def with_provider(
+    provider: str, sources: Sequence[Source], data: Path
+) -> tuple[float, float]:
     """Return the processor time of an ingestion, and the seconds to the first progress of the first file."""
-    settings = Settings(data_dir=data, embedding_provider=provider, chat_model="extractive", sample_data="off")
+    settings = Settings(
+        data_dir=data,
+        embedding_provider=provider,
+        chat_model="extractive",
+        sample_data="off",
+    )
     with Services(settings) as services:
         _ = services.ingesting.ingestor
         seconds, shown = Seconds(), list[float]()
-        control = JobControl(progress=lambda done, total: shown.append(seconds.stop()[0]))
+        control = JobControl(
+            progress=lambda done, total: shown.append(seconds.stop()[0])
+        )
         for source in sources:
             services.ingesting.service.ingest(source, control=control)
         return seconds.stop()[1], shown[0]
@@ -153,8 +188,13 @@ def compare_providers(provider: str, sources: Sequence[Source]) -> None:
                 with tempfile.TemporaryDirectory() as data:
                     spent[name] = with_provider(name, sources, Path(data))
             ratios.append(spent[provider][0] / spent["minilm"][0])
-            times = (f"{name} {cpu:.1f} s, first progress after {first:.1f} s" for name, (cpu, first) in spent.items())
-            print(f"{len(sources)} files: {'; '.join(times)}; ratio of processor time {ratios[-1]:.2f}")
+            times = (
+                f"{name} {cpu:.1f} s, first progress after {first:.1f} s"
+                for name, (cpu, first) in spent.items()
+            )
+            print(
+                f"{len(sources)} files: {'; '.join(times)}; ratio of processor time {ratios[-1]:.2f}"
+            )
     print(f"median ratio {sorted(ratios)[ROUNDS // 2]:.2f}")
 
 

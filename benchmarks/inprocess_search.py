@@ -50,17 +50,25 @@ class Precomputed:
     def count_tokens(self, text: str) -> int:
         return 1
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         vector: Vector = self._vectors[int(text.split(maxsplit=1)[0])]
         return vector
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         raise NotImplementedError
 
 
 def unit(rows: int, seed: int) -> Matrix:
-    vectors = np.random.default_rng(seed).normal(size=(rows, DIMENSIONS)).astype(np.float32)
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
+    vectors = (
+        np.random.default_rng(seed).normal(size=(rows, DIMENSIONS)).astype(np.float32)
+    )
+    return np.asarray(
+        vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32
+    )
 
 
 def rows_and_questions(rows: int, bench: Path | None) -> tuple[Matrix, Matrix]:
@@ -85,7 +93,10 @@ def fill(store: FaissStore, vectors: Matrix) -> None:
                 document_name=f"Report {row // 200}",
                 title=f"Report {row // 200}",
                 text=words(rng, 60),
-                metadata={"country_name": f"Country {row % COUNTRIES}", "year": 2000 + row % 2},
+                metadata={
+                    "country_name": f"Country {row % COUNTRIES}",
+                    "year": 2000 + row % 2,
+                },
             )
             for row in range(start, min(start + 2000, rows))
         ]
@@ -106,7 +117,12 @@ def median_ms(call: Callable[[int], object]) -> float:
 def make_store(folder: Path) -> FaissStore:
     settings = Settings(data_dir=folder)
     database = open_database(settings)
-    return build(settings=settings, database=database, changes=CorpusChanges(database), dimensions=DIMENSIONS)
+    return build(
+        settings=settings,
+        database=database,
+        changes=CorpusChanges(database),
+        dimensions=DIMENSIONS,
+    )
 
 
 def first_answer(folder: Path) -> None:
@@ -121,7 +137,14 @@ def first_answer(folder: Path) -> None:
 
 def start_seconds(folder: Path) -> tuple[float, float]:
     """Until the first answer, and the peak of the process's memory in MB when it has written its snapshot."""
-    command = [sys.executable, "-m", "benchmarks", "inprocess_search", "--first-answer", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks",
+        "inprocess_search",
+        "--first-answer",
+        str(folder),
+    ]
     started = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -132,7 +155,11 @@ def start_seconds(folder: Path) -> tuple[float, float]:
 
 def memory_mb(name: str) -> float:
     status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith(name))
+    return next(
+        int(line.split()[1]) / 1024
+        for line in status.splitlines()
+        if line.startswith(name)
+    )
 
 
 def main(rows: int, bench: Path | None) -> None:
@@ -146,16 +173,32 @@ def main(rows: int, bench: Path | None) -> None:
         store = make_store(folder)
         report(store, vectors, questions)
         store.close()
-    print(f"start to first hits: {without_snapshot[0]:.1f} s building, {with_snapshot[0]:.1f} s with the snapshot")
-    print(f"peak of the process: {without_snapshot[1]:.0f} MB building, {with_snapshot[1]:.0f} MB with the snapshot")
+    print(
+        f"start to first hits: {without_snapshot[0]:.1f} s building, {with_snapshot[0]:.1f} s with the snapshot"
+    )
+    print(
+        f"peak of the process: {without_snapshot[1]:.0f} MB building, {with_snapshot[1]:.0f} MB with the snapshot"
+    )
 
 
 def recall(store: FaissStore, raw: Any, questions: Matrix) -> float:
     """Share of the ten nearest that the store finds."""
     _, wanted = raw.search(questions, 10)
-    ids = [{f"doc{row // 200:06d}-v-{row % 200:05d}" for row in rows} for rows in wanted.tolist()]
-    found = [store.vector_search(question, top_k=10, scope=Scope()) for question in questions]
-    return float(np.mean([len(a & {m.chunk_id for m in b}) / 10 for a, b in zip(ids, found, strict=True)]))
+    ids = [
+        {f"doc{row // 200:06d}-v-{row % 200:05d}" for row in rows}
+        for rows in wanted.tolist()
+    ]
+    found = [
+        store.vector_search(question, top_k=10, scope=Scope()) for question in questions
+    ]
+    return float(
+        np.mean(
+            [
+                len(a & {m.chunk_id for m in b}) / 10
+                for a, b in zip(ids, found, strict=True)
+            ]
+        )
+    )
 
 
 def report(store: FaissStore, vectors: Matrix, queries: Matrix) -> None:
@@ -169,7 +212,9 @@ def report(store: FaissStore, vectors: Matrix, queries: Matrix) -> None:
     half = Scope.of({"year": Values((2000,))})
 
     def retrieve(method: str, scope: Scope) -> Callable[[int], object]:
-        return lambda number: retriever.retrieve(texts[number], top_k=TOP_K, scope=scope, method=method)
+        return lambda number: retriever.retrieve(
+            texts[number], top_k=TOP_K, scope=scope, method=method
+        )
 
     flat = median_ms(lambda number: raw.search(queries[number : number + 1], TOP_K))
     lines = [
@@ -181,8 +226,12 @@ def report(store: FaissStore, vectors: Matrix, queries: Matrix) -> None:
         ("retrieve hybrid", median_ms(retrieve("hybrid", Scope()))),
         ("retrieve hybrid, 2 % filter", median_ms(retrieve("hybrid", narrow))),
     ]
-    print(f"{rows} x {DIMENSIONS}, {os.cpu_count()} cores, FAISS on 1 thread, {platform.machine()}")
-    print(f"Python {platform.python_version()}, faiss {faiss.__version__}, numpy {np.__version__}")
+    print(
+        f"{rows} x {DIMENSIONS}, {os.cpu_count()} cores, FAISS on 1 thread, {platform.machine()}"
+    )
+    print(
+        f"Python {platform.python_version()}, faiss {faiss.__version__}, numpy {np.__version__}"
+    )
     for label, milliseconds in lines:
         print(f"{label:30}{milliseconds:8.2f} ms{milliseconds / flat:8.2f} x raw")
     print(f"recall of the ten nearest: {recall(store, raw, queries):.3f}")
@@ -192,7 +241,9 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--first-answer"]:
         first_answer(Path(sys.argv[2]))
     else:
-        parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        parser = argparse.ArgumentParser(
+            description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
         parser.add_argument("rows", type=int, nargs="?", default=100_000)
         parser.add_argument("--bench", type=Path, help="a folder of data sets")
         options = parser.parse_args()

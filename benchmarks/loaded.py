@@ -21,8 +21,12 @@ from chatbot.domain.request import Cancellation
 
 def bench_folder(about: str | None) -> Path:
     """The folder of data sets in BEIR layout that a script is given."""
-    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bench", type=Path, help="the folder of the data sets in BEIR layout")
+    parser = argparse.ArgumentParser(
+        description=about, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "bench", type=Path, help="the folder of the data sets in BEIR layout"
+    )
     folder: Path = parser.parse_args().bench
     return folder
 
@@ -31,7 +35,9 @@ def bench_folder(about: str | None) -> Path:
 def throw_away(**settings: Any) -> Iterator[Services]:
     """Over an empty store, with the built-in embedding model."""
     with tempfile.TemporaryDirectory() as folder:
-        base = Settings(data_dir=Path(folder), embedding_provider="minilm", sample_data="off")
+        base = Settings(
+            data_dir=Path(folder), embedding_provider="minilm", sample_data="off"
+        )
         with Services(base.override(**settings)) as services:
             services.prepare()
             yield services
@@ -43,7 +49,12 @@ def loaded(folder: Path) -> Iterator[tuple[Services, Dataset]]:
     with throw_away() as services:
         data = read_dataset(folder, services.settings.filter_fields)
         services.runtime.remember_embedder()
-        load_chunks(services.runtime.store, services.runtime.embedder, data.chunks, lambda done: None)
+        load_chunks(
+            services.runtime.store,
+            services.runtime.embedder,
+            data.chunks,
+            lambda done: None,
+        )
         yield services, data
 
 
@@ -56,12 +67,18 @@ def load_samples(services: Services) -> None:
 
 def question_rows(folder: Path) -> list[dict[str, Any]]:
     """The lines of queries.jsonl as they are."""
-    return [json.loads(line) for line in (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    return [
+        json.loads(line)
+        for line in (folder / "queries.jsonl").read_text(encoding="utf-8").split("\n")
+        if line
+    ]
 
 
 def scope_of(row: dict[str, Any]) -> Scope:
     """The filters of such a line."""
-    return Scope.of({name: Values((value,)) for name, value in row["metadata"]["filters"].items()})
+    return Scope.of(
+        {name: Values((value,)) for name, value in row["metadata"]["filters"].items()}
+    )
 
 
 def answer(services: Services, question: Question) -> Answer:

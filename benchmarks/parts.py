@@ -47,7 +47,16 @@ PACKAGE = str(Path(__file__).parents[1] / "chatbot") + "/"
 SITE_PACKAGES = "/site-packages/"
 SHOWN = 14
 QUESTION = "What is the {topic} of {country}?"
-TOPICS = ("population", "inflation rate", "life expectancy", "area", "literacy", "exports", "climate", "median age")
+TOPICS = (
+    "population",
+    "inflation rate",
+    "life expectancy",
+    "area",
+    "literacy",
+    "exports",
+    "climate",
+    "median age",
+)
 COUNTRIES = ("Kenya", "Somalia", "Mali", "Egypt", "Yemen")
 
 
@@ -78,10 +87,16 @@ class Profiles:
 def part_of(code: CodeType | str) -> str:
     if isinstance(code, str):  # of a library in C
         module = re.search(r"(?:of '|built-in method |<method '\w+' of ')_?(\w+)", code)
-        return module[1] if module and ("." in code or "onnx" in code) else "Python's own types"
+        return (
+            module[1]
+            if module and ("." in code or "onnx" in code)
+            else "Python's own types"
+        )
     name = code.co_filename
     if name.startswith(PACKAGE):
-        return "chatbot/" + "/".join(name.removeprefix(PACKAGE).removesuffix(".py").split("/")[:2])
+        return "chatbot/" + "/".join(
+            name.removeprefix(PACKAGE).removesuffix(".py").split("/")[:2]
+        )
     if SITE_PACKAGES in name:
         return name.partition(SITE_PACKAGES)[2].split("/")[0]
     return "standard library"
@@ -99,23 +114,35 @@ def show(name: str, count: int, work: Callable[[], object]) -> None:
     """Print the times of ``work``; with profiles only its parts, as JSON."""
     before, began = PROFILES.parts(), (time.perf_counter(), time.process_time())
     work()
-    clock, processor = (one / count * 1000 for one in (time.perf_counter() - began[0], time.process_time() - began[1]))
+    clock, processor = (
+        one / count * 1000
+        for one in (time.perf_counter() - began[0], time.process_time() - began[1])
+    )
     if parts := PROFILES.parts() - before:
         print(json.dumps(parts))
         return
     child = [sys.executable, "-m", "benchmarks", "parts", *sys.argv[1:], "--profiled"]
     output = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True).stdout
     parts = Counter(json.loads(output.splitlines()[-1]))
-    print(f"{name}: {count} times, {clock:.1f} ms by the clock, {processor:.1f} of processor each "
-          f"(load {os.getloadavg()[0]:.0f})")  # fmt: skip
+    print(
+        f"{name}: {count} times, {clock:.1f} ms by the clock, {processor:.1f} of processor each "
+        f"(load {os.getloadavg()[0]:.0f})"
+    )
     for part, seconds in parts.most_common(SHOWN):
-        print(f"  {part:<32} {seconds / parts.total():5.1%} {processor * seconds / parts.total():7.2f} ms")
+        print(
+            f"  {part:<32} {seconds / parts.total():5.1%} {processor * seconds / parts.total():7.2f} ms"
+        )
 
 
 @contextmanager
 def application(**settings: object) -> Iterator[Flask]:
     with tempfile.TemporaryDirectory() as folder:
-        base = {"data_dir": Path(folder), "sample_data": "off", "chat_model": "extractive", "summaries": "off"}
+        base = {
+            "data_dir": Path(folder),
+            "sample_data": "off",
+            "chat_model": "extractive",
+            "summaries": "off",
+        }
         app = create_app(Settings(**base | {"cache_seconds": 0} | settings))
         try:
             yield app
@@ -124,31 +151,54 @@ def application(**settings: object) -> Iterator[Flask]:
 
 
 def files(times: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, application(embedding_provider="minilm") as app:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        application(embedding_provider="minilm") as app,
+    ):
         begin()
         write_files(Path(folder), times)
         service = app.extensions["services"].ingesting.service
-        (first,), rest = (folder_sources(Path(folder, name)) for name in ("first", "rest"))
+        (first,), rest = (
+            folder_sources(Path(folder, name)) for name in ("first", "rest")
+        )
         service.ingest(first)
-        show("a file of four passages, the local model", times, lambda: list(map(service.ingest, rest)))
+        show(
+            "a file of four passages, the local model",
+            times,
+            lambda: list(map(service.ingest, rest)),
+        )
 
 
 def upload(times: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, FakeOpenAI(dimensions=1536) as endpoint:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FakeOpenAI(dimensions=1536) as endpoint,
+    ):
         write_files(Path(folder), times)
         begin()
-        with application(embedding_provider="openai", **endpoint.as_settings | {"chat_model": "echo"}) as app:
+        with application(
+            embedding_provider="openai", **endpoint.as_settings | {"chat_model": "echo"}
+        ) as app:
             client = app.test_client()
 
             def send(name: str) -> None:
                 paths = sorted(Path(folder, name).iterdir())
                 sent = [(io.BytesIO(path.read_bytes()), path.name) for path in paths]
-                job = client.post("/api/documents", data={"files": sent}).get_json()["ingestion_id"]
-                while client.get(f"/api/ingestions/{job}").get_json()["state"] in {"queued", "running"}:
+                job = client.post("/api/documents", data={"files": sent}).get_json()[
+                    "ingestion_id"
+                ]
+                while client.get(f"/api/ingestions/{job}").get_json()["state"] in {
+                    "queued",
+                    "running",
+                }:
                     time.sleep(0.25)
 
             send("first")
-            show("an uploaded file of four passages, an embedding API", times, lambda: send("rest"))
+            show(
+                "an uploaded file of four passages, an embedding API",
+                times,
+                lambda: send("rest"),
+            )
 
 
 def question(times: int) -> None:
@@ -160,18 +210,30 @@ def question(times: int) -> None:
             client = app.test_client()
 
             def ask(number: int) -> None:
-                topic, country = TOPICS[number % len(TOPICS)], COUNTRIES[number // len(TOPICS) % len(COUNTRIES)]
+                topic, country = (
+                    TOPICS[number % len(TOPICS)],
+                    COUNTRIES[number // len(TOPICS) % len(COUNTRIES)],
+                )
                 text = QUESTION.format(topic=topic, country=country)
-                answer = client.post("/api/chat", json={"query": text, "mode": "direct"})
+                answer = client.post(
+                    "/api/chat", json={"query": text, "mode": "direct"}
+                )
                 assert b"event: done" in answer.data, answer.data[-500:]
 
             for number in range(10):
                 ask(number)
-            show("a question with a chat model, streamed", times, lambda: [ask(n) for n in range(times)])
+            show(
+                "a question with a chat model, streamed",
+                times,
+                lambda: [ask(n) for n in range(times)],
+            )
 
 
 def facets(times: int, reports: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, library(Path(folder), reports) as made:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        library(Path(folder), reports) as made,
+    ):
         made.request("/api/facets", None)
 
         def change(number: int) -> float:
@@ -179,8 +241,10 @@ def facets(times: int, reports: int) -> None:
             return made.request("/api/facets", None)[1]
 
         middle = sorted(map(change, range(times)))[times // 2]
-        print(f"/api/facets after a change, {reports:,} reports, median of {times}: {middle:.1f} ms of processor "
-              f"(load {os.getloadavg()[0]:.0f})")  # fmt: skip
+        print(
+            f"/api/facets after a change, {reports:,} reports, median of {times}: {middle:.1f} ms of processor "
+            f"(load {os.getloadavg()[0]:.0f})"
+        )
 
 
 def figures(times: int) -> None:
@@ -200,13 +264,23 @@ def figures(times: int) -> None:
         client.get("/api/figures?limit=50")
         statements.clear()
         answer = client.get("/api/figures?limit=50").get_json()
-        print(f"/api/figures: {len(answer['figures'])} figures of {answer['total']:,}, statements {dict(statements)}")
-        show("/api/figures", times, lambda: [client.get("/api/figures?limit=50") for _ in range(times)])
+        print(
+            f"/api/figures: {len(answer['figures'])} figures of {answer['total']:,}, statements {dict(statements)}"
+        )
+        show(
+            "/api/figures",
+            times,
+            lambda: [client.get("/api/figures?limit=50") for _ in range(times)],
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("files", "upload", "question", "facets", "figures"))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "what", choices=("files", "upload", "question", "facets", "figures")
+    )
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--reports", type=int, default=10_000, help="for facets")
     parser.add_argument("--profiled", action="store_true", help=argparse.SUPPRESS)
@@ -214,7 +288,9 @@ def main() -> None:
     if chosen.what == "facets":
         facets(chosen.times, chosen.reports)
     else:
-        {"files": files, "upload": upload, "question": question, "figures": figures}[chosen.what](chosen.times)
+        {"files": files, "upload": upload, "question": question, "figures": figures}[
+            chosen.what
+        ](chosen.times)
 
 
 if __name__ == "__main__":

@@ -38,24 +38,40 @@ print(json.dumps([pages, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 10
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("base", type=Path, help="the other checkout")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--show", action="store_true", help="print the time of each file")
+    parser.add_argument(
+        "--show", action="store_true", help="print the time of each file"
+    )
     chosen = parser.parse_args()
-    paths = sorted(str(path.resolve()) for folder in chosen.folders for path in folder.rglob("*.pdf"))
+    paths = sorted(
+        str(path.resolve())
+        for folder in chosen.folders
+        for path in folder.rglob("*.pdf")
+    )
     ratios = []
     best: dict[tuple[Path, str], float] = {}
     for number in range(chosen.rounds):
         results = {}
         for root in (ROOT, chosen.base)[:: 1 if number % 2 else -1]:
-            finished = subprocess.run([sys.executable, "-c", READ, *paths], cwd=root, capture_output=True, check=True)
+            finished = subprocess.run(
+                [sys.executable, "-c", READ, *paths],
+                cwd=root,
+                capture_output=True,
+                check=True,
+            )
             results[root] = json.loads(finished.stdout)
         (here, memory), (there, base_memory) = results[ROOT], results[chosen.base]
         both = [path for path in paths if here[path][0] and there[path][0]]
         pages = sum(here[path][0] for path in both)
-        seconds = {root: sum(files[path][1] for path in both) for root, (files, _) in results.items()}
+        seconds = {
+            root: sum(files[path][1] for path in both)
+            for root, (files, _) in results.items()
+        }
         ratios.append(seconds[chosen.base] / seconds[ROOT])
         for root, (files, _) in results.items():
             for path in both:
@@ -65,7 +81,10 @@ def main() -> None:
             f"{pages / seconds[chosen.base]:.1f} there: {ratios[-1]:.3f}; peak {memory:.0f} and {base_memory:.0f} MB"
         )
     print(f"median {median(ratios):.3f} of {chosen.rounds} rounds")
-    totals = [sum(time for (root, _), time in best.items() if root == one) for one in (chosen.base, ROOT)]
+    totals = [
+        sum(time for (root, _), time in best.items() if root == one)
+        for one in (chosen.base, ROOT)
+    ]
     print(f"of each file's best time: {totals[0] / totals[1]:.3f}")
     for path in both if chosen.show else ():
         mine, other = best[ROOT, path], best[chosen.base, path]

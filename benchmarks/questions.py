@@ -51,7 +51,10 @@ class Tally:
                 self.misses.setdefault(name, []).append(question)
 
     def show(self, *, misses: bool) -> None:
-        shares = (f"{name} {sum(v) / len(v):.3f} ({sum(v):g}/{len(v)})" for name, v in self.verdicts.items())
+        shares = (
+            f"{name} {sum(v) / len(v):.3f} ({sum(v):g}/{len(v)})"
+            for name, v in self.verdicts.items()
+        )
         print(f"{self.name}: {', '.join(shares)}", flush=True)
         for name, questions in self.misses.items() if misses else ():
             for question in questions:
@@ -62,21 +65,37 @@ Ask = Callable[..., Json]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="the folder of the questions")
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; none = all")
-    parser.add_argument("--misses", action="store_true", help="show the questions that went wrong")
-    parser.add_argument("--wordings", choices=WORDINGS, default="seen", help="of the figure years")
-    parser.add_argument("--every", type=int, default=EVERY, help="how many questions a script makes")
-    parser.add_argument("--without", metavar="RULE", help=f"all, or of {', '.join(rules.RULES)}")
+    parser.add_argument(
+        "--misses", action="store_true", help="show the questions that went wrong"
+    )
+    parser.add_argument(
+        "--wordings", choices=WORDINGS, default="seen", help="of the figure years"
+    )
+    parser.add_argument(
+        "--every", type=int, default=EVERY, help="how many questions a script makes"
+    )
+    parser.add_argument(
+        "--without", metavar="RULE", help=f"all, or of {', '.join(rules.RULES)}"
+    )
     chosen = parser.parse_args()
     if chosen.without not in (None, "all", *rules.RULES):
         parser.error(f"There is no rule {chosen.without}. --help lists them.")
     if not chosen.sets:
         is_wordings = (chosen.folder / "everyday.json").exists()
-        chosen.sets = ["wordings"] if is_wordings else [name for name in SETS if name != "wordings"]
+        chosen.sets = (
+            ["wordings"]
+            if is_wordings
+            else [name for name in SETS if name != "wordings"]
+        )
     with tempfile.TemporaryDirectory() as folder:
-        settings = Settings.from_env().override(data_dir=Path(folder), sample_data="off")  # not by the start as well
+        settings = Settings.from_env().override(
+            data_dir=Path(folder), sample_data="off"
+        )  # not by the start as well
         app = create_app(settings)
         with app.app_context():
             load_samples(services())
@@ -101,7 +120,10 @@ class Repeated:
         self._turns: dict[str, tuple[str, ...]] = {}
 
     def __call__(self, query: str, **body: Any) -> Json:
-        given = json.dumps({name: value for name, value in body.items() if name != "conversation_id"}, sort_keys=True)
+        given = json.dumps(
+            {name: value for name, value in body.items() if name != "conversation_id"},
+            sort_keys=True,
+        )
         key = (*self._turns.get(str(body.get("conversation_id")), ()), query, given)
         if self.off and key in self._answers and self.off not in self._acting[key[:2]]:
             return self._answers[key]
@@ -119,8 +141,14 @@ def compare_rules(ask: Ask, chosen: argparse.Namespace) -> None:
     """Print, for each rule, how many questions were asked again without it, and what that changed of each measure."""
 
     def sums() -> dict[str, float]:
-        tallies = [tally for name in chosen.sets for tally in SETS[name](repeated, chosen)]
-        return {f"{one.name} {name}": sum(v) for one in tallies for name, v in one.verdicts.items()}
+        tallies = [
+            tally for name in chosen.sets for tally in SETS[name](repeated, chosen)
+        ]
+        return {
+            f"{one.name} {name}": sum(v)
+            for one in tallies
+            for name, v in one.verdicts.items()
+        }
 
     with rules.recorded() as acted:
         repeated = Repeated(ask, acted)
@@ -130,8 +158,14 @@ def compare_rules(ask: Ask, chosen: argparse.Namespace) -> None:
         repeated.off, repeated.asked = rule, 0
         with rules.without(rule):
             after = sums()
-        changes = (f"{name} {after[name] - old:+.4g}" for name, old in before.items() if after[name] != old)
-        print(f"{rule:45} {repeated.asked:4}; {', '.join(changes) or 'none'}", flush=True)
+        changes = (
+            f"{name} {after[name] - old:+.4g}"
+            for name, old in before.items()
+            if after[name] != old
+        )
+        print(
+            f"{rule:45} {repeated.asked:4}; {', '.join(changes) or 'none'}", flush=True
+        )
 
 
 def asker(client: FlaskClient) -> Ask:
@@ -148,8 +182,16 @@ def heading(hit: Mapping[str, Any]) -> str:
     return str(hit["section"]).split(" › ")[-1]
 
 
-def ranks(hits: Sequence[Json], country: str, fields: Iterable[str], fits: Callable[[Json], bool]) -> dict[str, bool]:
-    right = [hit["country_name"] == country and heading(hit) in set(fields) and fits(hit) for hit in hits[:5]]
+def ranks(
+    hits: Sequence[Json],
+    country: str,
+    fields: Iterable[str],
+    fits: Callable[[Json], bool],
+) -> dict[str, bool]:
+    right = [
+        hit["country_name"] == country and heading(hit) in set(fields) and fits(hit)
+        for hit in hits[:5]
+    ]
     return {"first": right[:1] == [True], "top 5": any(right)}
 
 
@@ -158,15 +200,26 @@ def plain(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
     for name in ("scope set", "without scope"):
         tally = Tally(f"plain questions, {name}")
         for row in rows:
-            filters = {"country_name": row["country"], "year": row["year"]} if name == "scope set" else {}
+            filters = (
+                {"country_name": row["country"], "year": row["year"]}
+                if name == "scope set"
+                else {}
+            )
             answer = ask(row["question"], filters=filters)
 
             def fits(hit: Json, row: Json = row, filters: Json = filters) -> bool:
                 return not filters or hit["year"] == row["year"]
 
-            found = ranks(answer["trace"]["hits"], row["country"], row["field"].split("|"), fits)
-            shown = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in answer["trace"]["hits"])
-            tally.add(f"{row['question']} {row['country']} {row['year']} -> {shown}", **found)
+            found = ranks(
+                answer["trace"]["hits"], row["country"], row["field"].split("|"), fits
+            )
+            shown = " / ".join(
+                f"{hit['country_name']} {hit['year']} {heading(hit)}"
+                for hit in answer["trace"]["hits"]
+            )
+            tally.add(
+                f"{row['question']} {row['country']} {row['year']} -> {shown}", **found
+            )
         yield tally
 
 
@@ -176,20 +229,28 @@ def conversations(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         said: list[Json] = []
         for turn in row["turns"]:
             answer = ask(turn, previous_messages=said)
-            said += [{"role": "user", "content": turn}, {"role": "assistant", "content": answer["response"] or "."}]
+            said += [
+                {"role": "user", "content": turn},
+                {"role": "assistant", "content": answer["response"] or "."},
+            ]
         hits = answer["trace"]["hits"]
         wanted = row["year"]
 
         def fits(hit: Json, wanted: int | None = wanted) -> bool:
             return wanted is None or hit["year"] == wanted or str(wanted) in hit["text"]
 
-        found = [ranks(hits, country, row["fields"], fits)["top 5"] for country in row["countries"]]
-        taken = answer["scope"]["filters"].get("country_name") or sorted({str(hit["country_name"]) for hit in hits[:5]})
-        right = sorted(taken) == sorted(row["countries"])
-        what = (
-            f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        found = [
+            ranks(hits, country, row["fields"], fits)["top 5"]
+            for country in row["countries"]
+        ]
+        taken = answer["scope"]["filters"].get("country_name") or sorted(
+            {str(hit["country_name"]) for hit in hits[:5]}
         )
-        seen = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits[:5])
+        right = sorted(taken) == sorted(row["countries"])
+        what = f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        seen = " / ".join(
+            f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits[:5]
+        )
         tally.add(f"{what} {seen}", **{"scope": right, "top 5": all(found)})
     yield tally
 
@@ -200,7 +261,11 @@ def scope_positions(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         answer = ask(question)
         filters = answer["scope"]["filters"].get("country_name", [])
         if "Germany" in question:
-            refused = not answer["answered"] and "Germany" in answer["response"] and "no report" in answer["response"]
+            refused = (
+                not answer["answered"]
+                and "Germany" in answer["response"]
+                and "no report" in answer["response"]
+            )
             tally.add(question, **{"absent refused": refused})
         else:
             tally.add(f"{question} -> {filters}", found="Kenya" in filters)
@@ -212,7 +277,10 @@ def abstention(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
     for row in read(chosen.folder, "abstention"):
         answer = ask(row["question"])
         wanted = row["kind"] == "answerable"
-        tally.add(f"{row['question']} -> {answer['response'][:150]!r}", **{row["kind"]: answer["answered"] == wanted})
+        tally.add(
+            f"{row['question']} -> {answer['response'][:150]!r}",
+            **{row["kind"]: answer["answered"] == wanted},
+        )
     yield tally
 
 
@@ -228,7 +296,18 @@ PASSING = (
     "How did the invasion by {other} change the economy of {country}?",
     "What are the exports of {country} to {other}?",
 )
-OTHERS = ("France", "Germany", "China", "Russia", "Italy", "India", "Turkey", "Japan", "Brazil", "Spain")
+OTHERS = (
+    "France",
+    "Germany",
+    "China",
+    "Russia",
+    "Italy",
+    "India",
+    "Turkey",
+    "Japan",
+    "Brazil",
+    "Spain",
+)
 
 
 def passing(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
@@ -282,7 +361,8 @@ def reports() -> list[Report]:
 
 
 _LINE = re.compile(
-    r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)", re.MULTILINE
+    r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)",
+    re.MULTILINE,
 )
 
 
@@ -297,13 +377,19 @@ def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
                 if re.match(r"\*\*|[a-z]", text) or year in seen:
                     continue
                 seen.add(year)
-                newest[report.country, name, year] = FigureYear(report.country, name, year, report.edition, text)
-    cases = sorted(newest.values(), key=lambda one: (one.country, one.heading, one.year))
+                newest[report.country, name, year] = FigureYear(
+                    report.country, name, year, report.edition, text
+                )
+    cases = sorted(
+        newest.values(), key=lambda one: (one.country, one.heading, one.year)
+    )
     cases = [case for case in cases if case.year >= 2015]
     draw = random.Random(SEED if chosen.wordings == "seen" else SEED + 1)
     tally = Tally(f"figure years, {chosen.wordings} wordings, of {len(cases)}")
     for case in draw.sample(cases, min(chosen.every, len(cases))):
-        question = draw.choice(wordings[case.heading]).format(country=case.country, year=case.year)
+        question = draw.choice(wordings[case.heading]).format(
+            country=case.country, year=case.year
+        )
         answer = ask(question)
         hits = answer["trace"]["hits"][:5]
         right = [
@@ -313,7 +399,9 @@ def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
             and case.text in hit["text"].replace("*", "")
             for hit in hits
         ]
-        seen_hits = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits)
+        seen_hits = " / ".join(
+            f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits
+        )
         told = f"{question} [{case.text}, {case.edition}] -> {answer['response'][:160]!r} {seen_hits}"
         said = answer["response"].replace("\\", "").replace("*", "")
         first = next((line for line in said.splitlines() if "[" in line), "")
@@ -346,16 +434,28 @@ SEEN: Mapping[str, Sequence[str]] = {
         "What was the unemployment rate of {country} in {year}?",
         "How high was unemployment in {country} in {year}?",
     ),
-    "Exports": ("How much did {country} export in {year}?", "What were the exports of {country} in {year}?"),
-    "Imports": ("How much did {country} import in {year}?", "What were the imports of {country} in {year}?"),
-    "Current account balance": ("What was the current account balance of {country} in {year}?",),
+    "Exports": (
+        "How much did {country} export in {year}?",
+        "What were the exports of {country} in {year}?",
+    ),
+    "Imports": (
+        "How much did {country} import in {year}?",
+        "What were the imports of {country} in {year}?",
+    ),
+    "Current account balance": (
+        "What was the current account balance of {country} in {year}?",
+    ),
     "Public debt": ("How high was the public debt of {country} in {year}?",),
     "Military expenditures": (
         "What did {country} spend on its military in {year}?",
         "Military expenditures of {country}, {year}",
     ),
-    "Population growth rate": ("How fast did the population of {country} grow in {year}?",),
-    "Reserves of foreign exchange and gold": ("Foreign exchange reserves of {country} in {year}?",),
+    "Population growth rate": (
+        "How fast did the population of {country} grow in {year}?",
+    ),
+    "Reserves of foreign exchange and gold": (
+        "Foreign exchange reserves of {country} in {year}?",
+    ),
     "Birth rate": ("What was the birth rate of {country} in {year}?",),
     "Death rate": ("What was the death rate in {country} in {year}?",),
     "Electricity access": ("Electrification of {country} in {year}?",),
@@ -366,7 +466,9 @@ NEW: Mapping[str, Sequence[str]] = {
         "By how much did {country}'s GDP rise or fall in {year}?",
         "In {year}, what was the real growth rate of the GDP in {country}?",
     ),
-    "Real GDP per capita": ("How rich was the average person in {country} in {year}, by GDP per head?",),
+    "Real GDP per capita": (
+        "How rich was the average person in {country} in {year}, by GDP per head?",
+    ),
     "Inflation rate (consumer prices)": (
         "I would like to know the consumer price inflation {country} had in {year}.",
         "Were prices rising in {country} in {year}, and how fast?",
@@ -375,24 +477,42 @@ NEW: Mapping[str, Sequence[str]] = {
         "What share of workers were without a job in {country} in {year}?",
         "Tell me {country}'s jobless rate for {year}",
     ),
-    "Exports": ("What was the value of the goods {country} sold abroad in {year}?", "{country}'s exports {year}"),
-    "Imports": ("What was {country}'s import bill in {year}?", "Value of imports into {country}, {year}?"),
-    "Current account balance": ("Did {country} have a current account deficit in {year}?",),
+    "Exports": (
+        "What was the value of the goods {country} sold abroad in {year}?",
+        "{country}'s exports {year}",
+    ),
+    "Imports": (
+        "What was {country}'s import bill in {year}?",
+        "Value of imports into {country}, {year}?",
+    ),
+    "Current account balance": (
+        "Did {country} have a current account deficit in {year}?",
+    ),
     "Public debt": ("Government debt of {country} as a share of GDP, {year}",),
-    "Military expenditures": ("Which share of GDP went to the military in {country} in {year}?",),
-    "Population growth rate": ("At what rate did {country}'s population increase in {year}?",),
+    "Military expenditures": (
+        "Which share of GDP went to the military in {country} in {year}?",
+    ),
+    "Population growth rate": (
+        "At what rate did {country}'s population increase in {year}?",
+    ),
     "Reserves of foreign exchange and gold": (
         "What were {country}'s reserves of gold and foreign currency in {year}?",
     ),
     "Birth rate": ("Births per 1,000 people in {country} in {year}?",),
     "Death rate": ("Deaths per 1,000 people in {country} in {year}?",),
-    "Electricity access": ("What part of the people of {country} had electricity in {year}?",),
+    "Electricity access": (
+        "What part of the people of {country} had electricity in {year}?",
+    ),
 }
 """Written after the rules, and not looked at when they were made."""
 FOREIGN: Sequence[tuple[str, str, str]] = (
     ("¿Cuál es la capital de Perú?", "Peru", "Capital"),
     ("¿Qué idiomas se hablan en Colombia?", "Colombia", "Languages"),
-    ("¿Cuál es la esperanza de vida en Honduras?", "Honduras", "Life expectancy at birth"),
+    (
+        "¿Cuál es la esperanza de vida en Honduras?",
+        "Honduras",
+        "Life expectancy at birth",
+    ),
     ("¿Cuál es la tasa de desempleo de Egipto?", "Egypt", "Unemployment rate"),
     ("¿Qué recursos naturales tiene Mozambique?", "Mozambique", "Natural resources"),
     ("¿Cómo es el clima de Kenia?", "Kenya", "Climate"),
@@ -405,19 +525,43 @@ FOREIGN: Sequence[tuple[str, str, str]] = (
     ("Quelle est la capitale de Madagascar ?", "Madagascar", "Capital"),
     ("Quel est le taux de chômage au Mali ?", "Mali", "Unemployment rate"),
     ("Quelles langues parle-t-on au Liban ?", "Lebanon", "Languages"),
-    ("Quel est le taux d'inflation en Éthiopie ?", "Ethiopia", "Inflation rate (consumer prices)"),
+    (
+        "Quel est le taux d'inflation en Éthiopie ?",
+        "Ethiopia",
+        "Inflation rate (consumer prices)",
+    ),
     ("Quel est le taux de natalité au Népal ?", "Nepal", "Birth rate"),
-    ("Quelles sont les ressources naturelles du Soudan ?", "Sudan", "Natural resources"),
+    (
+        "Quelles sont les ressources naturelles du Soudan ?",
+        "Sudan",
+        "Natural resources",
+    ),
     ("Comment est le relief de l'Afghanistan ?", "Afghanistan", "Terrain"),
     ("Quel est l'âge médian en Syrie ?", "Syria", "Median age"),
-    ("Quels sont les principaux produits agricoles du Kenya ?", "Kenya", "Agricultural products"),
+    (
+        "Quels sont les principaux produits agricoles du Kenya ?",
+        "Kenya",
+        "Agricultural products",
+    ),
     ("Quelle est la longueur des côtes de la Somalie ?", "Somalia", "Coastline"),
     ("Quelles religions pratique-t-on au Yémen ?", "Yemen", "Religions"),
-    ("Quel est le taux de mortalité infantile en Haïti ?", "Haiti", "Infant mortality rate"),
+    (
+        "Quel est le taux de mortalité infantile en Haïti ?",
+        "Haiti",
+        "Infant mortality rate",
+    ),
     ("Was ist die Hauptstadt von Jordanien?", "Jordan", "Capital"),
-    ("Wie hoch ist die Arbeitslosigkeit in Kolumbien?", "Colombia", "Unemployment rate"),
+    (
+        "Wie hoch ist die Arbeitslosigkeit in Kolumbien?",
+        "Colombia",
+        "Unemployment rate",
+    ),
     ("Welche Sprachen spricht man in Äthiopien?", "Ethiopia", "Languages"),
-    ("Wie hoch ist die Lebenserwartung in Bangladesch?", "Bangladesh", "Life expectancy at birth"),
+    (
+        "Wie hoch ist die Lebenserwartung in Bangladesch?",
+        "Bangladesh",
+        "Life expectancy at birth",
+    ),
     ("Welche Bodenschätze hat Madagaskar?", "Madagascar", "Natural resources"),
     ("Wie ist das Klima in Ägypten?", "Egypt", "Climate"),
     ("Wie hoch ist die Geburtenrate in Mosambik?", "Mozambique", "Birth rate"),
@@ -441,7 +585,11 @@ FOREIGN: Sequence[tuple[str, str, str]] = (
     ("ما هي عاصمة كينيا؟", "Kenya", "Capital"),
     ("ما هو معدل البطالة في الأردن؟", "Jordan", "Unemployment rate"),
     ("ما هي اللغات في نيجيريا؟", "Nigeria", "Languages"),
-    ("ما هو متوسط العمر المتوقع عند الولادة في اليمن؟", "Yemen", "Life expectancy at birth"),
+    (
+        "ما هو متوسط العمر المتوقع عند الولادة في اليمن؟",
+        "Yemen",
+        "Life expectancy at birth",
+    ),
     ("ما هي الموارد الطبيعية في مصر؟", "Egypt", "Natural resources"),
     ("كيف هو المناخ في السودان؟", "Sudan", "Climate"),
     ("ما هو معدل المواليد في أفغانستان؟", "Afghanistan", "Birth rate"),
@@ -461,10 +609,21 @@ def foreign(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         hits = answer["trace"]["hits"]
         found = ranks(hits, country, [name], lambda hit: True)
         first = min(answer["citations"], key=lambda one: one["number"], default=None)
-        quoted = first is not None and first["country_name"] == country and heading(first) == name
-        shown = " / ".join(f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits)
+        quoted = (
+            first is not None
+            and first["country_name"] == country
+            and heading(first) == name
+        )
+        shown = " / ".join(
+            f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits
+        )
         tally.add(
-            f"{question} -> {shown}", **{"top 5": found["top 5"], "first": found["first"], "quoted first": quoted}
+            f"{question} -> {shown}",
+            **{
+                "top 5": found["top 5"],
+                "first": found["first"],
+                "quoted first": quoted,
+            },
         )
     yield tally
 
@@ -472,12 +631,16 @@ def foreign(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
 def wordings(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
     score: Any = ModuleType("score")
     SourceFileLoader("score", str(chosen.folder.parent / "score.py")).exec_module(score)
-    score.ask = lambda base, query, conversation=None: ask(query, conversation_id=conversation)
+    score.ask = lambda base, query, conversation=None: ask(
+        query, conversation_id=conversation
+    )
     for path in sorted(chosen.folder.glob("*.json")):
         tally = Tally(path.stem)
         for item in read(chosen.folder, path.stem):
             measures, answer, turns = score.run("", item, path.stem)
-            given = {name: value for name, value in measures.items() if value is not None}
+            given = {
+                name: value for name, value in measures.items() if value is not None
+            }
             tally.add(f"{' // '.join(turns)} -> {answer['response'][:150]!r}", **given)
         yield tally
 

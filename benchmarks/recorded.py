@@ -37,19 +37,34 @@ READY_SECONDS = 300.0
 JOB_SECONDS = 120.0
 TOLERANCE = 1e-6
 OWN_EACH_RUN = {
-    "ms", "seconds", "conversation_id", "message_id", "ingestion_id", "request_id", "created_at", "updated_at",
-    "started_at", "finished_at", "day",
-}  # fmt: skip
+    "ms",
+    "seconds",
+    "conversation_id",
+    "message_id",
+    "ingestion_id",
+    "request_id",
+    "created_at",
+    "updated_at",
+    "started_at",
+    "finished_at",
+    "day",
+}
 """Keys whose values no two runs share."""
 EMBEDDING_CACHE = ("embedding hit", "embedding miss")
 _VARIABLE = re.compile(r"\{([\w. -]+)\}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?")
-_RUN_ID = re.compile(r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB free|127\.0\.0\.1:\d+")
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
+)
+_RUN_ID = re.compile(
+    r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB free|127\.0\.0\.1:\d+"
+)
 Json = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     recording = commands.add_parser("record")
     recording.add_argument("file", type=Path)
@@ -60,10 +75,15 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.command == "record":
         answers = record(arguments.root.resolve())
-        arguments.file.write_text(json.dumps(answers, indent=1, ensure_ascii=False), encoding="utf-8")
+        arguments.file.write_text(
+            json.dumps(answers, indent=1, ensure_ascii=False), encoding="utf-8"
+        )
         print(f"{len(answers)} requests")
         return
-    before, after = (json.loads(path.read_text(encoding="utf-8")) for path in (arguments.before, arguments.after))
+    before, after = (
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in (arguments.before, arguments.after)
+    )
     found = list(differences("", normalised(before), normalised(after)))
     print("\n".join(found) or f"{len(before)} requests: equal")
     raise SystemExit(bool(found))
@@ -76,8 +96,14 @@ def record(root: Path) -> Json:
         for request in KEYLESS:
             answers[request.name] = send(url, request, answers)
     with FakeOpenAI() as model:
-        settings = {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": model.url, "CHAT_MODEL": "openai:ideal"}
-        with server(root, {**settings, "EMBEDDING_PROVIDER": "minilm", "MODEL_RETRIES": "0"}) as url:
+        settings = {
+            "OPENAI_API_KEY": "x",
+            "OPENAI_BASE_URL": model.url,
+            "CHAT_MODEL": "openai:ideal",
+        }
+        with server(
+            root, {**settings, "EMBEDDING_PROVIDER": "minilm", "MODEL_RETRIES": "0"}
+        ) as url:
             for request in WITH_MODEL:
                 model.always(CHAT, IdealModel(TASKS[request.task]))
                 answers[request.name] = send(url, request, answers)
@@ -90,11 +116,27 @@ def server(root: Path, settings: Mapping[str, str]) -> Iterator[str]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    inherited = {name: os.environ[name] for name in ("PATH", "HOME", "LD_LIBRARY_PATH") if name in os.environ}
-    with tempfile.TemporaryDirectory() as folder, Path(folder, "log").open("w+", encoding="utf-8") as log:
-        own = {"PORT": port, "DATA_DIR": f"{folder}/data", "PYTHON_DOTENV_DISABLED": "1", "SUMMARIES": "extractive"}
+    inherited = {
+        name: os.environ[name]
+        for name in ("PATH", "HOME", "LD_LIBRARY_PATH")
+        if name in os.environ
+    }
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Path(folder, "log").open("w+", encoding="utf-8") as log,
+    ):
+        own = {
+            "PORT": port,
+            "DATA_DIR": f"{folder}/data",
+            "PYTHON_DOTENV_DISABLED": "1",
+            "SUMMARIES": "extractive",
+        }
         process = subprocess.Popen(
-            [sys.executable, "app.py"], cwd=root, env={**inherited, **own, **settings}, stdout=log, stderr=log
+            [sys.executable, "app.py"],
+            cwd=root,
+            env={**inherited, **own, **settings},
+            stdout=log,
+            stderr=log,
         )
         try:
             url = f"http://127.0.0.1:{port}"
@@ -118,7 +160,11 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
         except OSError:
             state = {}
         samples = state.get("sample_data", {"ready": 0, "total": 0})
-        if state.get("ready") and not state["ingesting"] and 0 < samples["total"] == samples["ready"]:
+        if (
+            state.get("ready")
+            and not state["ingesting"]
+            and 0 < samples["total"] == samples["ready"]
+        ):
             return
         time.sleep(0.3)
     raise SystemExit(f"The server is not ready: {state}")
@@ -126,11 +172,16 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
 
 def send(url: str, request: Request, answers: Mapping[str, Json]) -> Json:
     """The answer; a job is asked for until it has ended. ``{name.path}`` is a value of an earlier answer."""
-    filled = request.filled(lambda text: _VARIABLE.sub(lambda match: value_of(answers, match[1]), text))
+    filled = request.filled(
+        lambda text: _VARIABLE.sub(lambda match: value_of(answers, match[1]), text)
+    )
     deadline = time.monotonic() + JOB_SECONDS
     while True:
         answer = fetch(url, filled)
-        if not request.until_done or answer["json"]["state"] not in ("queued", "running"):
+        if not request.until_done or answer["json"]["state"] not in (
+            "queued",
+            "running",
+        ):
             return answer
         if time.monotonic() > deadline:
             raise SystemExit(f"{request.name}: not done within {JOB_SECONDS:.0f} s")
@@ -149,7 +200,10 @@ def fetch(url: str, request: Request) -> Json:
     """One request, without any of its variables left. Raises OSError: nobody answers."""
     body, kind = request.body()
     sent = urllib.request.Request(
-        url + request.path, body, {"Content-Type": kind} if kind else {}, method=request.method
+        url + request.path,
+        body,
+        {"Content-Type": kind} if kind else {},
+        method=request.method,
     )
     try:
         with urllib.request.urlopen(sent, timeout=JOB_SECONDS) as reply:
@@ -157,9 +211,18 @@ def fetch(url: str, request: Request) -> Json:
     except urllib.error.HTTPError as error:
         with error:
             status, headers, content = error.code, error.headers, error.read()
-    shown = {name: headers[name] for name in ("Location", "Retry-After", "Content-Disposition") if headers[name]}
+    shown = {
+        name: headers[name]
+        for name in ("Location", "Retry-After", "Content-Disposition")
+        if headers[name]
+    }
     kind = headers.get_content_type()
-    return {"status": status, "type": kind, "headers": shown, "json": readable(kind, content.decode("utf-8"))}
+    return {
+        "status": status,
+        "type": kind,
+        "headers": shown,
+        "json": readable(kind, content.decode("utf-8")),
+    }
 
 
 def readable(kind: str, text: str) -> Any:
@@ -169,26 +232,47 @@ def readable(kind: str, text: str) -> Any:
     if kind == "text/event-stream":
         return stream(text)
     if kind == "text/plain":
-        return sorted({line.split("{")[0].split(" ")[0] for line in text.splitlines() if not line.startswith("#")})
+        return sorted(
+            {
+                line.split("{")[0].split(" ")[0]
+                for line in text.splitlines()
+                if not line.startswith("#")
+            }
+        )
     return None if kind == "text/html" else text
 
 
 def stream(text: str) -> Json:
     """The events of a stream: their order (repeated ones once), the text of the tokens, the data of the rest."""
-    blocks = [block.split("\n", 1) for block in text.split("\n\n") if block.startswith("event: ")]
-    events = [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+    blocks = [
+        block.split("\n", 1)
+        for block in text.split("\n\n")
+        if block.startswith("event: ")
+    ]
+    events = [
+        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+        for name, data in blocks
+    ]
     names = [name for name, _ in events]
     return {
-        "order": [name for at, name in enumerate(names) if at == 0 or names[at - 1] != name],
+        "order": [
+            name for at, name in enumerate(names) if at == 0 or names[at - 1] != name
+        ],
         "text": "".join(data["text"] for name, data in events if name == "token"),
-        **{name: [data for other, data in events if other == name] for name in sorted({*names} - {"token"})},
+        **{
+            name: [data for other, data in events if other == name]
+            for name in sorted({*names} - {"token"})
+        },
     }
 
 
 def normalised(value: Any) -> Any:
     """Without what belongs to one run only."""
     if isinstance(value, dict):
-        return {name: "*" if name in OWN_EACH_RUN else normalised(inner) for name, inner in without_races(value)}
+        return {
+            name: "*" if name in OWN_EACH_RUN else normalised(inner)
+            for name, inner in without_races(value)
+        }
     if isinstance(value, list):
         return in_order([normalised(inner) for inner in value])
     return _RUN_ID.sub("*", _TIME.sub("*", value)) if isinstance(value, str) else value
@@ -199,7 +283,9 @@ def without_races(value: Json) -> Iterator[tuple[str, Any]]:
     vectors = [value[name] for name in EMBEDDING_CACHE if name in value]
     if vectors:
         yield "embedding", sum(vectors)
-    yield from ((name, inner) for name, inner in value.items() if name not in EMBEDDING_CACHE)
+    yield from (
+        (name, inner) for name, inner in value.items() if name not in EMBEDDING_CACHE
+    )
 
 
 def in_order(values: list[Any]) -> list[Any]:
@@ -209,7 +295,12 @@ def in_order(values: list[Any]) -> list[Any]:
     result: list[Any] = []
     for value in values:
         at = len(result)
-        while at and is_found(value) and is_found(result[at - 1]) and result[at - 1]["detail"] > value["detail"]:
+        while (
+            at
+            and is_found(value)
+            and is_found(result[at - 1])
+            and result[at - 1]["detail"] > value["detail"]
+        ):
             at -= 1
         result.insert(at, value)
     return result
@@ -222,14 +313,24 @@ def is_found(step: Any) -> bool:
 def differences(path: str, before: Any, after: Any) -> Iterator[str]:
     if isinstance(before, dict) and isinstance(after, dict):
         for name in [*before, *(name for name in after if name not in before)]:
-            yield from differences(f"{path}/{name}", before.get(name, "(absent)"), after.get(name, "(absent)"))
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+            yield from differences(
+                f"{path}/{name}",
+                before.get(name, "(absent)"),
+                after.get(name, "(absent)"),
+            )
+    elif (
+        isinstance(before, list)
+        and isinstance(after, list)
+        and len(before) == len(after)
+    ):
         yield from list_differences(path, before, after)
     elif not same(before, after):
         yield f"{path}: {shown(before)} -> {shown(after)}"
 
 
-def list_differences(path: str, before: Sequence[Any], after: Sequence[Any]) -> Iterator[str]:
+def list_differences(
+    path: str, before: Sequence[Any], after: Sequence[Any]
+) -> Iterator[str]:
     for at, (left, right) in enumerate(zip(before, after, strict=True)):
         yield from differences(f"{path}/{at}", left, right)
 

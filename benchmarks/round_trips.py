@@ -42,13 +42,25 @@ REPORT = """# {country}: Country Report {year}
 Tea exports of {country} were worth 1.4 billion dollars, those of flowers 0.6 billion.
 """
 QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "question": ("/api/chat", {"query": "Why do the tea exports of Kenya matter, number {}?"}),
-    "search": ("/api/search", {"query": "tea exports {}", "filters": {"country_name": ["Kenya"]}}),
+    "question": (
+        "/api/chat",
+        {"query": "Why do the tea exports of Kenya matter, number {}?"},
+    ),
+    "search": (
+        "/api/search",
+        {"query": "tea exports {}", "filters": {"country_name": ["Kenya"]}},
+    ),
     "comparison": (
         "/api/chat",
-        {"query": "How do the tea exports of Kenya and Mali differ, number {}?", "mode": "compare"},
+        {
+            "query": "How do the tea exports of Kenya and Mali differ, number {}?",
+            "mode": "compare",
+        },
     ),
-    "deep": ("/api/chat", {"query": "Why do the tea exports of Kenya matter, number {}?", "mode": "deep"}),
+    "deep": (
+        "/api/chat",
+        {"query": "Why do the tea exports of Kenya matter, number {}?", "mode": "deep"},
+    ),
 }
 
 
@@ -97,17 +109,34 @@ def deployment() -> Iterator[Callable[[str, float], Measured]]:
     database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
     with tempfile.TemporaryDirectory() as folder:
         storage.open_database = lambda settings: database
-        options = {"embedding_provider": "hashing", "chat_model": "echo", "sample_data": "off", "summaries": "off"}
-        app = create_app(Settings(data_dir=Path(folder), vector_search="atlas", **options))
+        options = {
+            "embedding_provider": "hashing",
+            "chat_model": "echo",
+            "sample_data": "off",
+            "summaries": "off",
+        }
+        app = create_app(
+            Settings(data_dir=Path(folder), vector_search="atlas", **options)
+        )
         try:
             services, client = app.extensions["services"], app.test_client()
             ensure_indexes(database, services.runtime.index_plans)
             for country in ("Kenya", "Mali", "Chad", "Peru"):
                 for year in (2022, 2023):
-                    file = io.BytesIO(REPORT.format(country=country, year=year).encode()), f"{country}{year}.md"
+                    file = (
+                        io.BytesIO(REPORT.format(country=country, year=year).encode()),
+                        f"{country}{year}.md",
+                    )
                     about = {"files": file, "country_name": country, "year": str(year)}
-                    sent = client.post("/api/documents", data=about, content_type="multipart/form-data").get_json()
-                    while client.get(f"/api/ingestions/{sent['ingestion_id']}").get_json()["state"] not in ENDED:
+                    sent = client.post(
+                        "/api/documents", data=about, content_type="multipart/form-data"
+                    ).get_json()
+                    while (
+                        client.get(
+                            f"/api/ingestions/{sent['ingestion_id']}"
+                        ).get_json()["state"]
+                        not in ENDED
+                    ):
                         time.sleep(0.02)
             stop_work(app)  # its threads look for files, which no question waits for
             time.sleep(1)
@@ -128,13 +157,17 @@ def deployment() -> Iterator[Callable[[str, float], Measured]]:
 ENDED = {"done", "failed", "cancelled"}
 
 
-def measure(client: Any, database: DistantDatabase, kind: str, delay: float) -> Measured:
+def measure(
+    client: Any, database: DistantDatabase, kind: str, delay: float
+) -> Measured:
     """Ask once without a delay, so that everything is built, and then once more."""
     path, body = QUESTIONS[kind]
     for pause in (0.0, delay):
         database.delay, database.calls = pause, Calls()
         began, done = time.monotonic(), float("inf")
-        response = client.post(path, json={**body, "query": body["query"].format(time.monotonic_ns())})
+        response = client.post(
+            path, json={**body, "query": body["query"].format(time.monotonic_ns())}
+        )
         assert response.status_code == 200, response.get_data()
         for piece in response.response:
             if b"event: done" in piece:
@@ -145,15 +178,30 @@ def measure(client: Any, database: DistantDatabase, kind: str, delay: float) -> 
         database.delay = 0.0
     calls = database.calls
     before = calls.in_a_row(until=calls.asked[-1]) if calls.asked else calls.in_a_row()
-    return Measured(len(calls.made), calls.in_a_row(), before, calls.in_a_row(since=done), took * 1000)
+    return Measured(
+        len(calls.made),
+        calls.in_a_row(),
+        before,
+        calls.in_a_row(since=done),
+        took * 1000,
+    )
 
 
 def main(arguments: Iterable[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--delay", type=float, default=10.0, help="milliseconds of each call (default: 10)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--delay",
+        type=float,
+        default=10.0,
+        help="milliseconds of each call (default: 10)",
+    )
     options = parser.parse_args(arguments if arguments is None else list(arguments))
     with deployment() as ask:
-        print(f"{'kind':<12}{'calls':>7}{'in a row':>10}{'before the model':>18}{'after done':>12}{'ms':>8}")
+        print(
+            f"{'kind':<12}{'calls':>7}{'in a row':>10}{'before the model':>18}{'after done':>12}{'ms':>8}"
+        )
         for kind in QUESTIONS:
             one = ask(kind, options.delay / 1000)
             row = f"{kind:<12}{one.calls:>7}{one.in_a_row:>10}{one.before_model:>18}{one.after_done:>12}"

@@ -39,7 +39,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "kinds.asks_what_it_is_about": lambda question, names: False,
     "follow_ups.FollowUps.by_rule": lambda self, query, history, scope: query,
     "follow_ups.FollowUps._compared": lambda self, asked, reading, rest, state: "",
-    "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: f"{full} ({new})",
+    "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: (
+        f"{full} ({new})"
+    ),
     "ordering.Refiner.by_heading": lambda self, text, hits, request: list(hits),
     "ordering.by_edition": lambda hits, asked, scope, terms: list(hits),
     "ordering._is_older": lambda hits: np.zeros(len(hits)),
@@ -48,7 +50,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 """What stands in for a function that is switched off."""
 TABLES = english._RULES.tables
-LISTS = {name: kind for kind in ("patterns", "words") for name in TABLES[kind] if name != "year"}
+LISTS = {
+    name: kind
+    for kind in ("patterns", "words")
+    for name in TABLES[kind]
+    if name != "year"
+}
 _acting: set[str] = set()
 """Patterns and functions that acted since the last question."""
 
@@ -65,7 +72,9 @@ class Recorder:
         def noting(*given: Any) -> Any:
             result = method(*given)
             result = list(result) if name == "finditer" else result
-            if result and not (name in {"sub", "split"} and result in (given[-1], [given[-1]])):
+            if result and not (
+                name in {"sub", "split"} and result in (given[-1], [given[-1]])
+            ):
                 _acting.add(self.rule)
             return iter(result) if name == "finditer" else result
 
@@ -81,14 +90,22 @@ def _patterns() -> dict[str, re.Pattern[str]]:
     }
 
 
-RULES = [*LISTS, *{id(own): rule for rule, own in _patterns().items()}.values(), *FUNCTIONS]
+RULES = [
+    *LISTS,
+    *{id(own): rule for rule, own in _patterns().items()}.values(),
+    *FUNCTIONS,
+]
 """The names of all."""
 
 
 def _replace(old: Any, new: Any) -> None:
     """In every module or class that has it, under its own name or as an imported one."""
-    modules: list[Any] = [module for name, module in sys.modules.items() if name.startswith("chatbot.")]
-    classes = [_found(rule.rpartition(".")[0]) for rule in FUNCTIONS if rule.count(".") > 1]
+    modules: list[Any] = [
+        module for name, module in sys.modules.items() if name.startswith("chatbot.")
+    ]
+    classes = [
+        _found(rule.rpartition(".")[0]) for rule in FUNCTIONS if rule.count(".") > 1
+    ]
     for owner in [*modules, *classes]:
         for name in [name for name, value in vars(owner).items() if value is old]:
             setattr(owner, name, new)
@@ -136,9 +153,13 @@ def without(rule: str) -> Iterator[None]:
 @contextmanager
 def recorded() -> Iterator[Callable[[str], set[str]]]:
     """Yield a function that returns the rules that acted since its last call, of lists by the text of the question."""
-    lists = {name: re.compile(rf"\b(?:{_either(name)})\b", re.IGNORECASE) for name in LISTS}
+    lists = {
+        name: re.compile(rf"\b(?:{_either(name)})\b", re.IGNORECASE) for name in LISTS
+    }
 
-    def noting(rule: str, own: Callable[..., Any], off: Callable[..., Any]) -> Callable[..., Any]:
+    def noting(
+        rule: str, own: Callable[..., Any], off: Callable[..., Any]
+    ) -> Callable[..., Any]:
         def call(*given: Any, **named: Any) -> Any:
             result = own(*given, **named)
             if np.any(result != off(*given, **named)):
@@ -148,12 +169,20 @@ def recorded() -> Iterator[Callable[[str], set[str]]]:
         return call
 
     def acted(text: str) -> set[str]:
-        found = {*_acting, *(name for name, words in lists.items() if words.search(text))}
+        found = {
+            *_acting,
+            *(name for name, words in lists.items() if words.search(text)),
+        }
         _acting.clear()
         return found
 
-    noted: list[tuple[Any, Any]] = [(own, Recorder(rule, own)) for rule, own in _patterns().items()]
-    noted += [(_found(rule), noting(rule, _found(rule), off)) for rule, off in FUNCTIONS.items()]
+    noted: list[tuple[Any, Any]] = [
+        (own, Recorder(rule, own)) for rule, own in _patterns().items()
+    ]
+    noted += [
+        (_found(rule), noting(rule, _found(rule), off))
+        for rule, off in FUNCTIONS.items()
+    ]
     for own, recorder in noted:
         _replace(own, recorder)
     yield acted

@@ -46,7 +46,10 @@ PATIENCE = 10.0
 ENOUGH = 3
 """Failures after which a measurement ends."""
 SLOW = "What is the population growth rate?"
-LONG, SILENT = "What is the population growth rate, at length?", "What is the population growth rate, silently?"
+LONG, SILENT = (
+    "What is the population growth rate, at length?",
+    "What is the population growth rate, silently?",
+)
 TALKING = (50, 100, 200, 300)
 PROMPT = "What is the population growth rate, promptly?"
 PACE = {b"at length": 0.05, b"silently": 600.0}
@@ -67,23 +70,35 @@ class Model:
     words = 0
 
     async def serve(self) -> int:
-        self._server = await asyncio.start_server(self._answer, "127.0.0.1", 0, limit=2**20, backlog=1024)
+        self._server = await asyncio.start_server(
+            self._answer, "127.0.0.1", 0, limit=2**20, backlog=1024
+        )
         return int(self._server.sockets[0].getsockname()[1])
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             while True:
                 head = await reader.readuntil(b"\r\n\r\n")
-                length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+                length = int(
+                    head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]
+                )
                 body = await reader.readexactly(length)
-                pause = next((seconds for word, seconds in PACE.items() if word in body), 0.25)
+                pause = next(
+                    (seconds for word, seconds in PACE.items() if word in body), 0.25
+                )
                 await self._write(writer, pause, prompt=b"promptly" in body)
         writer.close()
 
-    async def _write(self, writer: asyncio.StreamWriter, pause: float, *, prompt: bool) -> None:
+    async def _write(
+        self, writer: asyncio.StreamWriter, pause: float, *, prompt: bool
+    ) -> None:
         if prompt:
             self.asked = time.perf_counter()
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
         for number in range(2 if prompt else max(1, int(120 / pause))):
             writer.write(_chunk({"content": f"{MARK}{time.perf_counter():.3f} "}))
             self.words += 1
@@ -99,7 +114,9 @@ class Model:
 
 def _chunk(delta: dict[str, str], finish: str | None = None) -> bytes:
     head = {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "fake"}
-    data = json.dumps({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}).encode()
+    data = json.dumps(
+        {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+    ).encode()
     return b"%x\r\ndata: %b\n\n\r\n" % (len(data) + 8, data)
 
 
@@ -116,14 +133,25 @@ class Client:
 
     async def ask(self, path: str = "/query", query: str = PROMPT) -> float:
         """Seconds until all of the response is there."""
-        body = json.dumps({"query": query, "filters": FILTERS}).encode() if path != "/health" else b""
+        body = (
+            json.dumps({"query": query, "filters": FILTERS}).encode()
+            if path != "/health"
+            else b""
+        )
         return await self._timed(path, body, lambda reader: reader.read())
 
     async def first_token(self) -> float:
         body = json.dumps({"query": PROMPT, "filters": FILTERS}).encode()
-        return await self._timed("/api/chat", body, lambda reader: reader.readuntil(b"event: token"))
+        return await self._timed(
+            "/api/chat", body, lambda reader: reader.readuntil(b"event: token")
+        )
 
-    async def _timed(self, path: str, body: bytes, rest: Callable[[asyncio.StreamReader], Awaitable[bytes]]) -> float:
+    async def _timed(
+        self,
+        path: str,
+        body: bytes,
+        rest: Callable[[asyncio.StreamReader], Awaitable[bytes]],
+    ) -> float:
         began = time.perf_counter()
         try:
             async with asyncio.timeout(PATIENCE):
@@ -138,23 +166,39 @@ class Client:
             self.failed += 1
         return time.perf_counter() - began
 
-    async def _send(self, path: str, body: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, limit=2**22)
+    async def _send(
+        self, path: str, body: bytes
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", self.port, limit=2**22
+        )
         head = f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n" if body else "\r\n"
+        head += (
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            if body
+            else "\r\n"
+        )
         writer.write(head.encode() + body)
         return reader, writer
 
     async def stream(self, query: str = SLOW) -> None:
         """Open one and read it until it ends."""
-        reader, writer = await self._send("/api/chat", json.dumps({"query": query, "filters": FILTERS}).encode())
+        reader, writer = await self._send(
+            "/api/chat", json.dumps({"query": query, "filters": FILTERS}).encode()
+        )
         self.held.append(writer)
         begun = 0
         with contextlib.suppress(OSError):
             while piece := await reader.read(65536):
-                words = [float(word.split()[0]) for word in piece.decode(errors="replace").split(MARK)[1:]]
+                words = [
+                    float(word.split()[0])
+                    for word in piece.decode(errors="replace").split(MARK)[1:]
+                ]
                 self.late += [time.perf_counter() - word for word in words]
-                self.begun, begun = self.begun + (not begun and bool(words)), begun + len(words)
+                self.begun, begun = (
+                    self.begun + (not begun and bool(words)),
+                    begun + len(words),
+                )
 
     async def trickle(self, start: bytes, each: bytes) -> None:
         """Hold a connection by little."""
@@ -196,7 +240,9 @@ async def measured(client: Client, model: Model, *, short: bool) -> dict[str, fl
     found |= await under(client, "streams")
     if client.failed < ENOUGH:
         found["streams rps"] = await rate(client)
-        found["streams first token"] = ms(statistics.median([await client.first_token() for _ in range(6)]))
+        found["streams first token"] = ms(
+            statistics.median([await client.first_token() for _ in range(6)])
+        )
     told(found)
     head = f"POST /query HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n".encode()
     body = head + b"Content-Type: application/json\r\nContent-Length: 500\r\n\r\n{"
@@ -208,15 +254,22 @@ async def measured(client: Client, model: Model, *, short: bool) -> dict[str, fl
     await client.end()
     await asyncio.sleep(3)
     client.failed = 0
-    found |= named("after", [await client.ask() for _ in range(20)]) | {"after failed": client.failed}
+    found |= named("after", [await client.ask() for _ in range(20)]) | {
+        "after failed": client.failed
+    }
     told(found)
-    for name, count, query in [("silent", 300, SILENT), *(("talking", count, LONG) for count in TALKING)]:
+    for name, count, query in [
+        ("silent", 300, SILENT),
+        *(("talking", count, LONG) for count in TALKING),
+    ]:
         found |= await bearing(client, model, f"{name} {count}", count, query)
         told(found)
     return found
 
 
-async def bearing(client: Client, model: Model, name: str, count: int, query: str) -> dict[str, float]:
+async def bearing(
+    client: Client, model: Model, name: str, count: int, query: str
+) -> dict[str, float]:
     """Of so many streams at once: how long they took to begin, and what they leave of the server."""
     client.begun = 0
     client.begin(count, lambda: client.stream(query))
@@ -225,7 +278,10 @@ async def bearing(client: Client, model: Model, name: str, count: int, query: st
     asked = await under(client, name)
     came, late = len(client.late), sorted(client.late)
     if late:
-        found[f"{name} late p50"], found[f"{name} late p99"] = ms(statistics.median(late)), ms(late[int(0.99 * came)])
+        found[f"{name} late p50"], found[f"{name} late p99"] = (
+            ms(statistics.median(late)),
+            ms(late[int(0.99 * came)]),
+        )
         found[f"{name} words"] = round(came / (model.words - written), 2)
     await client.end()
     await asyncio.sleep(3)
@@ -246,8 +302,14 @@ async def first_tokens(client: Client, model: Model) -> dict[str, float]:
         began = time.perf_counter()
         took = await client.first_token()
         rows.append((took, model.asked - began, began + took - model.began))
-    total, before, after = (ms(statistics.median(column)) for column in zip(*rows, strict=True))
-    return {"first token": total, "first token before": before, "first token model": after}
+    total, before, after = (
+        ms(statistics.median(column)) for column in zip(*rows, strict=True)
+    )
+    return {
+        "first token": total,
+        "first token before": before,
+        "first token model": after,
+    }
 
 
 async def under(client: Client, name: str) -> dict[str, float]:
@@ -285,11 +347,19 @@ async def rate(client: Client, *, clients: int = 8, seconds: float = 8.0) -> flo
 
 def named(name: str, seconds: list[float]) -> dict[str, float]:
     seconds = sorted(seconds)
-    return {f"{name} p50": ms(statistics.median(seconds)), f"{name} p99": ms(seconds[int(0.99 * len(seconds))])}
+    return {
+        f"{name} p50": ms(statistics.median(seconds)),
+        f"{name} p99": ms(seconds[int(0.99 * len(seconds))]),
+    }
 
 
 def told(found: dict[str, float]) -> None:
-    print(*(f"{name} {value}" for name, value in found.items()), sep=", ", file=sys.stderr, flush=True)
+    print(
+        *(f"{name} {value}" for name, value in found.items()),
+        sep=", ",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def ms(seconds: float) -> float:
@@ -297,18 +367,37 @@ def ms(seconds: float) -> float:
 
 
 @contextlib.asynccontextmanager
-async def running(command: list[str], model_port: int, folder: str) -> AsyncIterator[Client]:
+async def running(
+    command: list[str], model_port: int, folder: str
+) -> AsyncIterator[Client]:
     """The server as a process, asked once it is ready."""
-    with contextlib.closing(await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)) as free:
+    with contextlib.closing(
+        await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
+    ) as free:
         port = free.sockets[0].getsockname()[1]
     environment = {
-        **os.environ, "DATA_DIR": folder, "HOME": folder, "PORT": str(port), "CACHE_SECONDS": "0", "SAMPLE_DATA": "on",
-        "EMBEDDING_PROVIDER": "minilm", "CHAT_MODEL": "openai:fake", "OPENAI_API_KEY": "x", "SUMMARIES": "off",
-        "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1", "LOG_LEVEL": "WARNING",
-    }  # fmt: skip
+        **os.environ,
+        "DATA_DIR": folder,
+        "HOME": folder,
+        "PORT": str(port),
+        "CACHE_SECONDS": "0",
+        "SAMPLE_DATA": "on",
+        "EMBEDDING_PROVIDER": "minilm",
+        "CHAT_MODEL": "openai:fake",
+        "OPENAI_API_KEY": "x",
+        "SUMMARIES": "off",
+        "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
+        "LOG_LEVEL": "WARNING",
+    }
     client = Client(port)
     with (Path(folder) / "log").open("ab") as log:
-        process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=environment, stdout=log, stderr=log)
+        process = subprocess.Popen(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environment,
+            stdout=log,
+            stderr=log,
+        )
     try:
         await ready(client, process)
         yield client
@@ -327,7 +416,10 @@ async def ready(client: Client, process: subprocess.Popen[bytes]) -> None:
             reader, writer = await client._send("/ready", b"")
             text = await reader.read()
             writer.close()
-            if b'"ingesting":false' in text.replace(b" ", b"") and b" 200 " in text[:20]:
+            if (
+                b'"ingesting":false' in text.replace(b" ", b"")
+                and b" 200 " in text[:20]
+            ):
                 return
         await asyncio.sleep(0.5)
     raise TimeoutError("the server was not ready in five minutes")
@@ -350,29 +442,47 @@ async def campaign(
                 folder = shutil.copytree(loaded, f"{place}/{name}-{number}")
                 async with running(command, port, folder) as client:
                     figures = await measured(client, model, short=short)
-                    results[name].append({**figures, "load": round(os.getloadavg()[0], 1)})
+                    results[name].append(
+                        {**figures, "load": round(os.getloadavg()[0], 1)}
+                    )
     return results
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--data", help="a DATA_DIR with the sample reports; it is copied. Default: made anew")
+    parser.add_argument(
+        "--data",
+        help="a DATA_DIR with the sample reports; it is copied. Default: made anew",
+    )
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--short", action="store_true", help="the first figures of app.py only")
-    parser.add_argument("command", nargs="*", help="of a server, after --; its first word is a Python module")
+    parser.add_argument(
+        "--short", action="store_true", help="the first figures of app.py only"
+    )
+    parser.add_argument(
+        "command",
+        nargs="*",
+        help="of a server, after --; its first word is a Python module",
+    )
     arguments = parser.parse_args()
     own = {"given": ["-m", *arguments.command]} if arguments.command else SERVERS
     if arguments.short:
         own = dict([list(own.items())[-1]])
-    results = asyncio.run(campaign(own, arguments.rounds, arguments.data, short=arguments.short))
+    results = asyncio.run(
+        campaign(own, arguments.rounds, arguments.data, short=arguments.short)
+    )
     if arguments.json:
         print(json.dumps(results, indent=2))
         return
     for name, rows in results.items():
         print(name)
         for figure in dict.fromkeys(figure for row in rows for figure in row):
-            print(f"  {figure:22}" + "".join(f"{row.get(figure, '-'):>10}" for row in rows))
+            print(
+                f"  {figure:22}"
+                + "".join(f"{row.get(figure, '-'):>10}" for row in rows)
+            )
 
 
 if __name__ == "__main__":

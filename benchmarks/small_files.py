@@ -62,7 +62,9 @@ WAYS = {"command line": CLI, "server": SERVER}
 def write_files(folder: Path, count: int) -> None:
     for number in range(count + 1):
         parts = (
-            f"## Part {part}\n\n" + f"The clinics of district {number} saw {part + 7} patients in {2000 + part}. " * 8
+            f"## Part {part}\n\n"
+            + f"The clinics of district {number} saw {part + 7} patients in {2000 + part}. "
+            * 8
             for part in range(3)
         )
         path = folder / ("rest" if number else "first") / f"note-{number:04}.md"
@@ -70,40 +72,73 @@ def write_files(folder: Path, count: int) -> None:
         path.write_text(f"# Note {number}\n\n" + "\n\n".join(parts), encoding="utf-8")
 
 
-def measure(root: Path, way: str, folder: Path, endpoint: FakeOpenAI) -> tuple[float, float, int, int]:
+def measure(
+    root: Path, way: str, folder: Path, endpoint: FakeOpenAI
+) -> tuple[float, float, int, int]:
     """Return seconds, processor seconds, requests and texts."""
     with tempfile.TemporaryDirectory() as data:
         environment = {
-            **{name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH") if name in os.environ},
-            **endpoint.as_environment, "DATA_DIR": data, "EMBEDDING_PROVIDER": "openai", "CHAT_MODEL": "echo",
-            "SAMPLE_DATA": "off", "SUMMARIES": "off", "PYTHON_DOTENV_DISABLED": "1",
-        }  # fmt: skip
+            **{
+                name: os.environ[name]
+                for name in ("PATH", "HOME", "PYTHONPATH")
+                if name in os.environ
+            },
+            **endpoint.as_environment,
+            "DATA_DIR": data,
+            "EMBEDDING_PROVIDER": "openai",
+            "CHAT_MODEL": "echo",
+            "SAMPLE_DATA": "off",
+            "SUMMARIES": "off",
+            "PYTHON_DOTENV_DISABLED": "1",
+        }
         before = len(endpoint.requests)
         command = [sys.executable, "-c", START + WAYS[way], str(folder)]
-        result = subprocess.run(command, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+        result = subprocess.run(
+            command,
+            cwd=root,
+            env=environment,
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
     seconds, processor = json.loads(result.stdout.splitlines()[-1])
-    sent = [len(request.body["input"]) for request in endpoint.requests[before:] if request.path == EMBEDDINGS]
+    sent = [
+        len(request.body["input"])
+        for request in endpoint.requests[before:]
+        if request.path == EMBEDDINGS
+    ]
     return seconds, processor, len(sent), sum(sent)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("base", nargs="?", type=Path, help="another checkout")
     parser.add_argument("--files", type=int, default=100)
-    parser.add_argument("--delay", type=float, default=0.15, help="seconds of each request")
+    parser.add_argument(
+        "--delay", type=float, default=0.15, help="seconds of each request"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
     roots = {"this": ROOT} | ({"base": chosen.base.resolve()} if chosen.base else {})
-    with tempfile.TemporaryDirectory() as folder, FakeOpenAI(dimensions=DIMENSIONS) as endpoint:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        FakeOpenAI(dimensions=DIMENSIONS) as endpoint,
+    ):
         endpoint.always(EMBEDDINGS, Reply(silent_before=chosen.delay))
         write_files(Path(folder), chosen.files)
         for number in range(chosen.rounds):
             for way in WAYS:
                 for name in sorted(roots, reverse=number % 2 == 0):
-                    seconds, processor, requests, texts = measure(roots[name], way, Path(folder), endpoint)
+                    seconds, processor, requests, texts = measure(
+                        roots[name], way, Path(folder), endpoint
+                    )
                     load = f"load {os.getloadavg()[0]:.0f}"
-                    print(f"{name}, {way}: {seconds:.2f} s, {processor:.2f} s of processor, "
-                          f"{texts} texts in {requests} requests ({load})")  # fmt: skip
+                    print(
+                        f"{name}, {way}: {seconds:.2f} s, {processor:.2f} s of processor, "
+                        f"{texts} texts in {requests} requests ({load})"
+                    )
 
 
 if __name__ == "__main__":

@@ -80,12 +80,21 @@ def made(name: str, scratch: Path) -> Path:
         return ROOT
     if name == "file":
         (scratch / name).mkdir()
-        text = "# Wells\n\n" + "\n\n".join(f"## Village {n}\n\nIt has {n} wells." for n in range(3))
+        text = "# Wells\n\n" + "\n\n".join(
+            f"## Village {n}\n\nIt has {n} wells." for n in range(3)
+        )
         (scratch / name / "wells.md").write_text(text, encoding="utf-8")
     elif name == "sentences":
         (scratch / name / "few").mkdir(parents=True)
-        rows = (json.dumps({"text": f"Village {n} had {n} wells and a school in that year."}) for n in range(60))
-        (scratch / name / "few" / "corpus.jsonl").write_text("\n".join(rows), encoding="utf-8")
+        rows = (
+            json.dumps(
+                {"text": f"Village {n} had {n} wells and a school in that year."}
+            )
+            for n in range(60)
+        )
+        (scratch / name / "few" / "corpus.jsonl").write_text(
+            "\n".join(rows), encoding="utf-8"
+        )
     elif name == "vectors":
         from chatbot.config import WARM_CACHE
 
@@ -106,7 +115,9 @@ def cut_lists(data: Path, target: Path) -> None:
     """Copy files of questions, each with its first ones."""
     target.mkdir()
     for path in data.glob("*.json"):
-        (target / path.name).write_text(json.dumps(json.loads(path.read_text("utf-8"))[:ITEMS]), encoding="utf-8")
+        (target / path.name).write_text(
+            json.dumps(json.loads(path.read_text("utf-8"))[:ITEMS]), encoding="utf-8"
+        )
 
 
 def cut_sets(data: Path, target: Path) -> None:
@@ -114,7 +125,12 @@ def cut_sets(data: Path, target: Path) -> None:
     for folder in filter(Path.is_dir, data.iterdir()):
         (target / folder.name / "qrels").mkdir(parents=True)
         passages, questions = (
-            {row["_id"]: row for row in map(json.loads, (folder / name).read_text("utf-8").splitlines())}
+            {
+                row["_id"]: row
+                for row in map(
+                    json.loads, (folder / name).read_text("utf-8").splitlines()
+                )
+            }
             for name in ("corpus.jsonl", "queries.jsonl")
         )
         questions = dict(list(questions.items())[:QUESTIONS])
@@ -125,11 +141,21 @@ def cut_sets(data: Path, target: Path) -> None:
             rows = [row for row in rows if row[0] in questions]
             wanted |= {row[1] for row in rows}
             lines = ["\t".join(row) for row in (head, *rows)]
-            (target / folder.name / "qrels" / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            (target / folder.name / "qrels" / path.name).write_text(
+                "\n".join(lines) + "\n", encoding="utf-8"
+            )
         numbers = list(passages)
-        near = {at + step for at, number in enumerate(numbers) if number in wanted for step in range(-3, 4)}
+        near = {
+            at + step
+            for at, number in enumerate(numbers)
+            if number in wanted
+            for step in range(-3, 4)
+        }
         kept = [passages[number] for at, number in enumerate(numbers) if at in near]
-        for name, rows in (("corpus.jsonl", kept), ("queries.jsonl", questions.values())):
+        for name, rows in (
+            ("corpus.jsonl", kept),
+            ("queries.jsonl", questions.values()),
+        ):
             text = "".join(json.dumps(row) + "\n" for row in rows)
             (target / folder.name / name).write_text(text, encoding="utf-8")
 

@@ -45,7 +45,10 @@ class Score:
     printed: int
 
     def figures(self) -> dict[str, float]:
-        precision, recall = self.both / max(self.found, 1), self.both / max(self.gold, 1)
+        precision, recall = (
+            self.both / max(self.found, 1),
+            self.both / max(self.gold, 1),
+        )
         return {
             "precision": round(precision, 3),
             "recall": round(recall, 3),
@@ -65,7 +68,11 @@ def gold_rows(path: Path) -> list[Row]:
     rows: list[Row] = []
     for region in ElementTree.parse(path).iter("region"):
         cells = [
-            (int(c.get("start-row", 0)), int(c.get("start-col", 0)), c.findtext("content") or "")
+            (
+                int(c.get("start-row", 0)),
+                int(c.get("start-col", 0)),
+                c.findtext("content") or "",
+            )
             for c in region.iter("cell")
         ]
         table: dict[int, list[str]] = {}
@@ -73,7 +80,10 @@ def gold_rows(path: Path) -> list[Row]:
             table.setdefault(row, []).append(text)
         body = False
         for _, texts in sorted(table.items()):
-            figures = sum(bool(re.search(r"\d", text)) and not _HEADING.search(text.strip()) for text in texts[1:])
+            figures = sum(
+                bool(re.search(r"\d", text)) and not _HEADING.search(text.strip())
+                for text in texts[1:]
+            )
             body = body or 2 * figures > len(texts[1:]) > 0
             if body and len(kept := tuple(filter(None, map(plain, texts)))) > 1:
                 rows.append(kept)
@@ -90,11 +100,15 @@ def line_cells(line: str, known: Collection[str]) -> Row:
         for part in line.split("; "):
             name, sign, value = part.rpartition(": ")
             whole = plain(f"{parts[-1][2]}{value}") if parts and not sign else ""
-            if whole and any(cell.startswith(whole) for cell in known):  # a cell with a semicolon in it
+            if whole and any(
+                cell.startswith(whole) for cell in known
+            ):  # a cell with a semicolon in it
                 parts[-1] = (*parts[-1][:2], f"{parts[-1][2]}; {value}")
             else:
                 parts.append((name, sign, value))
-        texts = [parts[0][0]] * (plain(parts[0][0]) in known) + [value for _, _, value in parts]
+        texts = [parts[0][0]] * (plain(parts[0][0]) in known) + [
+            value for _, _, value in parts
+        ]
     return tuple(filter(None, (plain(text.rpartition(" › ")[2]) for text in texts)))
 
 
@@ -118,9 +132,14 @@ def score(pdf: Path, gold: Path) -> Score:
     printed = sum(len(page.get_textpage().get_text_range()) for page in document)
     document.close()
     return Score(
-        gold_pairs.total(), found_pairs.total(), (gold_pairs & found_pairs).total(), len(wanted), whole.total(),
-        sum(len(section.text) for section in loaded.sections), printed,
-    )  # fmt: skip
+        gold_pairs.total(),
+        found_pairs.total(),
+        (gold_pairs & found_pairs).total(),
+        len(wanted),
+        whole.total(),
+        sum(len(section.text) for section in loaded.sections),
+        printed,
+    )
 
 
 def scores(folder: Path) -> Iterator[tuple[str, Score]]:
@@ -139,7 +158,11 @@ def main() -> None:
         *(
             sum(values)
             for values in zip(
-                *([s.gold, s.found, s.both, s.rows, s.whole, s.stored, s.printed] for s in found.values()), strict=True
+                *(
+                    [s.gold, s.found, s.both, s.rows, s.whole, s.stored, s.printed]
+                    for s in found.values()
+                ),
+                strict=True,
             )
         )
     )
@@ -148,7 +171,11 @@ def main() -> None:
         print(json.dumps(figures, indent=1))
         return
     for name, one in figures.items():
-        print(name.ljust(10), *(f"{key} {value:5.3f}" for key, value in one.items()), sep="  ")
+        print(
+            name.ljust(10),
+            *(f"{key} {value:5.3f}" for key, value in one.items()),
+            sep="  ",
+        )
 
 
 if __name__ == "__main__":

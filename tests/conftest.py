@@ -32,12 +32,17 @@ for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
         os.environ.pop(_name, None)
 os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests start
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in its background: they inherit it
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+):  # as a shell starts what runs in its background: they inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is no fault of what is tested. At night there are more examples (.github/workflows/nightly.yml).
 hypothesis_settings.register_profile(
-    "any_speed", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=times("EXAMPLES", 15)
+    "any_speed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=times("EXAMPLES", 15),
 )
 hypothesis_settings.load_profile("any_speed")
 
@@ -84,18 +89,31 @@ def _is_slow(path: Path) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     # Collecting them takes half as long as running the rest.
-    return True if config.option.markexpr == "not slow" and _is_slow(collection_path) else None
+    return (
+        True
+        if config.option.markexpr == "not slow" and _is_slow(collection_path)
+        else None
+    )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     if "nightly" not in config.option.markexpr:
-        items[:] = [item for item in items if item.get_closest_marker("nightly") is None]
+        items[:] = [
+            item for item in items if item.get_closest_marker("nightly") is None
+        ]
     for item in items:
         if _is_slow(item.path):
             item.add_marker("slow")
     # What waits comes first, so that the end of a run is made of small files that keep every worker busy; mixed, so
     # that not all workers drive a browser at the same time.
-    items.sort(key=lambda item: (item.get_closest_marker("slow") is None, crc32(str(item.path).encode())))
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("slow") is None,
+            crc32(str(item.path).encode()),
+        )
+    )
 
 
 def pytest_collection_finish() -> None:
@@ -112,14 +130,24 @@ def _opening_services_is_cheap() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "WarmCache", cache(WarmCache))
         patch.setattr(embedded, "SYNCHRONOUS", "OFF")
-        patch.setattr(Rule, "_compile_builder", lambda *rule: lambda self, **names: build(*rule).__get__(self)(**names))
+        patch.setattr(
+            Rule,
+            "_compile_builder",
+            lambda *rule: lambda self, **names: build(*rule).__get__(self)(**names),
+        )
         yield
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
-    return small_settings(tmp_path / "data", chat_model="echo", cache_seconds=0, ingestion_workers=1, threads=2)
+    return small_settings(
+        tmp_path / "data",
+        chat_model="echo",
+        cache_seconds=0,
+        ingestion_workers=1,
+        threads=2,
+    )
 
 
 @pytest.fixture
@@ -140,7 +168,12 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
     """Write a Markdown report and ingest it; the same ``name`` again is the same report."""
 
     def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
-        return ingest_file(services, write_report(tmp_path / "reports", markdown, name), f"test/{name}", **metadata)
+        return ingest_file(
+            services,
+            write_report(tmp_path / "reports", markdown, name),
+            f"test/{name}",
+            **metadata,
+        )
 
     return add
 
@@ -148,19 +181,32 @@ def add_report(services: Services, tmp_path: Path) -> AddReport:
 @pytest.fixture
 def kenya(add_report: AddReport) -> Ingested:
     """One small report with a country, a year and a type."""
-    return add_report(KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report")
+    return add_report(
+        KENYA_2023, "kenya-2023", country_name="Kenya", year=2023, type="country_report"
+    )
 
 
 def ingest_file(
-    services: Services, path: Path, identity: str, about: Registration = PLAIN, **metadata: Value
+    services: Services,
+    path: Path,
+    identity: str,
+    about: Registration = PLAIN,
+    **metadata: Value,
 ) -> Ingested:
     source = Source(path, identity, metadata=metadata, listed=True)
-    return services.ingesting.ingestor.ingest(make_document(source, loader_for(path).load(path)), about)
+    return services.ingesting.ingestor.ingest(
+        make_document(source, loader_for(path).load(path)), about
+    )
 
 
 def small_settings(folder: Path, **changes: Any) -> Settings:
     """Deterministic and offline: the hashing embedder, no samples, no summaries."""
-    fixed = {"data_dir": folder, "embedding_provider": "hashing", "sample_data": "off", "summaries": "off"}
+    fixed = {
+        "data_dir": folder,
+        "embedding_provider": "hashing",
+        "sample_data": "off",
+        "summaries": "off",
+    }
     return Settings(**{**fixed, **changes})
 
 

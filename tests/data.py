@@ -16,7 +16,11 @@ VARIABLE = "REPORT_CHAT_TEST_DATA"
 def cases(test_file: str) -> Any:
     """Return what `data/NAME.json` beside `test_NAME.py` holds: the questions and texts of each test, a row each."""
     path = Path(test_file)
-    return json.loads((path.parent / "data" / f"{path.stem.removeprefix('test_')}.json").read_text("utf-8"))
+    return json.loads(
+        (path.parent / "data" / f"{path.stem.removeprefix('test_')}.json").read_text(
+            "utf-8"
+        )
+    )
 
 
 def data_set(*parts: str) -> Path:
@@ -26,4 +30,6 @@ def data_set(*parts: str) -> Path:
 
 def needs(path: Path) -> pytest.MarkDecorator:
     """Skips a test where ``path``, of `data_set`, is not there."""
-    return pytest.mark.skipif(not path.exists(), reason=f"the data set is not here: {path}")
+    return pytest.mark.skipif(
+        not path.exists(), reason=f"the data set is not here: {path}"
+    )

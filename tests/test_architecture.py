@@ -31,7 +31,11 @@ ALLOWED_IN = {
     "bson": ("database/",),
     "psycopg": ("stores/pgvector/",),
     "pgvector": ("stores/pgvector/",),
-    "openai": ("models/openai_client.py", "models/embed/remote.py", "models/chat/openai.py"),
+    "openai": (
+        "models/openai_client.py",
+        "models/embed/remote.py",
+        "models/chat/openai.py",
+    ),
     "httpcore2": ("library/fetching/",),
     "dotenv": ("config/settings.py",),
 }
@@ -48,7 +52,9 @@ def violations(package: Path) -> list[str]:
         f"{package.name}/{place.as_posix()}:{line}: {problem}"
         for path in sorted(package.rglob("*.py"))
         for place in [path.relative_to(package)]
-        for line, problem in sorted(_problems(place, ast.parse(path.read_text(encoding="utf-8"))))
+        for line, problem in sorted(
+            _problems(place, ast.parse(path.read_text(encoding="utf-8")))
+        )
     ]
 
 
@@ -60,11 +66,19 @@ def _problems(place: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
         for target in _imports(node, place):
             if target.startswith("chatbot."):
                 yield from _room_problem(node.lineno, room, target.split(".")[1])
-            elif not place.as_posix().startswith(ALLOWED_IN.get(target.split(".")[0], "")):
+            elif not place.as_posix().startswith(
+                ALLOWED_IN.get(target.split(".")[0], "")
+            ):
                 yield node.lineno, f"{target.split('.')[0]} may not be imported here"
-        if _reads_environment(node) and not place.as_posix().startswith("config/settings"):
+        if _reads_environment(node) and not place.as_posix().startswith(
+            "config/settings"
+        ):
             yield node.lineno, "only config/settings reads the environment"
-        if isinstance(node, ast.ExceptHandler) and place.parts[:2] != ("app", "web") and _catches_all(node):
+        if (
+            isinstance(node, ast.ExceptHandler)
+            and place.parts[:2] != ("app", "web")
+            and _catches_all(node)
+        ):
             yield node.lineno, "catches everything"
 
 
@@ -94,18 +108,30 @@ def _imports(node: ast.AST, place: Path) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.Constant):
-        named = isinstance(node.value, str) and MODULE_NAME_PATTERN.fullmatch(node.value)
+        named = isinstance(node.value, str) and MODULE_NAME_PATTERN.fullmatch(
+            node.value
+        )
         return [node.value] if named and node.value.split(".")[1] in RANKS else []
     if not isinstance(node, ast.ImportFrom):
         return []
-    base = ["chatbot", *place.parts[:-1]][: len(place.parts) - node.level + 1] if node.level else []
+    base = (
+        ["chatbot", *place.parts[:-1]][: len(place.parts) - node.level + 1]
+        if node.level
+        else []
+    )
     module = ".".join([*base, *([node.module] if node.module else [])])
-    return [f"{module}.{alias.name}" for alias in node.names] if module == "chatbot" else [module]
+    return (
+        [f"{module}.{alias.name}" for alias in node.names]
+        if module == "chatbot"
+        else [module]
+    )
 
 
 def _reads_environment(node: ast.AST) -> bool:
     if isinstance(node, ast.ImportFrom):
-        return node.module == "os" and bool(ENVIRONMENT & {alias.name for alias in node.names})
+        return node.module == "os" and bool(
+            ENVIRONMENT & {alias.name for alias in node.names}
+        )
     return (
         isinstance(node, ast.Attribute)
         and node.attr in ENVIRONMENT
@@ -116,8 +142,13 @@ def _reads_environment(node: ast.AST) -> bool:
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
     """Return whether it may swallow anything; a handler that always raises again only tidies up."""
-    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    everything = any(kind is None or ast.unparse(kind) in {"Exception", "BaseException"} for kind in caught)
+    caught = (
+        handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    )
+    everything = any(
+        kind is None or ast.unparse(kind) in {"Exception", "BaseException"}
+        for kind in caught
+    )
     return everything and ast.unparse(handler.body[-1]) != "raise"
 
 
@@ -137,21 +168,50 @@ def test_the_package_keeps_its_rooms() -> None:
 
 
 def test_the_rooms_are_all_there_is() -> None:
-    parts = {path.name for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"}
+    parts = {
+        path.name for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"
+    }
     assert parts - {"__pycache__"} == {*ROOMS, "__init__.py", "__main__.py"}
 
 
 PLANTED = {
-    "a later room": ("search/a.py", "\nfrom .. import app", 2, "search imports app, a later room"),
-    "by a registry": ("library/a.py", 'R = {"x": "chatbot.answering.x"}', 1, "library imports answering, a later room"),
+    "a later room": (
+        "search/a.py",
+        "\nfrom .. import app",
+        2,
+        "search imports app, a later room",
+    ),
+    "by a registry": (
+        "library/a.py",
+        'R = {"x": "chatbot.answering.x"}',
+        1,
+        "library imports answering, a later room",
+    ),
     "a file outside of the rooms": ("misc.py", "x = 1", 1, "misc is not a room"),
-    "a driver": ("stores/a.py", "import pymongo.errors", 1, "pymongo may not be imported here"),
-    "the environment": ("app/a.py", "from os import getenv", 1, "only config/settings reads the environment"),
-    "a bare except": ("app/cli/a.py", "try:\n    f()\nexcept:\n    pass", 3, "catches everything"),
+    "a driver": (
+        "stores/a.py",
+        "import pymongo.errors",
+        1,
+        "pymongo may not be imported here",
+    ),
+    "the environment": (
+        "app/a.py",
+        "from os import getenv",
+        1,
+        "only config/settings reads the environment",
+    ),
+    "a bare except": (
+        "app/cli/a.py",
+        "try:\n    f()\nexcept:\n    pass",
+        3,
+        "catches everything",
+    ),
 }
 
 
-@pytest.mark.parametrize(("file", "source", "line", "expected"), PLANTED.values(), ids=PLANTED)
+@pytest.mark.parametrize(
+    ("file", "source", "line", "expected"), PLANTED.values(), ids=PLANTED
+)
 def test_a_planted_violation_is_reported_with_file_and_line(
     tmp_path: Path, file: str, source: str, line: int, expected: str
 ) -> None:

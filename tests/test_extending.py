@@ -24,10 +24,14 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository with every example in its place."""
     copy = tmp_path_factory.mktemp("extended")
     for name in ("chatbot", "tests", "templates"):
-        shutil.copytree(ROOT / name, copy / name, ignore=NOT_COPIED, copy_function=os.link)
+        shutil.copytree(
+            ROOT / name, copy / name, ignore=NOT_COPIED, copy_function=os.link
+        )
     for name in ("static", "sample_data", "docs", "pyproject.toml", ".env.example"):
         (copy / name).symlink_to(ROOT / name)
-    if (ROOT / ".mypy_cache").is_dir():  # what is known of the rest need not be found out again
+    if (
+        ROOT / ".mypy_cache"
+    ).is_dir():  # what is known of the rest need not be found out again
         shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
     for _, place, line, _, _, example in RECIPES:
         shutil.copy(ROOT / "docs" / example, copy / f"{place}.py")
@@ -41,7 +45,10 @@ def add_line(registry: Path, line: str) -> None:
     entry = re.search(r"^( +)\"\w+\": \"chatbot\.", text, re.MULTILINE)
     assert entry is not None, registry
     registry.unlink()
-    registry.write_text(f"{text[: entry.start()]}{entry[1]}{line},\n{text[entry.start() :]}", encoding="utf-8")
+    registry.write_text(
+        f"{text[: entry.start()]}{entry[1]}{line},\n{text[entry.start() :]}",
+        encoding="utf-8",
+    )
 
 
 def test_there_is_a_recipe_for_each_kind_and_an_example_for_each_recipe() -> None:
@@ -55,8 +62,20 @@ def test_there_is_a_recipe_for_each_kind_and_an_example_for_each_recipe() -> Non
 def test_every_example_keeps_the_contract_of_its_kind(extended: Path) -> None:
     suites = [tests for *_, tests, _ in RECIPES]
     names = " or ".join(name for *_, name, _, _ in RECIPES)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", names, *suites]
-    run = subprocess.run(command, cwd=extended, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-k",
+        names,
+        *suites,
+    ]
+    run = subprocess.run(
+        command, cwd=extended, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
 
 
@@ -64,5 +83,7 @@ def test_every_example_keeps_the_contract_of_its_kind(extended: Path) -> None:
 def test_every_example_is_typed(extended: Path) -> None:
     files = [f"{place}.py" for _, place, *_ in RECIPES]
     command = [sys.executable, "-m", "mypy", *files]
-    run = subprocess.run(command, cwd=extended, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        command, cwd=extended, capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stdout

@@ -29,7 +29,12 @@ class TestKeywordSearch:
         add_report(f"# A\n\n{text}\n", "inflected")
         add_report(f"# B\n\n{OTHER[settings.language]}\n", "other")
         found = services.runtime.store.get(
-            [match.chunk_id for match in services.runtime.store.keyword_search(query, top_k=5, scope=Scope())]
+            [
+                match.chunk_id
+                for match in services.runtime.store.keyword_search(
+                    query, top_k=5, scope=Scope()
+                )
+            ]
         )
         assert [chunk.text for chunk in found] == [text]
 
@@ -41,7 +46,9 @@ def test_every_language_is_tried() -> None:
 @pytest.mark.parametrize("language", ["french", "german", "spanish"])
 def test_accents_written_apart_are_the_same_letters(language: str) -> None:
     text = INFLECTED[language][0]
-    assert Analyzer(language).terms(unicodedata.normalize("NFD", text)) == Analyzer(language).terms(text)
+    assert Analyzer(language).terms(unicodedata.normalize("NFD", text)) == Analyzer(
+        language
+    ).terms(text)
 
 
 def test_turkish_capitals_keep_or_lack_their_dot() -> None:
@@ -51,11 +58,20 @@ def test_turkish_capitals_keep_or_lack_their_dot() -> None:
 
 
 def test_the_model_is_told_to_answer_in_the_language_of_the_question() -> None:
-    question = Question("Wie schnell wächst die Bevölkerung?", Scope(), 5, "hybrid", "direct", ())
-    system, *_ = prompt_for(question, context("The population grows by 2.09%.")).messages
-    assert "Answer in the language of the question, also where the passages are in another one" in system.content
+    question = Question(
+        "Wie schnell wächst die Bevölkerung?", Scope(), 5, "hybrid", "direct", ()
+    )
+    system, *_ = prompt_for(
+        question, context("The population grows by 2.09%.")
+    ).messages
+    assert (
+        "Answer in the language of the question, also where the passages are in another one"
+        in system.content
+    )
 
 
 def test_a_question_that_may_be_in_two_languages_is_in_that_of_the_page() -> None:
     assert language_of("Como se governa Angola?") == "spanish"
-    assert language_of("Como se governa Angola?", preferred="portuguese") == "portuguese"
+    assert (
+        language_of("Como se governa Angola?", preferred="portuguese") == "portuguese"
+    )

@@ -40,7 +40,18 @@ close_app(app)
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
-    command = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "-w", folder, ROOT]
+    command = [
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--no-index",
+        "-w",
+        folder,
+        ROOT,
+    ]
     subprocess.run([sys.executable, *command], check=True)
     (made,) = folder.glob("*.whl")
     with zipfile.ZipFile(made) as packed:
@@ -59,39 +70,73 @@ def files_below(folder: Path) -> set[str]:
 
 def test_the_wheel_has_the_package_and_what_ships_with_it(wheel: Path) -> None:
     packed = files_below(wheel / "chatbot")
-    beside = {f"_shipped/{name}/{file}" for name in SHIPPED for file in files_below(ROOT / name)}
-    assert packed == files_below(ROOT / "chatbot") | beside | {"_shipped/gunicorn.conf.py"}
+    beside = {
+        f"_shipped/{name}/{file}"
+        for name in SHIPPED
+        for file in files_below(ROOT / name)
+    }
+    assert packed == files_below(ROOT / "chatbot") | beside | {
+        "_shipped/gunicorn.conf.py"
+    }
 
 
 def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
     (metadata,) = wheel.glob("*.dist-info/METADATA")
     text = metadata.read_text(encoding="utf-8")
-    needed = {requirement(line) for line in re.findall(r"^Requires-Dist: (.*)$", text, re.MULTILINE)}
-    extras = {path.stem.removeprefix("requirements-"): path for path in ROOT.glob("requirements-*.txt")}
+    needed = {
+        requirement(line)
+        for line in re.findall(r"^Requires-Dist: (.*)$", text, re.MULTILINE)
+    }
+    extras = {
+        path.stem.removeprefix("requirements-"): path
+        for path in ROOT.glob("requirements-*.txt")
+    }
     del extras["dev"]
     assert set(re.findall(r"^Provides-Extra: (.*)$", text, re.MULTILINE)) == set(extras)
-    assert needed == requirements(ROOT / "requirements.txt").union(*map(requirements, extras.values()))
+    assert needed == requirements(ROOT / "requirements.txt").union(
+        *map(requirements, extras.values())
+    )
     assert f"Version: {__version__}\n" in text
 
 
 def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8")
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHON_DOTENV_DISABLED"}
+    (tmp_path / ".env").write_text(
+        "EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8"
+    )
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHON_DOTENV_DISABLED"
+    }
     command = [sys.executable, "-c", SERVES.format(root=str(ROOT))]
     run = subprocess.run(
-        command, cwd=tmp_path, env={**inherited, "PYTHONPATH": str(wheel)}, capture_output=True, text=True, check=False
+        command,
+        cwd=tmp_path,
+        env={**inherited, "PYTHONPATH": str(wheel)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     assert (tmp_path / "data").is_dir()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")
-def test_gunicorn_finds_its_configuration_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+def test_gunicorn_finds_its_configuration_from_an_empty_folder(
+    wheel: Path, tmp_path: Path
+) -> None:
     """By the command that docs/deploy.md has."""
     page = (ROOT / "docs/deploy.md").read_text(encoding="utf-8")
-    [command] = re.findall(r"^    (gunicorn 'chatbot\.app\.factory.*)$", page, re.MULTILINE)
+    [command] = re.findall(
+        r"^    (gunicorn 'chatbot\.app\.factory.*)$", page, re.MULTILINE
+    )
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PYTHONPATH": str(wheel), "PATH": binaries, "PORT": "8765"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(wheel),
+        "PATH": binaries,
+        "PORT": "8765",
+    }
     shown = subprocess.run(
         [*("sh", "-c"), f"{command} --print-config"],
         cwd=tmp_path,
@@ -104,8 +149,12 @@ def test_gunicorn_finds_its_configuration_from_an_empty_folder(wheel: Path, tmp_
     assert "8765" in shown
 
 
-def test_the_console_script_is_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+def test_the_console_script_is_the_command_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
     assert project["scripts"] == {"report-chat": f"{main.__module__}:{main.__name__}"}
     with pytest.raises(SystemExit) as left:
         main(["--version"])
@@ -115,15 +164,24 @@ def test_the_console_script_is_the_command_line(capsys: pytest.CaptureFixture[st
 
 def test_the_newest_release_is_the_version() -> None:
     releases = re.findall(
-        r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+        r"^## \[([\d.]+)\] - \d{4}-\d\d-\d\d$",
+        (ROOT / "CHANGELOG.md").read_text("utf-8"),
+        re.MULTILINE,
     )
     assert releases[0] == __version__
-    assert releases == sorted(releases, key=lambda release: [*map(int, release.split("."))], reverse=True)
+    assert releases == sorted(
+        releases, key=lambda release: [*map(int, release.split("."))], reverse=True
+    )
 
 
 def requirements(path: Path) -> set[tuple[str, str]]:
-    lines = (line.partition("  #")[0].strip() for line in path.read_text(encoding="utf-8").splitlines())
-    return {requirement(line) for line in lines if line and not line.startswith(("#", "-r"))}
+    lines = (
+        line.partition("  #")[0].strip()
+        for line in path.read_text(encoding="utf-8").splitlines()
+    )
+    return {
+        requirement(line) for line in lines if line and not line.startswith(("#", "-r"))
+    }
 
 
 def requirement(line: str) -> tuple[str, str]:
@@ -135,7 +193,12 @@ def requirement(line: str) -> tuple[str, str]:
 @pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
 def test_the_lock_has_every_package_within_its_range_and_with_hashes(name: str) -> None:
     lock = (ROOT / f"{name}.lock").read_text()
-    pins = {pin[0]: pin[1] for pin in re.findall(r"^([\w.-]+)==(\S+).*?\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.M)}
+    pins = {
+        pin[0]: pin[1]
+        for pin in re.findall(
+            r"^([\w.-]+)==(\S+).*?\\\n    --hash=sha256:[0-9a-f]{64}", lock, re.M
+        )
+    }
     assert len(pins) == len(set(re.findall(r"^([\w.-]+)==", lock, re.M)))
     for line in (ROOT / f"{name}.txt").read_text().splitlines():
         if (text := line.partition("#")[0].strip()) and not text.startswith("-r "):
@@ -144,31 +207,70 @@ def test_the_lock_has_every_package_within_its_range_and_with_hashes(name: str) 
 
 
 def test_no_vendored_script_has_a_known_weakness() -> None:
-    vendored = {m[1]: Version(m[2]) for p in (ROOT / "static/vendor").glob("*.js") if (m := VENDORED.match(p.name))}
-    (swagger,) = (ROOT / "static/vendor").glob("swagger-ui-*.js")  # it has another copy of DOMPurify
-    vendored["dompurify"] = min(vendored["dompurify"], *map(Version, BUNDLED.findall(swagger.read_text())))
+    vendored = {
+        m[1]: Version(m[2])
+        for p in (ROOT / "static/vendor").glob("*.js")
+        if (m := VENDORED.match(p.name))
+    }
+    (swagger,) = (ROOT / "static/vendor").glob(
+        "swagger-ui-*.js"
+    )  # it has another copy of DOMPurify
+    vendored["dompurify"] = min(
+        vendored["dompurify"], *map(Version, BUNDLED.findall(swagger.read_text()))
+    )
     advisories = json.loads((ROOT / "static/vendor/advisories.json").read_text())
     assert {advisory["package"] for advisory in advisories} == set(vendored)
-    assert all("#" in advisory["source"] for advisory in advisories)  # an issue or pull request on GitHub
-    assert [one["id"] for one in advisories if vendored[one["package"]] < Version(one["fixed"])] == []
+    assert all(
+        "#" in advisory["source"] for advisory in advisories
+    )  # an issue or pull request on GitHub
+    assert [
+        one["id"]
+        for one in advisories
+        if vendored[one["package"]] < Version(one["fixed"])
+    ] == []
 
 
-def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(tmp_path: Path) -> None:
+def test_a_release_needs_pins_which_make_pin_reads_from_the_registries(
+    tmp_path: Path,
+) -> None:
     for name in ("Dockerfile", ".ci/pin", ".github/workflows"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, tmp_path / name)
-    for name, answer in (("git", "0123456789" * 4 + "\trefs/tags/v4^{}"), ("docker", f"sha256:{'ab' * 32}")):
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(
+            ROOT / name, tmp_path / name
+        )
+    for name, answer in (
+        ("git", "0123456789" * 4 + "\trefs/tags/v4^{}"),
+        ("docker", f"sha256:{'ab' * 32}"),
+    ):
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{answer}'\n")
         (tmp_path / name).chmod(0o755)
-    command, environment = [sys.executable, str(tmp_path / ".ci/pin")], {"PATH": f"{tmp_path}:{os.defpath}"}
-    tried = [subprocess.run([*command, *option], env=environment, capture_output=True, text=True, check=False)
-             for option in (["--check"], [], ["--check"], [])]  # fmt: skip
+    command, environment = (
+        [sys.executable, str(tmp_path / ".ci/pin")],
+        {"PATH": f"{tmp_path}:{os.defpath}"},
+    )
+    tried = [
+        subprocess.run(
+            [*command, *option],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        for option in (["--check"], [], ["--check"], [])
+    ]
     assert [one.returncode for one in tried] == [1, 0, 0, 0]
     assert all(name in tried[0].stderr for name in ("FROM python", "actions/checkout"))
-    (tmp_path / "git").write_text("#!/bin/sh\necho 'could not resolve host' >&2\nexit 128\n")
+    (tmp_path / "git").write_text(
+        "#!/bin/sh\necho 'could not resolve host' >&2\nexit 128\n"
+    )
     (tmp_path / "docker").write_text(f"#!/bin/sh\necho 'sha256:{'cd' * 32}'\n")
-    offline = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    offline = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False
+    )
     assert (offline.returncode, "could not resolve host" in offline.stderr) == (1, True)
     assert "Traceback" not in offline.stderr
-    assert f"python:3.12-slim@sha256:{'ab' * 32} AS" in (tmp_path / "Dockerfile").read_text()
+    assert (
+        f"python:3.12-slim@sha256:{'ab' * 32} AS"
+        in (tmp_path / "Dockerfile").read_text()
+    )
     assert ".ci/pin --check" in (tmp_path / ".github/workflows/release.yml").read_text()

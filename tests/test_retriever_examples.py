@@ -18,10 +18,16 @@ EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
 @pytest.fixture(autouse=True)
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with application(small_settings(tmp_path, chat_model="echo")) as app, served(app) as port:
+    with (
+        application(small_settings(tmp_path, chat_model="echo")) as app,
+        served(app) as port,
+    ):
         for country in ("Kenya", "Mali"):
             file = f"{country}.md", KENYA_2023.replace("Kenya", country)
-            ended(client := app.test_client(), upload(client, file, country_name=country, year="2023"))
+            ended(
+                client := app.test_client(),
+                upload(client, file, country_name=country, year="2023"),
+            )
         monkeypatch.setenv("REPORT_CHAT", f"http://127.0.0.1:{port}")
         yield
 
@@ -37,10 +43,14 @@ def example(name: str) -> ModuleType:
 
 def test_langchain_finds_passages_of_the_scope_only() -> None:
     pytest.importorskip("langchain_core", reason="langchain-core is not installed")
-    retriever = example("langchain_retriever").ReportRetriever(country="Kenya", year=2023)
+    retriever = example("langchain_retriever").ReportRetriever(
+        country="Kenya", year=2023
+    )
     found = retriever.invoke("population growth rate")
     assert {document.metadata["country_name"] for document in found} == {"Kenya"}
-    assert any("Population growth rate\n2.09%" in document.page_content for document in found)
+    assert any(
+        "Population growth rate\n2.09%" in document.page_content for document in found
+    )
     assert asyncio.run(retriever.ainvoke("population growth rate")) == found
     retriever.country = "Atlantis"
     with pytest.raises(httpx2.HTTPStatusError, match="400"):
@@ -49,7 +59,9 @@ def test_langchain_finds_passages_of_the_scope_only() -> None:
 
 def test_llamaindex_finds_passages_of_the_scope_only() -> None:
     pytest.importorskip("llama_index.core", reason="llama-index-core is not installed")
-    retriever = example("llamaindex_retriever").ReportRetriever(country="Kenya", limit=2)
+    retriever = example("llamaindex_retriever").ReportRetriever(
+        country="Kenya", limit=2
+    )
     found = retriever.retrieve("population growth rate")
     assert {node.node.metadata["country_name"] for node in found} == {"Kenya"}
     assert len(found) <= 2

@@ -47,10 +47,20 @@ def in_answers() -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and _name(node.func) in {"say", "counted"}:
                 yield from _said(node, known)
-            elif isinstance(node, ast.Call) and _name(node.func) in {"step", "StepEvent"} and len(node.args) > 1:
+            elif (
+                isinstance(node, ast.Call)
+                and _name(node.func) in {"step", "StepEvent"}
+                and len(node.args) > 1
+            ):
                 # The page says a step's fixed words in its own language.
-                yield from (text for text in _texts(node.args[1], {}) if text[:1].isupper())
-    yield from (_of(count_of(number, noun)) for noun in ("model call", "token", "second") for number in (1, 2))
+                yield from (
+                    text for text in _texts(node.args[1], {}) if text[:1].isupper()
+                )
+    yield from (
+        _of(count_of(number, noun))
+        for noun in ("model call", "token", "second")
+        for number in (1, 2)
+    )
     yield from (language.capitalize() for language in (*LANGUAGES, "arabic"))
 
 
@@ -63,19 +73,39 @@ def in_messages() -> set[str]:
         known = dict[str, list[str]]()
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                known.setdefault(node.targets[0].id, []).extend(_message(node.value, {}))
+                known.setdefault(node.targets[0].id, []).extend(
+                    _message(node.value, {})
+                )
         for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (_name(node.func).endswith("Error") or _name(node.func) == "for_field"):
-                found.update(text for argument in node.args[:2] for text in _message(argument, known))
-        found.update(text for name, texts in known.items() for text in texts if name.endswith("_NOTE"))
-        found.update(f"{{1}} {text}" for name in ("problem", "damaged") for text in known.get(name, ()))
+            if isinstance(node, ast.Call) and (
+                _name(node.func).endswith("Error") or _name(node.func) == "for_field"
+            ):
+                found.update(
+                    text
+                    for argument in node.args[:2]
+                    for text in _message(argument, known)
+                )
+        found.update(
+            text
+            for name, texts in known.items()
+            for text in texts
+            if name.endswith("_NOTE")
+        )
+        found.update(
+            f"{{1}} {text}"
+            for name in ("problem", "damaged")
+            for text in known.get(name, ())
+        )
     return found
 
 
 def _message(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
     if isinstance(node, ast.JoinedStr):
         places = itertools.count(1)
-        parts = (part.value if isinstance(part, ast.Constant) else f"{{{next(places)}}}" for part in node.values)
+        parts = (
+            part.value if isinstance(part, ast.Constant) else f"{{{next(places)}}}"
+            for part in node.values
+        )
         yield "".join(map(str, parts))
     else:
         yield from _texts(node, known)
@@ -107,7 +137,9 @@ def _constants(*trees: ast.Module) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.targets[0].id, []).extend(filter(None, _texts(node.value, {})))
+            found.setdefault(node.targets[0].id, []).extend(
+                filter(None, _texts(node.value, {}))
+            )
     return found
 
 

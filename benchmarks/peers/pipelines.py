@@ -33,14 +33,20 @@ class MiniLM:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.enable_cpu_mem_arena = False
-        self._session = onnxruntime.InferenceSession(str(folder / "model-int8.onnx"), options)
+        self._session = onnxruntime.InferenceSession(
+            str(folder / "model-int8.onnx"), options
+        )
 
     def __call__(self, texts: list[str]) -> list[list[float]]:
         return [self._embed(text) for text in texts]
 
     def _embed(self, text: str) -> list[float]:
         ids = np.asarray([self._tokenizer.encode(text).ids], dtype=np.int64)
-        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        inputs = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
         pooled = self._session.run(["last_hidden_state"], inputs)[0][0].mean(axis=0)
         return (pooled / np.linalg.norm(pooled)).tolist()
 
@@ -48,7 +54,9 @@ class MiniLM:
 def serve(retrieve) -> str:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True  # else each response but a connection's first takes 40 ms more
+        disable_nagle_algorithm = (
+            True  # else each response but a connection's first takes 40 ms more
+        )
 
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -71,7 +79,10 @@ def main(peer: str, data: str) -> None:
     began = time.perf_counter()
     with np.load(data) as stored:
         texts, vectors = [str(text) for text in stored["texts"]], stored["vectors"]
-    embed, build = MiniLM(Path(os.environ["MINILM"])), importlib.import_module(f"with_{peer}").build
+    embed, build = (
+        MiniLM(Path(os.environ["MINILM"])),
+        importlib.import_module(f"with_{peer}").build,
+    )
     retrieve = build(texts, vectors.tolist(), embed) if len(vectors) else None
     if retrieve:
         assert retrieve("What is the population of Kenya?")
@@ -84,7 +95,10 @@ def main(peer: str, data: str) -> None:
         build(texts, None, embed)
         whole = time.perf_counter() - began
         embed(texts)
-        print(json.dumps({"ratio": (time.perf_counter() - began - whole) / whole}), flush=True)
+        print(
+            json.dumps({"ratio": (time.perf_counter() - began - whole) / whole}),
+            flush=True,
+        )
 
 
 main(*sys.argv[1:])

@@ -22,7 +22,11 @@ SECONDS, LEAST = 4.0, 5
 
 def resident_mb() -> int:
     status = Path("/proc/self/status").read_text()
-    return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+    return next(
+        int(line.split()[1]) // 1024
+        for line in status.splitlines()
+        if line.startswith("VmRSS")
+    )
 
 
 def main(peer: str, data: str) -> None:
@@ -48,7 +52,10 @@ def main(peer: str, data: str) -> None:
         except NotImplementedError:
             found, times = [], [0.0]
         mb = resident_mb() - before
-        print(json.dumps({"ms": statistics.median(times), "rows": found, "mb": mb}), flush=True)
+        print(
+            json.dumps({"ms": statistics.median(times), "rows": found, "mb": mb}),
+            flush=True,
+        )
 
 
 main(*sys.argv[1:])

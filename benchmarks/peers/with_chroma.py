@@ -9,7 +9,9 @@ BATCH = 5000
 
 def build(vectors):
     collection = chromadb.EphemeralClient().create_collection(
-        "rows", configuration={"hnsw": {"space": "cosine", "ef_search": 128}}, embedding_function=None
+        "rows",
+        configuration={"hnsw": {"space": "cosine", "ef_search": 128}},
+        embedding_function=None,
     )
     for start in range(0, len(vectors), BATCH):
         rows = range(start, min(start + BATCH, len(vectors)))
@@ -21,6 +23,8 @@ def build(vectors):
 
     def search(vector, condition, k):
         where = {condition[0]: condition[1]} if condition else None
-        return collection.query(query_embeddings=[vector], n_results=k, where=where, include=[])["ids"][0]
+        return collection.query(
+            query_embeddings=[vector], n_results=k, where=where, include=[]
+        )["ids"][0]
 
     return search

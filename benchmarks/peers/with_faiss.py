@@ -21,7 +21,11 @@ def build(vectors):
         if condition is None:
             return graph.search(vector[None], k)[1][0]
         field, value = condition
-        selector = faiss.IDSelectorBitmap(np.packbits(numbers % MODULO[field] == value, bitorder="little"))
-        return flat.search(vector[None], k, params=faiss.SearchParameters(sel=selector))[1][0]
+        selector = faiss.IDSelectorBitmap(
+            np.packbits(numbers % MODULO[field] == value, bitorder="little")
+        )
+        return flat.search(
+            vector[None], k, params=faiss.SearchParameters(sel=selector)
+        )[1][0]
 
     return search

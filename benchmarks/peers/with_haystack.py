@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from haystack import Document, Pipeline, component
 from haystack.components.joiners import DocumentJoiner
-from haystack.components.retrievers.in_memory import InMemoryBM25Retriever, InMemoryEmbeddingRetriever
+from haystack.components.retrievers.in_memory import (
+    InMemoryBM25Retriever,
+    InMemoryEmbeddingRetriever,
+)
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 
@@ -17,18 +20,24 @@ def build(texts, vectors, embed):
 
     store = InMemoryDocumentStore(embedding_similarity_function="dot_product")
     pairs = zip(texts, vectors or embed(texts), strict=True)
-    store.write_documents([Document(content=text, embedding=vector) for text, vector in pairs])
+    store.write_documents(
+        [Document(content=text, embedding=vector) for text, vector in pairs]
+    )
     pipeline = Pipeline()
     pipeline.add_component("embedder", Embedder())
     pipeline.add_component("near", InMemoryEmbeddingRetriever(store, top_k=5))
     pipeline.add_component("words", InMemoryBM25Retriever(store, top_k=5))
-    pipeline.add_component("both", DocumentJoiner(join_mode="reciprocal_rank_fusion", top_k=5))
+    pipeline.add_component(
+        "both", DocumentJoiner(join_mode="reciprocal_rank_fusion", top_k=5)
+    )
     pipeline.connect("embedder.embedding", "near.query_embedding")
     pipeline.connect("near", "both")
     pipeline.connect("words", "both")
 
     def retrieve(question):
-        found = pipeline.run({"embedder": {"text": question}, "words": {"query": question}})
+        found = pipeline.run(
+            {"embedder": {"text": question}, "words": {"query": question}}
+        )
         return [document.content for document in found["both"]["documents"]]
 
     return retrieve

@@ -22,7 +22,11 @@ class Embedder(Embeddings):
 def build(texts, vectors, embed):
     embedder = Embedder(embed)
     pairs = zip(texts, vectors or embedder.embed_documents(texts), strict=True)
-    near = FAISS.from_embeddings(list(pairs), embedder).as_retriever(search_kwargs={"k": 5})
+    near = FAISS.from_embeddings(list(pairs), embedder).as_retriever(
+        search_kwargs={"k": 5}
+    )
     words = BM25Retriever.from_texts(texts, k=5)
     both = EnsembleRetriever(retrievers=[near, words], weights=[0.6, 0.4])
-    return lambda question: [document.page_content for document in both.invoke(question)][:5]
+    return lambda question: [
+        document.page_content for document in both.invoke(question)
+    ][:5]

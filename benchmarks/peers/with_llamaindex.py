@@ -31,11 +31,19 @@ def build(texts, vectors, embed):
     nodes = [TextNode(text=text, id_=str(row)) for row, text in enumerate(texts)]
     for node, vector in zip(nodes, vectors or [], strict=False):
         node.embedding = vector
-    store = FaissVectorStore(faiss_index=faiss.IndexFlatIP(len(embed(["dimensions"])[0])))
+    store = FaissVectorStore(
+        faiss_index=faiss.IndexFlatIP(len(embed(["dimensions"])[0]))
+    )
     kept = StorageContext.from_defaults(vector_store=store)
-    near = VectorStoreIndex(nodes, storage_context=kept, embed_model=embedder).as_retriever(similarity_top_k=5)
+    near = VectorStoreIndex(
+        nodes, storage_context=kept, embed_model=embedder
+    ).as_retriever(similarity_top_k=5)
     words = BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=5)
     both = QueryFusionRetriever(
-        [near, words], similarity_top_k=5, num_queries=1, mode="reciprocal_rerank", use_async=False
+        [near, words],
+        similarity_top_k=5,
+        num_queries=1,
+        mode="reciprocal_rerank",
+        use_async=False,
     )
     return lambda question: [found.node.text for found in both.retrieve(question)]

@@ -27,7 +27,10 @@ def build(vectors: Any) -> Callable[..., list[int]]:
                 document_name=f"Report {row // 200}",
                 title="",
                 text=f"Passage {row}",
-                metadata={"country_name": f"Country {row % 50}", "year": 2000 + row % 2},
+                metadata={
+                    "country_name": f"Country {row % 50}",
+                    "year": 2000 + row % 2,
+                },
             )
             for row in rows
         ]
@@ -39,6 +42,9 @@ def build(vectors: Any) -> Callable[..., list[int]]:
             field, number = condition
             value = 2000 + number if field == "half" else f"Country {number}"
             scope = Scope.of({FIELDS[field]: Values((value,))})
-        return [int(match.chunk_id[:8]) for match in store.vector_search(vector, top_k=k, scope=scope)]
+        return [
+            int(match.chunk_id[:8])
+            for match in store.vector_search(vector, top_k=k, scope=scope)
+        ]
 
     return search

@@ -15,13 +15,20 @@ def build(vectors):
         f"create virtual table rows using vec0(embedding float[{vectors.shape[1]}] distance_metric=cosine,"
         " half integer, country integer)"
     )
-    rows = ((row, vector.tobytes(), row % 2, row % 50) for row, vector in enumerate(vectors))
-    database.executemany("insert into rows(rowid, embedding, half, country) values (?, ?, ?, ?)", rows)
+    rows = (
+        (row, vector.tobytes(), row % 2, row % 50) for row, vector in enumerate(vectors)
+    )
+    database.executemany(
+        "insert into rows(rowid, embedding, half, country) values (?, ?, ?, ?)", rows
+    )
 
     def search(vector, condition, k):
-        where, values = (f" and {condition[0]} = ?", [condition[1]]) if condition else ("", [])
+        where, values = (
+            (f" and {condition[0]} = ?", [condition[1]]) if condition else ("", [])
+        )
         found = database.execute(
-            f"select rowid from rows where embedding match ? and k = ?{where}", [vector.tobytes(), k, *values]
+            f"select rowid from rows where embedding match ? and k = ?{where}",
+            [vector.tobytes(), k, *values],
         )
         return [row for (row,) in found]
 

@@ -6,7 +6,15 @@ from dataclasses import replace
 from ..checking.citations import check, cite
 from ..checking.wording import in_order_of_appearance, unify_brackets, without_numbers
 from ..domain import ATTACHMENTS, Context, GlossaryEntry, SearchHit, newest_marked
-from ..domain.chat import Answer, Message, Prompt, QuerySettings, Question, ScopeSummary, Trace
+from ..domain.chat import (
+    Answer,
+    Message,
+    Prompt,
+    QuerySettings,
+    Question,
+    ScopeSummary,
+    Trace,
+)
 from ..language import count_of, escape_markdown, estimate_tokens
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
@@ -27,38 +35,58 @@ HISTORY_TOKENS = 1500
 
 
 def prompt_for(
-    question: Question, context: Context, *, rules: str = "answer_system", template: str = "answer_user", **values: str
+    question: Question,
+    context: Context,
+    *,
+    rules: str = "answer_system",
+    template: str = "answer_user",
+    **values: str,
 ) -> Prompt:
     """Return the prompt of an answer from passages: rules, history, then passages, scope and question. SYSTEM_PROMPT
     stands before the rules (R-E7). With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still
     marked as quoted; other names from documents, such as those in a scope, are never in it. ``values``: those of the
     user message's ``template`` besides passages, scope, day and question."""
     settings = question.settings or QuerySettings()
-    attached = "; ".join(on_one_line(document.name) for document in question.attachments)
+    attached = "; ".join(
+        on_one_line(document.name) for document in question.attachments
+    )
     where, query = describe(question.scope), question.query
     if attached:
-        only = all(passage.hit.chunk.collection == ATTACHMENTS for passage in context.passages)
-        where = f"only what is attached to the question: {attached}" if only else f"{where}, and attached: {attached}"
+        only = all(
+            passage.hit.chunk.collection == ATTACHMENTS for passage in context.passages
+        )
+        where = (
+            f"only what is attached to the question: {attached}"
+            if only
+            else f"{where}, and attached: {attached}"
+        )
     elif context.reports:
         where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
     if question.standalone and question.standalone != question.query:
         query += f"\nIn full: {on_one_line(question.standalone)}"
     ordered = in_prompt_order(context)
-    passages = "\n\n".join(render_passage(passage, metadata=settings.context_metadata) for passage in ordered)
+    passages = "\n\n".join(
+        render_passage(passage, metadata=settings.context_metadata)
+        for passage in ordered
+    )
     parts = [settings.system_prompt, render(rules, figures=render("figures"))]
     if settings.context_role == "system" and passages:
         parts += [CONTEXT_HEADING, PASSAGE.sub(r"[\1]\n", passages)]
         passages = ""
     system = Message("system", "\n\n".join(filter(None, parts)))
     today = question.today.isoformat()
-    text = render(template, passages=passages, scope=where, today=today, question=query, **values)
+    text = render(
+        template, passages=passages, scope=where, today=today, question=query, **values
+    )
     messages = (system, *latest(question.history), Message("user", text))
     return Prompt(messages, question.search_text, context, language=question.language)
 
 
 def general_prompt(question: Question) -> Prompt:
     """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above the reply."""
-    return prompt_for(question, Context(), rules="general_system", template="general_user")
+    return prompt_for(
+        question, Context(), rules="general_system", template="general_user"
+    )
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
@@ -69,7 +97,11 @@ def latest(history: Sequence[Message]) -> list[Message]:
     for message in reversed(history):
         if message.role == "system":
             continue
-        content = without_numbers(message.content) if message.role == "assistant" else message.content
+        content = (
+            without_numbers(message.content)
+            if message.role == "assistant"
+            else message.content
+        )
         tokens += estimate_tokens(content)
         if len(kept) == HISTORY_MESSAGES or tokens > HISTORY_TOKENS:
             break
@@ -77,18 +109,29 @@ def latest(history: Sequence[Message]) -> list[Message]:
     return kept[::-1]
 
 
-def not_found(scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english) -> str:
+def not_found(
+    scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english
+) -> str:
     """Return the text without an answer: the scope of the search and the closest passages."""
     where = escape_markdown(describe(scope.scope, say)) + (
         f", {say('page {page}', page=scope.page)}" if scope.page else ""
     )
-    text = say("The reports searched ({scope}) do not seem to answer this question.", scope=where)
+    text = say(
+        "The reports searched ({scope}) do not seem to answer this question.",
+        scope=where,
+    )
     if closest:
         text += f"\n\n{say('The closest passages:')}\n"
     for hit in closest[:CLOSEST_SHOWN]:
-        name = escape_markdown(", ".join(filter(None, [hit.chunk.title, hit.chunk.section])))
+        name = escape_markdown(
+            ", ".join(filter(None, [hit.chunk.title, hit.chunk.section]))
+        )
         text += f"\n- {name}"
-        text += f" ({say('similarity {score}', score=f'{hit.score:.2f}')})" if hit.score else ""
+        text += (
+            f" ({say('similarity {score}', score=f'{hit.score:.2f}')})"
+            if hit.score
+            else ""
+        )
     return text
 
 
@@ -109,10 +152,20 @@ def assemble(
     ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
     what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`."""
     if not is_quoted:
-        response = unify_brackets(response, [passage.number for passage in context.passages])
+        response = unify_brackets(
+            response, [passage.number for passage in context.passages]
+        )
     response, context = in_order_of_appearance(response, context, shown)
-    checked = cite(response, context) if is_quoted else check(response, context, question, glossary)
-    figures = (replace(each, citation=one.number) for one in checked.citations for each in figures_of(one.hit.chunk))
+    checked = (
+        cite(response, context)
+        if is_quoted
+        else check(response, context, question, glossary)
+    )
+    figures = (
+        replace(each, citation=one.number)
+        for one in checked.citations
+        for each in figures_of(one.hit.chunk)
+    )
     return Answer(
         response=response,
         answered=checked.answered and not (checked.abstains and is_closest),

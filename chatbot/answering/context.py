@@ -28,7 +28,11 @@ _TokenCounts = dict[tuple[int, str], int]
 
 
 def build_context(
-    hits: Sequence[SearchHit], store: "Store | Neighbours", *, budget_tokens: int, margin: int = CONTEXT_MARGIN
+    hits: Sequence[SearchHit],
+    store: "Store | Neighbours",
+    *,
+    budget_tokens: int,
+    margin: int = CONTEXT_MARGIN,
 ) -> Context:
     """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
     The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best
@@ -38,11 +42,19 @@ def build_context(
     while len(passages) > 1 and _tokens(passages, counts) > budget_tokens:
         passages = _alone(hits[: len(passages) - 1])
     chunks = [passage.hit.chunk for passage in passages]
-    shown, places = {chunk.id for chunk in chunks}, {_place(chunk): chunk for chunk in chunks}
+    shown, places = (
+        {chunk.id for chunk in chunks},
+        {_place(chunk): chunk for chunk in chunks},
+    )
     # As far as the window of another hit may reach, too.
     around = store.surroundings(chunks, margin=2 * margin) if margin else ()
     for index, others in enumerate(around):
-        wide, between = _widened(passages[index], [one for one in others if one.id not in shown], places, margin)
+        wide, between = _widened(
+            passages[index],
+            [one for one in others if one.id not in shown],
+            places,
+            margin,
+        )
         wider = [*passages[:index], wide, *passages[index + 1 :]]
         if _tokens(wider, counts) <= budget_tokens:
             passages, shown = wider, shown | between
@@ -50,23 +62,44 @@ def build_context(
 
 
 def _widened(
-    passage: Passage, around: Iterable[Chunk], places: Mapping[_Place, Chunk], margin: int
+    passage: Passage,
+    around: Iterable[Chunk],
+    places: Mapping[_Place, Chunk],
+    margin: int,
 ) -> tuple[Passage, set[str]]:
     """Return a passage with the text around it, and the ids of the chunks that no other passage may show: those up to
     a hit whose window meets this one. ``places``: the hits."""
-    chunk, between, near = replace(passage.hit.chunk, text=passage.wider_text), set[str](), list[Chunk]()
+    chunk, between, near = (
+        replace(passage.hit.chunk, text=passage.wider_text),
+        set[str](),
+        list[Chunk](),
+    )
     # The scope holds for the rows of one table too. What is under another heading would be read as said of this.
-    free = {one.ordinal: one for one in around if (one.section, one.metadata) == (chunk.section, chunk.metadata)}
+    free = {
+        one.ordinal: one
+        for one in around
+        if (one.section, one.metadata) == (chunk.section, chunk.metadata)
+    }
     reach = {-1: margin, 1: margin}
     for step in reach:
-        adjoining = [free[ordinal] for ordinal in takewhile(free.__contains__, count(chunk.ordinal + step, step))]
+        adjoining = [
+            free[ordinal]
+            for ordinal in takewhile(
+                free.__contains__, count(chunk.ordinal + step, step)
+            )
+        ]
         other = places.get(_place(chunk, step * (len(adjoining) + 1)))
-        if other is not None and max(other.start - chunk.end, chunk.start - other.end) <= 2 * margin:
+        if (
+            other is not None
+            and max(other.start - chunk.end, chunk.start - other.end) <= 2 * margin
+        ):
             between.update(one.id for one in adjoining)
             reach[step] = 2 * margin
         near += adjoining
     near.sort(key=lambda one: one.ordinal)
-    return replace(passage, wider_text=window(chunk, near, before=reach[-1], after=reach[1])), between
+    return replace(
+        passage, wider_text=window(chunk, near, before=reach[-1], after=reach[1])
+    ), between
 
 
 def _alone(hits: Sequence[SearchHit]) -> list[Passage]:
@@ -87,7 +120,9 @@ def in_prompt_order(context: Context) -> list[Passage]:
     """Return the passages with the best at both ends, where models read best: 1, 3, 5, ... 4, 2. Those that follow each
     other in a report stay together in reading order, at the place of their best number."""
     runs: list[list[Passage]] = []
-    for passage in sorted(context.passages, key=lambda one: (_place(one.hit.chunk), one.number)):
+    for passage in sorted(
+        context.passages, key=lambda one: (_place(one.hit.chunk), one.number)
+    ):
         if not runs or _place(passage.hit.chunk) != _place(runs[-1][-1].hit.chunk, 1):
             runs.append([])
         runs[-1].append(passage)
@@ -115,14 +150,22 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
     if not metadata:
         return passage_fence(passage.number, inert(passage.wider_text))
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    if chunk.collection == ATTACHMENTS:  # three labelled lines, as seed 000 has them (R-A3)
-        lines = [f"Source: {on_one_line(chunk.document_name)}{page}", f"Title: {on_one_line(chunk.title)}"]
+    if (
+        chunk.collection == ATTACHMENTS
+    ):  # three labelled lines, as seed 000 has them (R-A3)
+        lines = [
+            f"Source: {on_one_line(chunk.document_name)}{page}",
+            f"Title: {on_one_line(chunk.title)}",
+        ]
         text = f"Content: {inert(passage.wider_text)}"
     else:
         year = chunk.metadata.get("year")
         edition = f", edition {on_one_line(str(year))}" if year is not None else ""
         kind = "General document, about no country" if passage.hit.general else "Report"
-        lines = [f"{kind}: {on_one_line(chunk.title)}{edition}{page}", f"Section: {on_one_line(chunk.section)}"]
+        lines = [
+            f"{kind}: {on_one_line(chunk.title)}{edition}{page}",
+            f"Section: {on_one_line(chunk.section)}",
+        ]
         text = inert(passage.wider_text)
     return passage_fence(passage.number, "\n".join([*lines, text]))
 
@@ -136,12 +179,26 @@ def window(chunk: Chunk, around: Sequence[Chunk], *, before: int, after: int) ->
     labelled = any(other.section != chunk.section for other in (*earlier, *later))
 
     def join(chunks: Iterable[Chunk]) -> str:
-        parts = (f"{one.heading}: {one.text}" if labelled and one.heading else one.text for one in chunks if one.text)
+        parts = (
+            f"{one.heading}: {one.text}" if labelled and one.heading else one.text
+            for one in chunks
+            if one.text
+        )
         return PART.join(parts)
 
-    head = join(_without(one, end=overlap(one, after_it)) for one, after_it in pairwise([*earlier, chunk]))
-    tail = join(_without(one, start=overlap(before_it, one)) for before_it, one in pairwise([chunk, *later]))
-    parts = (_cut(head, before, keep_end=True), join([chunk]), _cut(tail, after, keep_end=False))
+    head = join(
+        _without(one, end=overlap(one, after_it))
+        for one, after_it in pairwise([*earlier, chunk])
+    )
+    tail = join(
+        _without(one, start=overlap(before_it, one))
+        for before_it, one in pairwise([chunk, *later])
+    )
+    parts = (
+        _cut(head, before, keep_end=True),
+        join([chunk]),
+        _cut(tail, after, keep_end=False),
+    )
     return PART.join(filter(None, parts))
 
 
@@ -168,12 +225,20 @@ def _cut(text: str, size: int, *, keep_end: bool) -> str:
     pieces = sentences(text)
     if len(pieces) < 2:
         return ""
-    return (text[text.index(pieces[1], len(pieces[0])) :] if keep_end else text[: text.rindex(pieces[-1])]).strip()
+    return (
+        text[text.index(pieces[1], len(pieces[0])) :]
+        if keep_end
+        else text[: text.rindex(pieces[-1])]
+    ).strip()
 
 
 def _without(chunk: Chunk, *, start: int = 0, end: int = 0) -> Chunk:
     """Return the chunk without this many characters at its start and end."""
-    return replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip()) if start or end else chunk
+    return (
+        replace(chunk, text=chunk.text[start : len(chunk.text) - end].strip())
+        if start or end
+        else chunk
+    )
 
 
 def _tokens(passages: Sequence[Passage], counts: _TokenCounts) -> int:

@@ -15,7 +15,17 @@ from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
-from ..domain import Answer, AnswerEvent, Event, Message, Question, StepEvent, StepTiming, TokenEvent, Trace
+from ..domain import (
+    Answer,
+    AnswerEvent,
+    Event,
+    Message,
+    Question,
+    StepEvent,
+    StepTiming,
+    TokenEvent,
+    Trace,
+)
 from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
@@ -51,7 +61,9 @@ _ERROR = re.compile(
     r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,49 +118,82 @@ class ChatService:
             NotFoundError: no such conversation or answer to be replaced, or another's.
             UnknownNameError: the mode is not known."""
         conversation_id = place.conversation_id
-        if conversation_id is not None and not self.conversations.exists(conversation_id, caller.owner):
+        if conversation_id is not None and not self.conversations.exists(
+            conversation_id, caller.owner
+        ):
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         notes: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
             if question.mode != CHOOSES:
-                notes = (StepEvent("mode", "Questions with attachments are answered in one step."),)
+                notes = (
+                    StepEvent(
+                        "mode", "Questions with attachments are answered in one step."
+                    ),
+                )
             question = replace(question, mode=DEFAULT)
         yield from notes
         if previous_messages or conversation_id is not None:
-            question = replace(question, history=self._history(question, place, previous_messages, caller.owner))
+            question = replace(
+                question,
+                history=self._history(question, place, previous_messages, caller.owner),
+            )
         if question.history:
             yield StepEvent("condense", "Reading the conversation")
-        request = RequestContext(cancel, caller=caller, cache=question.cache, private=bool(question.history))
+        request = RequestContext(
+            cancel, caller=caller, cache=question.cache, private=bool(question.history)
+        )
         agent = self.agent()
         with self.accounting.record(conversation_id, request.meter) as finish:
-            question = replace(question, budget=replace(question.budget, began=time.monotonic()))
+            question = replace(
+                question, budget=replace(question.budget, began=time.monotonic())
+            )
             condensing: Sequence[StepTiming] = ()
             if question.history:
                 spending = Spending(question.budget)
                 with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                     ask_model = not spending.stops_exploring()
-                    question, condensing = self.condenser.condense(question, limited, ask_model=ask_model)
+                    question, condensing = self.condenser.condense(
+                        question, limited, ask_model=ask_model
+                    )
                 spent = Usage.total(step.usage for step in condensing)
-                question = replace(question, budget=replace(question.budget, spent=spent))
+                question = replace(
+                    question, budget=replace(question.budget, spent=spent)
+                )
             understood = agent.read(question, request=request)
-            for event in understood.events():  # held nowhere else: closing this closes them
+            for (
+                event
+            ) in understood.events():  # held nowhere else: closing this closes them
                 if cancel.cancelled:
                     return
-                if isinstance(event, TokenEvent | AnswerEvent) and conversation_id is not None and place.replaces:
-                    self.conversations.cut(conversation_id, place.replaces, keep=place.message_id)
+                if (
+                    isinstance(event, TokenEvent | AnswerEvent)
+                    and conversation_id is not None
+                    and place.replaces
+                ):
+                    self.conversations.cut(
+                        conversation_id, place.replaces, keep=place.message_id
+                    )
                     place = replace(place, replaces=None)
                 for annotated in understood.annotate(event):
                     if isinstance(annotated, AnswerEvent):
                         trace = annotated.answer.trace
-                        trace = replace(trace, steps=(*condensing, *trace.steps), path=(*notes, *trace.path))
+                        trace = replace(
+                            trace,
+                            steps=(*condensing, *trace.steps),
+                            path=(*notes, *trace.path),
+                        )
                         answer = replace(annotated.answer, trace=finish(trace))
                         yield self._save(question, answer, place, caller.owner)
                     else:
                         yield annotated
 
-    def answer(self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY) -> Saved | None:
+    def answer(
+        self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY
+    ) -> Saved | None:
         """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
-        events = self.stream(question, place=Place(kept=False), cancel=cancel, caller=caller)
+        events = self.stream(
+            question, place=Place(kept=False), cancel=cancel, caller=caller
+        )
         return next((event for event in events if isinstance(event, Saved)), None)
 
     def _history(
@@ -157,28 +202,57 @@ class ChatService:
         """The conversation so far, oldest first, bounded, without a repetition of the question at its end. The client's
         messages win over the stored ones."""
         # A client may send answers that are empty or an error; the server saves none.
-        history = [m for m in previous if m.role != "assistant" or (m.content.strip() and not _ERROR.match(m.content))]
-        if place.conversation_id is not None and (place.replaces is not None or not previous):
-            stored = self.conversations.messages(place.conversation_id, owner, place.replaces)
+        history = [
+            m
+            for m in previous
+            if m.role != "assistant"
+            or (m.content.strip() and not _ERROR.match(m.content))
+        ]
+        if place.conversation_id is not None and (
+            place.replaces is not None or not previous
+        ):
+            stored = self.conversations.messages(
+                place.conversation_id, owner, place.replaces
+            )
             history = history if previous else stored
         messages = []
         for message in history[-MAX_MESSAGES - 1 :]:
             # Questions that were stored before they were spaced evenly at the door may have any space.
-            spaced = evenly_spaced(message.content) if message.role == "user" else message.content
+            spaced = (
+                evenly_spaced(message.content)
+                if message.role == "user"
+                else message.content
+            )
             messages.append(replace(message, content=spaced))
-        if messages and messages[-1].role == "user" and messages[-1].content.strip() == question.query:
+        if (
+            messages
+            and messages[-1].role == "user"
+            and messages[-1].content.strip() == question.query
+        ):
             messages.pop()
         return tuple(messages[-MAX_MESSAGES:])
 
-    def _save(self, question: Question, answer: Answer, place: Place, owner: str) -> Saved:
+    def _save(
+        self, question: Question, answer: Answer, place: Place, owner: str
+    ) -> Saved:
         conversation_id, sums = place.conversation_id, Sums.of(answer.trace.ledger)
         saved = Saved(answer, None, None, sums)
         if not place.kept:
             return saved
-        row: Json = {"role": "assistant", "answered": answer.answered, "content": answer.response, "citations": []}
+        row: Json = {
+            "role": "assistant",
+            "answered": answer.answered,
+            "content": answer.response,
+            "citations": [],
+        }
         if not question.attachments:
             row["citations"] = [
-                {"number": c.number, "chunk_id": c.hit.chunk.id, "supported": c.supported} for c in answer.citations
+                {
+                    "number": c.number,
+                    "chunk_id": c.hit.chunk.id,
+                    "supported": c.supported,
+                }
+                for c in answer.citations
             ]
             chunks = [citation.hit.chunk for citation in answer.citations]
             row["cited"] = {
@@ -188,16 +262,28 @@ class ChatService:
             if place.describe is not None and owner:
                 # As text: not every database takes all of its field names.
                 row["response"] = json.dumps(place.describe(saved), ensure_ascii=False)
-        elif answer.trace.hits and not answer.trace.usage.calls:  # no text of an attachment is kept (R-A1)
-            names = ", ".join(escape_markdown(document.name) for document in question.attachments)
-            row["content"] = f"Quoted from {names}: attached to this one question, and not kept."
+        elif (
+            answer.trace.hits and not answer.trace.usage.calls
+        ):  # no text of an attachment is kept (R-A1)
+            names = ", ".join(
+                escape_markdown(document.name) for document in question.attachments
+            )
+            row["content"] = (
+                f"Quoted from {names}: attached to this one question, and not kept."
+            )
         elif answer.trace.hits:
-            row["content"] = without_text_of(answer.response, [hit.chunk.text for hit in answer.trace.hits])
+            row["content"] = without_text_of(
+                answer.response, [hit.chunk.text for hit in answer.trace.hits]
+            )
         try:
             message = {**asked_json(question), "standalone": question.standalone}
-            added = self.conversations.add(conversation_id, [message, row], sums, owner, place.message_id)
+            added = self.conversations.add(
+                conversation_id, [message, row], sums, owner, place.message_id
+            )
         except DiskFullError as error:
-            note = StepEvent("save", f"This answer is not kept. {error.finding}", failed=True)
+            note = StepEvent(
+                "save", f"This answer is not kept. {error.finding}", failed=True
+            )
             trace = replace(answer.trace, path=(*answer.trace.path, note))
             return Saved(replace(answer, trace=trace), conversation_id, None, sums)
         return Saved(answer, added.conversation_id, added.message_id, added.sums)
@@ -232,13 +318,18 @@ def _each_once(values: Iterable[Value | None]) -> list[str]:
     return list(dict.fromkeys(map(str, filter(None, values))))
 
 
-def cost(usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None) -> float | None:
+def cost(
+    usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None
+) -> float | None:
     """The cost of some usage in the table's currency: 0 for none, None if a price is missing."""
     total = 0.0
     if usage.tokens:
         if chat is None:
             return None
-        total += usage.prompt_tokens * chat.prompt + usage.completion_tokens * chat.completion
+        total += (
+            usage.prompt_tokens * chat.prompt
+            + usage.completion_tokens * chat.completion
+        )
     if usage.embedding_tokens:
         if embedding is None:
             return None
@@ -258,7 +349,9 @@ class UsageAccounting:
     conversations: ConversationRepository
 
     @contextmanager
-    def record(self, conversation_id: str | None, meter: RequestMeter) -> Iterator[Callable[[Trace], Trace]]:
+    def record(
+        self, conversation_id: str | None, meter: RequestMeter
+    ) -> Iterator[Callable[[Trace], Trace]]:
         """Yield ``finish``, which adds the ledger to the trace of the answer and books it to the day.
 
         Without ``finish`` the question has failed or was cancelled, and its steps are unknown. Then the usage that
@@ -299,15 +392,22 @@ class UsageAccounting:
             by_name.setdefault(step.name, []).append(step)
         rows = []
         for name, several in by_name.items():
-            usage, ms = Usage.total(step.usage for step in several), round(sum(step.ms for step in several), 2)
+            usage, ms = (
+                Usage.total(step.usage for step in several),
+                round(sum(step.ms for step in several), 2),
+            )
             chat = written if name in WRITING else planned
-            rows.append(LedgerRow(name, len(several), ms, usage, cost(usage, chat, embedding)))
+            rows.append(
+                LedgerRow(name, len(several), ms, usage, cost(usage, chat, embedding))
+            )
         return tuple(rows)
 
     def _price(self, model_id: str, *, local: bool) -> ModelPrice | None:
         """The price of a model. One that runs in this process is free unless the table names it."""
         free = ModelPrice(model_id, 0.0, 0.0) if local else None
-        return next((price for price in self.prices if price.model_id == model_id), free)
+        return next(
+            (price for price in self.prices if price.model_id == model_id), free
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,7 +433,9 @@ class Condenser:
         if question.attachments and not self.follow_ups.is_elliptic(question.query):
             return question, ()
         started = time.perf_counter()
-        ruled = self.follow_ups.by_rule(question.query, question.history, question.scope)
+        ruled = self.follow_ups.by_rule(
+            question.query, question.history, question.scope
+        )
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:
             return question, ()
@@ -343,18 +445,28 @@ class Condenser:
         written, fields, usage = self._rewritten(question, request)
         by_model = StepTiming.since("condense_model", started, usage)
         if self.follow_ups.is_same_question(written, ruled):
-            reading = read_by_model(written, fields, self.follow_ups.catalog, question.scope)
+            reading = read_by_model(
+                written, fields, self.follow_ups.catalog, question.scope
+            )
             return replace(question, standalone=written, reading=reading), (by_model,)
         return replace(question, standalone=ruled), (by_model, by_rule)
 
-    def _rewritten(self, question: Question, request: RequestContext) -> tuple[str, Mapping[str, object], Usage]:
+    def _rewritten(
+        self, question: Question, request: RequestContext
+    ) -> tuple[str, Mapping[str, object], Usage]:
         """The model's question, "" where it failed or wrote about something else, and what else it said of it."""
         shown = []
         for message in question.history:
             text = on_one_line(message.content, "conversation")
-            cut = f"{text[:ANSWER_CHARACTERS_SHOWN]} …" if len(text) > ANSWER_CHARACTERS_SHOWN else text
+            cut = (
+                f"{text[:ANSWER_CHARACTERS_SHOWN]} …"
+                if len(text) > ANSWER_CHARACTERS_SHOWN
+                else text
+            )
             shown.append(replace(message, content=cut))
-        conversation = "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
+        conversation = "\n".join(
+            f"{message.role}: {message.content}" for message in latest(shown)
+        )
         values = {"conversation": conversation, "question": question.query}
         prompt = stage_prompt("condense", prose(), question.query, **values)
         response = Reply(prompt)
@@ -363,9 +475,21 @@ class Condenser:
         except ChatModelError as error:
             return "", {}, response.usage_of_failed(error)
         objects = [one for one in json_values(done.text) if isinstance(one, Mapping)]
-        fields = next((one for one in objects if isinstance(one.get("question"), str)), {})
-        lines = [line.strip() for line in str(fields.get("question", done.text)).splitlines() if line.strip()]
+        fields = next(
+            (one for one in objects if isinstance(one.get("question"), str)), {}
+        )
+        lines = [
+            line.strip()
+            for line in str(fields.get("question", done.text)).splitlines()
+            if line.strip()
+        ]
         written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
         terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
         shares_words = not terms.isdisjoint(self.analyzer.terms(written))
-        return written if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS else "", fields, done.usage
+        return (
+            written
+            if shares_words and len(written) <= MAX_REWRITTEN_CHARACTERS
+            else "",
+            fields,
+            done.usage,
+        )

@@ -28,7 +28,8 @@ SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
 MOST_THINGS = 6
 _AND = re.compile(
-    r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?", re.IGNORECASE
+    r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?",
+    re.IGNORECASE,
 )
 _WORD = re.compile(r"\w[\w'’.%-]*")
 Terms = Callable[[str], Sequence[str]]
@@ -40,7 +41,9 @@ class Figures(Protocol):
     def indicators(self, scope: Scope) -> Indicators:
         """The labels of each heading in a scope, with the number of subjects that have each."""
 
-    def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
+    def find(
+        self, scope: Scope, *, headings: Collection[str] = ()
+    ) -> Sequence[ReportedFigure]:
         """The figures in a scope under these headings, in reading order."""
 
 
@@ -57,18 +60,28 @@ class IndicatorFigures:
     def name(self) -> str:
         return f"{self.heading}: {self.label}" if self.label else self.heading
 
-    def newest(self, subject: str, years: Sequence[Condition] = ()) -> ReportedFigure | None:
+    def newest(
+        self, subject: str, years: Sequence[Condition] = ()
+    ) -> ReportedFigure | None:
         """The subject's newest figure of its newest edition, of ``years`` where some are given; None without one."""
         of_subject = self.by_subject.get(subject, ())
-        figures = [one for one in of_subject if not years or any(named.matches(year_of(one)) for named in years)]
-        return max(figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None)
+        figures = [
+            one
+            for one in of_subject
+            if not years or any(named.matches(year_of(one)) for named in years)
+        ]
+        return max(
+            figures, key=lambda one: (_edition(one.edition), year_of(one)), default=None
+        )
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
         """The newest year of which all these subjects have a figure in their newest edition."""
         years = list[set[int]]()
         for of_subject in (self.by_subject.get(subject, ()) for subject in subjects):
             newest = max((_edition(one.edition) for one in of_subject), default=0)
-            years.append({year_of(one) for one in of_subject if _edition(one.edition) == newest})
+            years.append(
+                {year_of(one) for one in of_subject if _edition(one.edition) == newest}
+            )
         return max(set.intersection(*years) - {0}, default=None) if years else None
 
 
@@ -97,7 +110,10 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._figures.indicators(inside)
             if of_all:
-                several = {name: {one: n for one, n in each.items() if n >= SUBJECTS} for name, each in pairs.items()}
+                several = {
+                    name: {one: n for one, n in each.items() if n >= SUBJECTS}
+                    for name, each in pairs.items()
+                }
                 pairs = {name: each for name, each in several.items() if each}
             # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
             words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
@@ -105,49 +121,99 @@ class FigureTables:
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._figures.indicators(scope)
-                by_pair = {pair: self._measured(*pair, every, scope, subjects) for pair in meant.values() if pair}
-                rows = [by_pair[pair] if pair else IndicatorFigures(part, "", {}) for part, pair in meant.items()]
-                label = rows[0].label if len(rows) == 1 and len(rows[0].by_subject) < len(subjects) else ""
+                by_pair = {
+                    pair: self._measured(*pair, every, scope, subjects)
+                    for pair in meant.values()
+                    if pair
+                }
+                rows = [
+                    by_pair[pair] if pair else IndicatorFigures(part, "", {})
+                    for part, pair in meant.items()
+                ]
+                label = (
+                    rows[0].label
+                    if len(rows) == 1 and len(rows[0].by_subject) < len(subjects)
+                    else ""
+                )
                 if label and self._words(topic).isdisjoint(self._words(label)):
                     return []  # a list, as of languages, which differs between subjects; no part of it is named
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 
     def key_figures(
-        self, scope: Scope, subjects: Sequence[str], chapters: Callable[[Sequence[str]], Mapping[str, str]]
+        self,
+        scope: Scope,
+        subjects: Sequence[str],
+        chapters: Callable[[Sequence[str]], Mapping[str, str]],
     ) -> list[IndicatorFigures]:
         """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`. Of
         each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids."""
-        figures = [figure for figure in self._figures.find(scope) if figure.subject in subjects]
+        figures = [
+            figure for figure in self._figures.find(scope) if figure.subject in subjects
+        ]
         newest = {
-            subject: max((_edition(f.edition) for f in figures if f.subject == subject), default=0)
+            subject: max(
+                (_edition(f.edition) for f in figures if f.subject == subject),
+                default=0,
+            )
             for subject in subjects
         }
-        passages: dict[str, dict[tuple[str, str], str]] = {subject: {} for subject in subjects}
+        passages: dict[str, dict[tuple[str, str], str]] = {
+            subject: {} for subject in subjects
+        }
         for figure in figures:
             if figure.year and _edition(figure.edition) == newest[figure.subject]:
-                passages[figure.subject].setdefault((figure.heading, figure.label), figure.chunk_id)
+                passages[figure.subject].setdefault(
+                    (figure.heading, figure.label), figure.chunk_id
+                )
         first, *others = passages.values()
-        shared = {pair: id for pair, id in first.items() if not pair[1] and all(pair in other for other in others)}
-        of_chunk, by_chapter = chapters(list(shared.values())), defaultdict[str, list[tuple[str, str]]](list)
+        shared = {
+            pair: id
+            for pair, id in first.items()
+            if not pair[1] and all(pair in other for other in others)
+        }
+        of_chunk, by_chapter = (
+            chapters(list(shared.values())),
+            defaultdict[str, list[tuple[str, str]]](list),
+        )
         for pair, chunk_id in shared.items():
             by_chapter[of_chunk.get(chunk_id, "")].append(pair)
-        in_turn = [pair for row in zip_longest(*by_chapter.values()) for pair in row if pair is not None]
+        in_turn = [
+            pair
+            for row in zip_longest(*by_chapter.values())
+            for pair in row
+            if pair is not None
+        ]
         pairs = self._figures.indicators(scope)
-        return [self._measured(name, label, pairs, scope, subjects) for name, label in in_turn[:KEY_FIGURES]]
+        return [
+            self._measured(name, label, pairs, scope, subjects)
+            for name, label in in_turn[:KEY_FIGURES]
+        ]
 
-    def things(self, topic: str, scope: Scope, request: RequestContext | None = None) -> Sequence[str]:
+    def things(
+        self, topic: str, scope: Scope, request: RequestContext | None = None
+    ) -> Sequence[str]:
         """Return the things that a topic lists, where each of them alone surely means an indicator; else the topic."""
         return self._things(topic, self._figures.indicators(scope), request)
 
-    def changed(self, scope: Scope, first: int, last: int) -> list[tuple[ReportedFigure, ReportedFigure]]:
+    def changed(
+        self, scope: Scope, first: int, last: int
+    ) -> list[tuple[ReportedFigure, ReportedFigure]]:
         """Return what two editions of one subject state differently, the largest changes first, headings before parts.
         Compared are each edition's newest dated figures of one indicator and unit; not those of which it gives
         several."""
-        sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {first: {}, last: {}}
+        sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {
+            first: {},
+            last: {},
+        }
         for figure in self._figures.find(scope):
-            if figure.year and (side := sides.get(_edition(figure.edition))) is not None:
-                side.setdefault((self._words(figure.heading, figure.label), figure.unit), []).append(figure)
+            if (
+                figure.year
+                and (side := sides.get(_edition(figure.edition))) is not None
+            ):
+                side.setdefault(
+                    (self._words(figure.heading, figure.label), figure.unit), []
+                ).append(figure)
         pairs = []
         for key, after in sides[last].items():
             old, new = _only_newest(sides[first].get(key, ())), _only_newest(after)
@@ -160,46 +226,90 @@ class FigureTables:
 
         return sorted(pairs, key=place)
 
-    def _things(self, topic: str, pairs: Indicators, request: RequestContext | None) -> Sequence[str]:
+    def _things(
+        self, topic: str, pairs: Indicators, request: RequestContext | None
+    ) -> Sequence[str]:
         """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
         parts = [part for part in _AND.split(topic) if self._terms(part)]
         if not pairs or not 1 < len(parts) <= MOST_THINGS:
             return [topic]
-        meant = {self._meant(part, pairs, request, least=LEAST_OF_PART) for part in parts}
+        meant = {
+            self._meant(part, pairs, request, least=LEAST_OF_PART) for part in parts
+        }
         return parts if len(meant - {None}) > 1 else [topic]
 
     def _meant(
-        self, topic: str, pairs: Indicators, request: RequestContext | None, least: float = LEAST
+        self,
+        topic: str,
+        pairs: Indicators,
+        request: RequestContext | None,
+        least: float = LEAST,
     ) -> tuple[str, str] | None:
         """The heading and label that a topic surely means."""
         if not pairs:
             return None
         headings = sorted(pairs)
-        near = zip(headings, self._index.near(topic, headings, request, labels=pairs), strict=True)
-        name, score = max(((name, one.score) for name, one in near if one is not None), key=lambda pair: pair[1])
-        return (name, self._index.label(topic, name, pairs[name], request)) if score >= least else None
+        near = zip(
+            headings,
+            self._index.near(topic, headings, request, labels=pairs),
+            strict=True,
+        )
+        name, score = max(
+            ((name, one.score) for name, one in near if one is not None),
+            key=lambda pair: pair[1],
+        )
+        return (
+            (name, self._index.label(topic, name, pairs[name], request))
+            if score >= least
+            else None
+        )
 
     def _measured(
-        self, heading: str, label: str, pairs: Indicators, scope: Scope, subjects: Collection[str]
+        self,
+        heading: str,
+        label: str,
+        pairs: Indicators,
+        scope: Scope,
+        subjects: Collection[str],
     ) -> IndicatorFigures:
         words = self._words(heading)
-        near = [name for name in pairs if name == heading or self._words(name) <= words or self._words(name) >= words]
+        near = [
+            name
+            for name in pairs
+            if name == heading
+            or self._words(name) <= words
+            or self._words(name) >= words
+        ]
         named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
         for figure in self._figures.find(scope, headings=near):
             if not subjects or figure.subject in subjects:
                 named[figure.heading, figure.label].append(figure)
-        figures = [figure for pair in self._same(heading, label, named) for figure in named[pair]]
+        figures = [
+            figure
+            for pair in self._same(heading, label, named)
+            for figure in named[pair]
+        ]
         # A label may name what only one subject has: "Kenyan shillings (KES) per US dollar".
         own_labels = defaultdict[str, set[str]](set)
-        under = [figure for (name, _), same in named.items() if name == heading for figure in same]
+        under = [
+            figure
+            for (name, _), same in named.items()
+            if name == heading
+            for figure in same
+        ]
         for figure in under:
             own_labels[figure.subject].add(figure.label)
         lacking = own_labels.keys() - {figure.subject for figure in figures}
-        figures += [f for f in under if f.subject in lacking and len(own_labels[f.subject]) == 1]
+        figures += [
+            f for f in under if f.subject in lacking and len(own_labels[f.subject]) == 1
+        ]
         return IndicatorFigures(heading, label, dict(_by_subject(figures)))
 
     def _same(
-        self, heading: str, label: str, named: Mapping[tuple[str, str], Sequence[ReportedFigure]]
+        self,
+        heading: str,
+        label: str,
+        named: Mapping[tuple[str, str], Sequence[ReportedFigure]],
     ) -> Iterator[tuple[str, str]]:
         """The pair, and those that say the same in other reports."""
         words = self._words(heading, label)
@@ -208,7 +318,9 @@ class FigureTables:
         others = [pair for pair in named if pair != (heading, label)]
         for pair in sorted(others, key=lambda pair: -_share(words, self._words(*pair))):
             documents = {figure.document_id for figure in named[pair]}
-            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(documents):
+            if _share(words, self._words(*pair)) >= ALIKE and reports.isdisjoint(
+                documents
+            ):
                 reports |= documents
                 yield pair
 
@@ -227,7 +339,9 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
     return len(some & others) / max(len(some | others), 1)
 
 
-def _by_subject(figures: Iterable[ReportedFigure]) -> Iterator[tuple[str, Sequence[ReportedFigure]]]:
+def _by_subject(
+    figures: Iterable[ReportedFigure],
+) -> Iterator[tuple[str, Sequence[ReportedFigure]]]:
     """Of each subject and year the first figure of the newest edition, in the unit that most have."""
     figures = list(figures)
     units = Counter(figure.unit for figure in figures)

@@ -64,25 +64,41 @@ def render(
 
 
 def render_changes(
-    changes: Sequence[tuple[ReportedFigure, ReportedFigure]], editions: tuple[int, int], say: Say
+    changes: Sequence[tuple[ReportedFigure, ReportedFigure]],
+    editions: tuple[int, int],
+    say: Say,
 ) -> Rendered | None:
     """Return the largest changes between two editions as a table; None without any."""
     rendered = Rendered(say)
     rows = [
-        [escape_markdown(new.indicator), rendered.cite(old), rendered.cite(new)] for old, new in changes[:MOST_CHANGES]
+        [escape_markdown(new.indicator), rendered.cite(old), rendered.cite(new)]
+        for old, new in changes[:MOST_CHANGES]
     ]
     if rows:
         rendered.things = tuple(new.indicator for _, new in changes[:MOST_CHANGES])
-        head = say("{number} figures differ, the largest changes first:", number=len(changes))
+        head = say(
+            "{number} figures differ, the largest changes first:", number=len(changes)
+        )
         rendered.text = f"{head}\n\n{markdown_table(['', *map(str, editions)], rows)}"
     return rendered if rows else None
 
 
-def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: Sequence[Condition]) -> str:
+def _of_all(
+    rendered: Rendered,
+    request: Request,
+    one: IndicatorFigures,
+    years: Sequence[Condition],
+) -> str:
     """A ranking, the countries inside a bound, their number, or the average of all."""
     say, name = rendered.say, escape_markdown(one.name)
-    figures = [(subject, own) for subject in one.by_subject if (own := one.newest(subject, years)) is not None]
-    figures.sort(key=lambda pair: (pair[1].value if request.lowest else -pair[1].value, pair[0]))
+    figures = [
+        (subject, own)
+        for subject in one.by_subject
+        if (own := one.newest(subject, years)) is not None
+    ]
+    figures.sort(
+        key=lambda pair: (pair[1].value if request.lowest else -pair[1].value, pair[0])
+    )
     whole = counted(say, len(figures), "country")
     listed = figures[:MOST_LISTED]
     if not figures:
@@ -94,12 +110,16 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
         total = sum((figure.value for _, figure in figures), Decimal(0))
         value = total / len(figures) if request.average else total
         scale, word = _scale_of(figures[0][1])
-        value_text = _with_unit(f"{value / scale:,.{AVERAGE_PLACES}f}{word}", figures[0][1].unit)
+        value_text = _with_unit(
+            f"{value / scale:,.{AVERAGE_PLACES}f}{word}", figures[0][1].unit
+        )
         head = say(text, name=name, whole=whole, value=value_text)
     elif request.bound is not None and request.kind != "ranking":
         bound = request.bound
         inside = [pair for pair in figures if bound.admits(pair[1].value)]
-        inside.sort(key=lambda pair: (-pair[1].value if bound.above else pair[1].value, pair[0]))
+        inside.sort(
+            key=lambda pair: (-pair[1].value if bound.above else pair[1].value, pair[0])
+        )
         text = "{name} is below {value} in {number} of {whole}:"
         if bound.above:
             text = "{name} is above {value} in {number} of {whole}:"
@@ -108,12 +128,22 @@ def _of_all(rendered: Rendered, request: Request, one: IndicatorFigures, years: 
         listed = inside[:MOST_LISTED]
     else:
         listed = figures[: max(request.most, RANKED)]
-        first = (f"{escape_markdown(s)}, {rendered.cite(figure)}" for s, figure in listed[: max(request.most, 1)])
-        text = "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
+        first = (
+            f"{escape_markdown(s)}, {rendered.cite(figure)}"
+            for s, figure in listed[: max(request.most, 1)]
+        )
+        text = (
+            "Lowest {name}: {first}." if request.lowest else "Highest {name}: {first}."
+        )
         head = say(text, name=name, first=list_in_words(first, say("and"), say(", ")))
         head += " " + say("Of {whole} with a figure, the newest of each:", whole=whole)
-    cited = (f"{escape_markdown(subject)}: {rendered.cite(figure)}" for subject, figure in listed)
-    return "\n".join([head, "", *(f"{place}. {text}" for place, text in enumerate(cited, 1))])
+    cited = (
+        f"{escape_markdown(subject)}: {rendered.cite(figure)}"
+        for subject, figure in listed
+    )
+    return "\n".join(
+        [head, "", *(f"{place}. {text}" for place, text in enumerate(cited, 1))]
+    )
 
 
 def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
@@ -123,19 +153,34 @@ def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
 
 
 def _with_unit(number: str, unit: str) -> str:
-    return f"{unit}{number}" if unit in {"$", "€", "£"} else f"{number}{'' if unit == '%' else ' '}{unit}".strip()
+    return (
+        f"{unit}{number}"
+        if unit in {"$", "€", "£"}
+        else f"{number}{'' if unit == '%' else ' '}{unit}".strip()
+    )
 
 
-def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], years: Sequence[Condition]) -> str:
+def _series(
+    rendered: Rendered,
+    one: IndicatorFigures,
+    subjects: Sequence[str],
+    years: Sequence[Condition],
+) -> str:
     """Write one indicator over the years: the first and last value in a sentence, all values as a table."""
     say, sentences = rendered.say, list[str]()
-    shown = [subject for subject in subjects or one.by_subject if subject in one.by_subject]
+    shown = [
+        subject for subject in subjects or one.by_subject if subject in one.by_subject
+    ]
     if len(shown) > MOST_COLUMNS and not subjects:
         return ""  # of no country: nobody can read the lines of all of them
     if len(years) == 1 and isinstance(years[0], Values):
         years = ()  # one year is no series: the others are asked for, too
     points = {
-        subject: [f for f in one.by_subject[subject] if not years or any(c.matches(year_of(f)) for c in years)]
+        subject: [
+            f
+            for f in one.by_subject[subject]
+            if not years or any(c.matches(year_of(f)) for c in years)
+        ]
         for subject in shown
     }
     points = {subject: figures for subject, figures in points.items() if figures}
@@ -143,21 +188,44 @@ def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], 
         where = f"{escape_markdown(subject)}, {escape_markdown(one.name)}"
         first, last = figures[0], figures[-1]
         if first is last:
-            sentences.append(say("{where}: {first}, the only figure.", where=where, first=rendered.cite(first)))
+            sentences.append(
+                say(
+                    "{where}: {first}, the only figure.",
+                    where=where,
+                    first=rendered.cite(first),
+                )
+            )
             continue
         text = "{where}: rose from {first} to {last}."
         if first.value == last.value:
-            text = "{where}: the same at the beginning and at the end, {first} and {last}."
+            text = (
+                "{where}: the same at the beginning and at the end, {first} and {last}."
+            )
         elif first.value > last.value:
             text = "{where}: fell from {first} to {last}."
-        sentences.append(say(text, where=where, first=rendered.cite(first), last=rendered.cite(last)))
-    named = {int(year) for one in years if isinstance(one, Values) for year in one.values}
-    every = sorted(named | {year_of(figure) for figures in points.values() for figure in figures})
+        sentences.append(
+            say(text, where=where, first=rendered.cite(first), last=rendered.cite(last))
+        )
+    named = {
+        int(year) for one in years if isinstance(one, Values) for year in one.values
+    }
+    every = sorted(
+        named | {year_of(figure) for figures in points.values() for figure in figures}
+    )
     if len(every) < 2 or not points:
         return " ".join(sentences)
-    by_year = {subject: {year_of(figure): figure for figure in figures} for subject, figures in points.items()}
+    by_year = {
+        subject: {year_of(figure): figure for figure in figures}
+        for subject, figures in points.items()
+    }
     rows = [
-        [str(year), *(rendered.cite(each[year]) if year in each else say("not found") for each in by_year.values())]
+        [
+            str(year),
+            *(
+                rendered.cite(each[year]) if year in each else say("not found")
+                for each in by_year.values()
+            ),
+        ]
         for year in every
     ]
     head = [say("Year"), *(escape_markdown(subject) for subject in points)]
@@ -165,34 +233,82 @@ def _series(rendered: Rendered, one: IndicatorFigures, subjects: Sequence[str], 
 
 
 def _side_by_side(
-    rendered: Rendered, measured: Sequence[IndicatorFigures], subjects: Sequence[str], years: Sequence[Condition]
+    rendered: Rendered,
+    measured: Sequence[IndicatorFigures],
+    subjects: Sequence[str],
+    years: Sequence[Condition],
 ) -> str:
     """Each thing of each subject, of the newest year that all have where there is one."""
     say, sentences, cells = rendered.say, list[str](), list[list[str]]()
-    shown = list(subjects) or list(dict.fromkeys(name for one in measured for name in one.by_subject))
+    shown = list(subjects) or list(
+        dict.fromkeys(name for one in measured for name in one.by_subject)
+    )
     for one in measured:
         have = [subject for subject in shown if subject in one.by_subject]
         year = None if years else one.shared_year(have)
         figures = {subject: one.newest(subject, years) for subject in shown}
         if year is not None:
-            figures |= {s: next(f for f in one.by_subject[s] if year_of(f) == year) for s in have}
-        ranked = sorted(((f.value, s) for s, f in figures.items() if f is not None), reverse=True)
+            figures |= {
+                s: next(f for f in one.by_subject[s] if year_of(f) == year)
+                for s in have
+            }
+        ranked = sorted(
+            ((f.value, s) for s, f in figures.items() if f is not None), reverse=True
+        )
         if len(ranked) > 1:
-            first = [escape_markdown(subject) for value, subject in ranked if value == ranked[0][0]]
-            text = "{name}: highest in {first}." if len(ranked) > 2 else "{name}: higher in {first}."
-            if len(ranked) == 2 and len({year_of(f) for f in figures.values() if f is not None}) == 1:
+            first = [
+                escape_markdown(subject)
+                for value, subject in ranked
+                if value == ranked[0][0]
+            ]
+            text = (
+                "{name}: highest in {first}."
+                if len(ranked) > 2
+                else "{name}: higher in {first}."
+            )
+            if (
+                len(ranked) == 2
+                and len({year_of(f) for f in figures.values() if f is not None}) == 1
+            ):
                 text = "{name}: higher in {first}, by {difference}."
             text = "{name}: the same in {first}." if len(first) > 1 else text
-            top = next(f for f in figures.values() if f is not None and f.value == ranked[0][0])
-            (scale, word), unit = _scale_of(top), top.unit.replace("%", say("percentage points"))
-            difference = _with_unit(f"{((ranked[0][0] - ranked[1][0]) / scale).normalize():,f}{word}", unit)
+            top = next(
+                f for f in figures.values() if f is not None and f.value == ranked[0][0]
+            )
+            (scale, word), unit = (
+                _scale_of(top),
+                top.unit.replace("%", say("percentage points")),
+            )
+            difference = _with_unit(
+                f"{((ranked[0][0] - ranked[1][0]) / scale).normalize():,f}{word}", unit
+            )
             highest = list_in_words(first, say("and"), say(", "))
-            sentences.append(say(text, name=escape_markdown(one.name), first=highest, difference=difference))
-        cells.append([rendered.cite(f) if f is not None else say("not found") for f in figures.values()])
-    names, things = [escape_markdown(s) for s in shown], [escape_markdown(one.name) for one in measured]
+            sentences.append(
+                say(
+                    text,
+                    name=escape_markdown(one.name),
+                    first=highest,
+                    difference=difference,
+                )
+            )
+        cells.append(
+            [
+                rendered.cite(f) if f is not None else say("not found")
+                for f in figures.values()
+            ]
+        )
+    names, things = (
+        [escape_markdown(s) for s in shown],
+        [escape_markdown(one.name) for one in measured],
+    )
     if len(shown) > MOST_COLUMNS:
-        rows = [[name, *(row[place] for row in cells)] for place, name in enumerate(names)]
+        rows = [
+            [name, *(row[place] for row in cells)] for place, name in enumerate(names)
+        ]
         table = markdown_table(["", *things], rows)
     else:
-        table = markdown_table(["", *names], [[thing, *row] for thing, row in zip(things, cells, strict=True)])
+        table = markdown_table(
+            ["", *names],
+            [[thing, *row] for thing, row in zip(things, cells, strict=True)],
+        )
     return "\n\n".join(filter(None, [" ".join(sentences), table]))

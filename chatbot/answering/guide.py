@@ -26,28 +26,54 @@ class Guide:
     questions: tuple[str, ...]
 
 
-def guide(record: DocumentRecord, store: Store, tables: FigureTables, language: str) -> Guide:
+def guide(
+    record: DocumentRecord, store: Store, tables: FigureTables, language: str
+) -> Guide:
     """Return the guide to a report, with questions in ``language``. Raises DependencyError."""
     chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
     chapters = {chunk.id: chunk.chapter for chunk in chunks}
-    scope, subject = Scope.of({DOCUMENT: Values((record.name,))}), str(record.metadata.get(COUNTRY) or record.title)
+    scope, subject = (
+        Scope.of({DOCUMENT: Values((record.name,))}),
+        str(record.metadata.get(COUNTRY) or record.title),
+    )
     measured = tables.key_figures(scope, [subject], lambda ids: chapters)
-    figures = [figure for one in measured if (figure := one.newest(subject)) is not None]
+    figures = [
+        figure for one in measured if (figure := one.newest(subject)) is not None
+    ]
     sizes = Counter(chapters.values())
     figures.sort(key=lambda figure: -sizes[chapters.get(figure.chunk_id, "")])
-    headings = [figure.heading for figure in figures] + [chunk.heading for chunk in chunks]
-    questions = first_questions(record.title, record.metadata.get(COUNTRY), headings, language)
-    return Guide(tuple(filter(None, dict.fromkeys(chapters.values()))), tuple(figures), tuple(questions))
+    headings = [figure.heading for figure in figures] + [
+        chunk.heading for chunk in chunks
+    ]
+    questions = first_questions(
+        record.title, record.metadata.get(COUNTRY), headings, language
+    )
+    return Guide(
+        tuple(filter(None, dict.fromkeys(chapters.values()))),
+        tuple(figures),
+        tuple(questions),
+    )
 
 
 def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
     """Return the chapters that most of the reports have, those with most passages first; else the titles of a few
     reports. Read from a sample. Raises DependencyError."""
-    sample = [one for one in records[:: max(1, len(records) // SAMPLED_REPORTS)] if one.chunks][:SAMPLED_REPORTS]
-    ids = [id for one in sample for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]]
+    sample = [
+        one for one in records[:: max(1, len(records) // SAMPLED_REPORTS)] if one.chunks
+    ][:SAMPLED_REPORTS]
+    ids = [
+        id
+        for one in sample
+        for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]
+    ]
     passages = defaultdict[str, list[str]](list)
     for chunk in store.get(ids):
         passages[HEADING_NUMBER.sub("", chunk.chapter)].append(chunk.document_id)
-    shared = [name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name]
-    shared = sorted((one for one in shared if not OF_A_REPORT.fullmatch(one)), key=lambda one: -len(passages[one]))
+    shared = [
+        name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name
+    ]
+    shared = sorted(
+        (one for one in shared if not OF_A_REPORT.fullmatch(one)),
+        key=lambda one: -len(passages[one]),
+    )
     return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]

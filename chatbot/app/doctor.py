@@ -9,8 +9,24 @@ from typing import Any, Literal
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
 from ..database.repositories.documents import SEVERAL
-from ..database.rows import TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field, text_value, usable_vector
-from ..domain import NO_VALUE, Chunk, Context, DocumentRecord, Message, Passage, Prompt, Scope, SearchHit
+from ..database.rows import (
+    TEXT_FIELD,
+    WITHOUT_EMBEDDING,
+    embedding_field,
+    text_value,
+    usable_vector,
+)
+from ..domain import (
+    NO_VALUE,
+    Chunk,
+    Context,
+    DocumentRecord,
+    Message,
+    Passage,
+    Prompt,
+    Scope,
+    SearchHit,
+)
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError, read_table
 from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
@@ -19,7 +35,13 @@ from ..language.countries import resolve_country
 from ..library.description import unread_language
 from ..models.replies.stream import Reply
 from ..questions.reading import COUNTRY
-from ..stores.atlas.indexes import LEFT_OVER, IndexStatus, SearchTarget, index_kind, index_status
+from ..stores.atlas.indexes import (
+    LEFT_OVER,
+    IndexStatus,
+    SearchTarget,
+    index_kind,
+    index_status,
+)
 from ..stores.atlas.pipelines import probe_search
 from ..stores.chunks import chunk_from_json, is_retired
 from .services import Services
@@ -32,11 +54,23 @@ FLAT_PASSAGES = 10_000
 """Vectors up to which MongoDB advises an index without a graph (`indexingMethod: "flat"`)."""
 PLAIN = (str, int, list, type(None))
 """Types of metadata that every engine filters."""
-WRONG = {"path": "wrong_path", "numDimensions": "index_wrong_dimensions", "similarity": "wrong_similarity"}
+WRONG = {
+    "path": "wrong_path",
+    "numDimensions": "index_wrong_dimensions",
+    "similarity": "wrong_similarity",
+}
 """The finding about each property of a vector index that is not as expected; the first alone is reported."""
-_PASSAGE = Passage(1, SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1), "The model answers.")
+_PASSAGE = Passage(
+    1,
+    SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1),
+    "The model answers.",
+)
 FILLER = "This sentence only fills the prompt. "
-_PROMPT = Prompt((Message("user", "Answer with the word: yes."),), "Does the model answer?", Context((_PASSAGE,)))
+_PROMPT = Prompt(
+    (Message("user", "Answer with the word: yes."),),
+    "Does the model answer?",
+    Context((_PASSAGE,)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +92,12 @@ _ok = partial(Finding, "ok", "")
 def _found(key: str, severity: Severity | None = None, /, **values: object) -> Finding:
     """Return a finding of `doctor.toml`; ``severity`` in place of its own."""
     row = _FINDINGS[key]
-    message, remedy = (row.get(part, "").format(**values) for part in ("message", "remedy"))
-    return Finding(severity or row["severity"], "", row.get("name", key), message, remedy)
+    message, remedy = (
+        row.get(part, "").format(**values) for part in ("message", "remedy")
+    )
+    return Finding(
+        severity or row["severity"], "", row.get("name", key), message, remedy
+    )
 
 
 def check_settings(services: Services) -> Iterator[Finding]:
@@ -92,12 +130,19 @@ def check_database(services: Services) -> Iterator[Finding]:
 
 def check_embedder(services: Services) -> Iterator[Finding]:
     """Embed a text. Raises EmbedderMismatchError: the database was written with another model."""
-    embedder = services.runtime.embedder.uncached  # a cached vector would say nothing about the endpoint
+    embedder = (
+        services.runtime.embedder.uncached
+    )  # a cached vector would say nothing about the endpoint
     dimensions = len(embedder.embed_query("Does the embedding model answer?"))
     if dimensions == embedder.dimensions:
         yield _ok("answers", f"{embedder.model_id}, {dimensions} dimensions")
         return
-    yield _found("embedder_dimensions", model=embedder.model_id, dimensions=dimensions, expected=embedder.dimensions)
+    yield _found(
+        "embedder_dimensions",
+        model=embedder.model_id,
+        dimensions=dimensions,
+        expected=embedder.dimensions,
+    )
 
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
@@ -109,7 +154,11 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
             break
         request.cancel.cancel()
         yield _ok("answers", each.model_id)
-        if services.settings.openai_base_url and each.is_language_model and (cut := _cut_prompt(services, each)):
+        if (
+            services.settings.openai_base_url
+            and each.is_language_model
+            and (cut := _cut_prompt(services, each))
+        ):
             yield _found("prompt_cut", model=each.model_id, cut=cut)
     if isinstance(model, Quoter):
         yield _found("no_language_model")
@@ -118,7 +167,10 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
 def _cut_prompt(services: Services, model: ChatModel) -> str:
     """Send a prompt as long as one with passages may be; servers of one's own cut what they have no room for."""
     (question,) = _PROMPT.messages
-    text = FILLER * (services.settings.context_tokens // estimate_tokens(FILLER)) + question.content
+    text = (
+        FILLER * (services.settings.context_tokens // estimate_tokens(FILLER))
+        + question.content
+    )
     reply = Reply(replace(_PROMPT, messages=(replace(question, content=text),)))
     for delta in model.stream(reply.prompt, request=RequestContext(cache=False)):
         reply.add(delta)
@@ -139,74 +191,142 @@ def check_data(services: Services) -> Iterator[Finding]:
     yield from _check_reports(services, services.storage.documents.all())
 
 
-def _check_reports(services: Services, records: Sequence[DocumentRecord]) -> Iterator[Finding]:
+def _check_reports(
+    services: Services, records: Sequence[DocumentRecord]
+) -> Iterator[Finding]:
     engine = services.storage.engine
     yield _ok("count", f"{len(records)} reports registered")
     searched = {SEVERAL, *services.settings.chunk_collections}
-    registered = sum(r.chunks for r in records if r.status == "ready" and r.collection in searched)
+    registered = sum(
+        r.chunks for r in records if r.status == "ready" and r.collection in searched
+    )
     elsewhere = not engine.traits.in_database
     store = services.runtime.store
     stored = store.count(Scope()) if registered or elsewhere else 0
     if elsewhere:
         yield _ok("count", f"{engine.store}: {count_of(stored, 'passage')}")
         if isinstance(store, CountingStore) and (count := store.without_vector()):
-            yield _found("rows_without_vector", collection=engine.store, count=count, total=stored)
-        if stored > registered and all(r.status == "ready" and not r.replacing for r in records):
-            yield _found("passages_of_another_database", store=engine.store, stored=stored, registered=registered)
+            yield _found(
+                "rows_without_vector",
+                collection=engine.store,
+                count=count,
+                total=stored,
+            )
+        if stored > registered and all(
+            r.status == "ready" and not r.replacing for r in records
+        ):
+            yield _found(
+                "passages_of_another_database",
+                store=engine.store,
+                stored=stored,
+                registered=registered,
+            )
     if stored < registered:
-        values = {"registered": registered, "reports": len(records), "store": engine.store, "stored": stored}
+        values = {
+            "registered": registered,
+            "reports": len(records),
+            "store": engine.store,
+            "stored": stored,
+        }
         yield _found("passages_missing" if stored else "no_passages", **values)
     for name in sorted({record.collection for record in records} - searched):
         yield _found("collection_not_searched", collection=name)
     if missing := len(services.storage.figures.missing(records)):
         yield _found("figures_missing", count=missing)
-    unread = Counter(unread_language(record.proposed, services.runtime.embedder) for record in records)
+    unread = Counter(
+        unread_language(record.proposed, services.runtime.embedder)
+        for record in records
+    )
     for language, count in sorted((unread - Counter({"": unread[""]})).items()):
-        yield _found("language_not_embedded", language=language.capitalize(), count=count)
+        yield _found(
+            "language_not_embedded", language=language.capitalize(), count=count
+        )
     if pending := sum(record.status != "ready" for record in records):
         yield _found("reports_pending", count=pending)
 
 
 def _check_values(services: Services, collection: Collection) -> Iterator[Finding]:
     """Check that a scope can find the values of the filter fields."""
-    years = [year for year in collection.distinct("year") if isinstance(year, str) and year != NO_VALUE]
+    years = [
+        year
+        for year in collection.distinct("year")
+        if isinstance(year, str) and year != NO_VALUE
+    ]
     if years:
-        yield _found("years_as_strings", collection=collection.name, years=", ".join(sorted(years)[:5]))
-    in_process = not services.storage.engine.traits.has_search_indexes  # which finds missing fields too
-    lacking = [name for name in services.settings.filter_fields if not in_process and collection.count({name: None})]
+        yield _found(
+            "years_as_strings",
+            collection=collection.name,
+            years=", ".join(sorted(years)[:5]),
+        )
+    in_process = (
+        not services.storage.engine.traits.has_search_indexes
+    )  # which finds missing fields too
+    lacking = [
+        name
+        for name in services.settings.filter_fields
+        if not in_process and collection.count({name: None})
+    ]
     if lacking:
-        yield _found("filter_fields_left_out", collection=collection.name, fields=", ".join(lacking))
+        yield _found(
+            "filter_fields_left_out",
+            collection=collection.name,
+            fields=", ".join(lacking),
+        )
 
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
     """Count the rows of a sample that cannot be read or compared."""
     embedder, facts = services.runtime.embedder, services.storage.facts.embedder()
-    path, fields = embedding_field(facts.slot if facts else ""), services.settings.filter_fields
+    path, fields = (
+        embedding_field(facts.slot if facts else ""),
+        services.settings.filter_fields,
+    )
     rows = [row for row in collection.find({}, limit=SAMPLED) if not is_retired(row)]
     stored = [row[path] for row in rows if row.get(path) is not None]
     if any(isinstance(value, list) for value in stored) and not collection.read_only:
         yield _found("vectors_as_arrays", collection=collection.name)
-    odd = {name for row in rows for name in fields if not isinstance(row.get(name), PLAIN)}
-    values = {"collection": collection.name, "total": len(rows), "model": embedder.model_id, "fields": ", ".join(odd)}
+    odd = {
+        name for row in rows for name in fields if not isinstance(row.get(name), PLAIN)
+    }
+    values = {
+        "collection": collection.name,
+        "total": len(rows),
+        "model": embedder.model_id,
+        "fields": ", ".join(odd),
+    }
     counts = {
-        "rows_without_text": sum(not text_value(row.get(TEXT_FIELD)).strip() for row in rows),
+        "rows_without_text": sum(
+            not text_value(row.get(TEXT_FIELD)).strip() for row in rows
+        ),
         "rows_without_vector": len(rows) - len(stored),
-        "wrong_dimensions": sum(usable_vector(value, embedder.dimensions) is None for value in stored),
-        "values_of_other_types": sum(not isinstance(row.get(name), PLAIN) for row in rows for name in odd),
+        "wrong_dimensions": sum(
+            usable_vector(value, embedder.dimensions) is None for value in stored
+        ),
+        "values_of_other_types": sum(
+            not isinstance(row.get(name), PLAIN) for row in rows for name in odd
+        ),
     }
     for name, count in counts.items():
-        severity: Severity = "error" if name == "wrong_dimensions" or count == len(rows) else "warning"
+        severity: Severity = (
+            "error" if name == "wrong_dimensions" or count == len(rows) else "warning"
+        )
         if count:
-            yield _found(name, severity, **values, count=count, expected=embedder.dimensions)
+            yield _found(
+                name, severity, **values, count=count, expected=embedder.dimensions
+            )
     if facts is None:
-        yield _found("embedder_unknown", collection=collection.name, model=embedder.model_id)
+        yield _found(
+            "embedder_unknown", collection=collection.name, model=embedder.model_id
+        )
 
 
 def check_vector_search(services: Services) -> Iterator[Finding]:
     """Report which engine searches, and why. Raises SearchEngineError: MongoDB's own is not there."""
     engine = services.storage.engine
     if engine.traits.has_search_indexes:
-        server = probe_search(services.storage.database, services.settings.report_collection)
+        server = probe_search(
+            services.storage.database, services.settings.report_collection
+        )
         if not server.vector:
             raise SearchEngineError(
                 f"VECTOR_SEARCH={engine.store}, but there is {server.detail}.",
@@ -214,22 +334,41 @@ def check_vector_search(services: Services) -> Iterator[Finding]:
                 reason="no_search_engine",
             )
         yield _ok("engine", server.detail)
-        store, names = services.runtime.store, dict.fromkeys(services.settings.chunk_collections)
-        if services.settings.reranker == "mongodb" and isinstance(store, RerankingStore):
+        store, names = (
+            services.runtime.store,
+            dict.fromkeys(services.settings.chunk_collections),
+        )
+        if services.settings.reranker == "mongodb" and isinstance(
+            store, RerankingStore
+        ):
             chunks = [
                 chunk_from_json(row, collection=name, fields=())
                 for name in names
-                for row in services.storage.database[name].find({}, WITHOUT_EMBEDDING, limit=RERANKED)
+                for row in services.storage.database[name].find(
+                    {}, WITHOUT_EMBEDDING, limit=RERANKED
+                )
             ]
             # Words of one passage: no model that reads the passages finds other texts equally near.
             different = list({chunk.text: chunk for chunk in chunks}.values())
-            query = different[0].text[:QUERY_CHARACTERS] if different else "Does the server rerank?"
+            query = (
+                different[0].text[:QUERY_CHARACTERS]
+                if different
+                else "Does the server rerank?"
+            )
             scores = store.relevance(query, different)
             if len(scores) > 1 and len(set(scores.values())) == 1:
-                yield _found("equal_rerank_scores", count=len(scores), score=next(iter(scores.values())))
+                yield _found(
+                    "equal_rerank_scores",
+                    count=len(scores),
+                    score=next(iter(scores.values())),
+                )
         return
-    yield _ok("engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}")
-    if (foreign := services.storage.foreign_changes) is not None and not foreign.supported():
+    yield _ok(
+        "engine", f"{engine.store}: {engine.detail}; {services.runtime.store.ping()}"
+    )
+    if (
+        foreign := services.storage.foreign_changes
+    ) is not None and not foreign.supported():
         yield _found("changes_in_place_unseen")
 
 
@@ -239,14 +378,19 @@ def check_indexes(services: Services) -> Iterator[Finding]:
     if not services.storage.engine.traits.has_search_indexes:
         return
     for plan in services.runtime.index_plans:
-        yield from list(_check_index(services, plan)) or [_ok("queryable", plan.described)]
+        yield from list(_check_index(services, plan)) or [
+            _ok("queryable", plan.described)
+        ]
         is_vector = plan.kind == "vectorSearch" and plan.theirs is None
         if is_vector and _vector_field(plan.definition).get("indexingMethod") != "flat":
             count = services.storage.database[plan.collection].estimated_count()
             if 0 < count <= FLAT_PASSAGES:
                 yield _found("flat_index_fits", plan=plan.described, count=count)
     for name in dict.fromkeys(services.settings.chunk_collections):
-        for left in LEFT_OVER & {str(index["name"]) for index in services.storage.database[name].search_indexes()}:
+        for left in LEFT_OVER & {
+            str(index["name"])
+            for index in services.storage.database[name].search_indexes()
+        }:
             yield _found("index_left_over", index=left, collection=name)
 
 
@@ -257,15 +401,31 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
     status = index_status(services.storage.database, plan)
     if status.state == "DOES_NOT_EXIST":
         indexes = services.storage.database[plan.collection].search_indexes()
-        of_kind = (str(index["name"]) for index in indexes if index_kind(index) == plan.kind)
+        of_kind = (
+            str(index["name"]) for index in indexes if index_kind(index) == plan.kind
+        )
         if other := next((name for name in of_kind if name != plan.index), None):
-            yield _found("index_under_another_name", collection=plan.collection, index=plan.index, other=other)
+            yield _found(
+                "index_under_another_name",
+                collection=plan.collection,
+                index=plan.index,
+                other=other,
+            )
         else:
             yield _found("index_missing", severity, plan=plan.described)
         return
-    values = {"plan": plan.described, "state": status.state, "reason": status.message, "consequence": consequence}
+    values = {
+        "plan": plan.described,
+        "state": status.state,
+        "reason": status.message,
+        "consequence": consequence,
+    }
     if status.state == "FAILED" or not status.queryable:
-        yield _found("index_failed" if status.state == "FAILED" else "index_building", severity, **values)
+        yield _found(
+            "index_failed" if status.state == "FAILED" else "index_building",
+            severity,
+            **values,
+        )
     if status.state != "FAILED" and plan.kind == "vectorSearch":
         yield from _differences(plan, status)
 
@@ -276,18 +436,40 @@ def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
     actual = _vector_field(status.definition, str(expected["path"]))
     wrong = (name for name in WRONG if actual.get(name) != expected[name])
     if name := next(wrong, None):
-        yield _found(WRONG[name], plan=plan.described, actual=actual.get(name), expected=expected[name])
-    declared = {field["path"] for field in status.definition.get("fields", []) if field.get("type") == "filter"}
-    needed = [field["path"] for field in plan.definition["fields"] if field["type"] == "filter"]
+        yield _found(
+            WRONG[name],
+            plan=plan.described,
+            actual=actual.get(name),
+            expected=expected[name],
+        )
+    declared = {
+        field["path"]
+        for field in status.definition.get("fields", [])
+        if field.get("type") == "filter"
+    }
+    needed = [
+        field["path"]
+        for field in plan.definition["fields"]
+        if field["type"] == "filter"
+    ]
     if undeclared := [path for path in needed if path not in declared]:
-        key = "filter_field_undeclared" if plan.theirs is None else "their_filter_undeclared"
+        key = (
+            "filter_field_undeclared"
+            if plan.theirs is None
+            else "their_filter_undeclared"
+        )
         yield _found(key, plan=plan.described, fields=", ".join(undeclared))
 
 
 def _vector_field(definition: Mapping[str, Any], path: str = "") -> Mapping[str, Any]:
     """Return the vector field at ``path``, else the first."""
-    vectors = [field for field in definition.get("fields", []) if field.get("type") == "vector"]
-    return next((field for field in vectors if field.get("path") == path), vectors[0] if vectors else {})
+    vectors = [
+        field for field in definition.get("fields", []) if field.get("type") == "vector"
+    ]
+    return next(
+        (field for field in vectors if field.get("path") == path),
+        vectors[0] if vectors else {},
+    )
 
 
 CHECKS = (
@@ -316,7 +498,13 @@ def diagnose(services: Services) -> Iterator[Finding]:
         except ChatbotError as error:  # messages of our errors never contain a secret
             if isinstance(error, DependencyError):
                 words = f" It said: {error.said}" if error.said else ""
-                yield Finding("error", area, error.reason or error.code, error.finding + words, error.remedy)
+                yield Finding(
+                    "error",
+                    area,
+                    error.reason or error.code,
+                    error.finding + words,
+                    error.remedy,
+                )
             else:
                 yield Finding("error", area, error.code, error.message)
             down = down or area in ("database", "vector_search")

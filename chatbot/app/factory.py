@@ -21,7 +21,11 @@ from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
 from .web.mcp import mcp
-from .web.middleware import BehindProxies, register_error_handlers, register_request_hooks
+from .web.middleware import (
+    BehindProxies,
+    register_error_handlers,
+    register_request_hooks,
+)
 from .web.monitoring import monitoring, tracer_provider
 from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
@@ -33,7 +37,13 @@ from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 1_000_000
-RATE_LIMIT = ("RateLimit", "RateLimit-Policy", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+RATE_LIMIT = (
+    "RateLimit",
+    "RateLimit-Policy",
+    "RateLimit-Limit",
+    "RateLimit-Remaining",
+    "RateLimit-Reset",
+)
 FIGURES_SECONDS = 60.0
 """Time between two looks for reports that other programs have changed."""
 
@@ -47,11 +57,25 @@ def create_app(settings: Settings | None = None) -> Flask:
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracer_provider(settings)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
-    app.extensions["active_streams"] = ActiveStreams(services, partial(startup.supervise, "resumable-answers"))
+    app.extensions["active_streams"] = ActiveStreams(
+        services, partial(startup.supervise, "resumable-answers")
+    )
     for views in (
-        assets, pages, asking, openai_protocol, mcp, conversations, catalog, changes, documents, jobs,
-        monitoring, sessions, administration, openapi,
-    ):  # fmt: skip
+        assets,
+        pages,
+        asking,
+        openai_protocol,
+        mcp,
+        conversations,
+        catalog,
+        changes,
+        documents,
+        jobs,
+        monitoring,
+        sessions,
+        administration,
+        openapi,
+    ):
         app.register_blueprint(views)
     if settings.oidc_issuer:
         app.register_blueprint(sign_in)
@@ -80,14 +104,21 @@ def _start(app: Flask, services: Services) -> None:
     services.prepare()
     creates = services.settings.create_indexes and not services.settings.schema
     if creates and services.storage.engine.traits.has_search_indexes:
-        startup.background("search-indexes", lambda stop: _create_indexes(services, stop))
+        startup.background(
+            "search-indexes", lambda stop: _create_indexes(services, stop)
+        )
     services.ingesting.clear_up()
-    if services.ingesting.finish_deletions() or services.storage.ingestions.unfinished():
+    if (
+        services.ingesting.finish_deletions()
+        or services.storage.ingestions.unfinished()
+    ):
         _run_worker(app)
     mode, storage = services.settings.sample_data, services.storage
     # auto: only an embedded database without other reports gets them.
     automatic = mode == "auto" and storage.database.embedded
-    if mode == "on" or (automatic and all(report.sample for report in storage.documents.all())):
+    if mode == "on" or (
+        automatic and all(report.sample for report in storage.documents.all())
+    ):
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))
@@ -130,9 +161,16 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
             raise SearchEngineError("The server was stopped before they were ready.")
 
     try:
-        ensure_indexes(services.storage.database, services.runtime.index_plans, Polling(sleep=pause))
+        ensure_indexes(
+            services.storage.database,
+            services.runtime.index_plans,
+            Polling(sleep=pause),
+        )
     except ChatbotError as error:
-        log.warning("The search indexes were not created: %s See: python -m chatbot index status", error.message)
+        log.warning(
+            "The search indexes were not created: %s See: python -m chatbot index status",
+            error.message,
+        )
 
 
 def _derive_figures(services: Services, stop: threading.Event) -> None:
@@ -143,6 +181,8 @@ def _derive_figures(services: Services, stop: threading.Event) -> None:
             if count := services.ingesting.derive_figures(stop.is_set):
                 log.info("The figures of %d reports were stored.", count)
         except ChatbotError as error:
-            log.warning("The figures were not stored: %s They are tried again.", error.message)
+            log.warning(
+                "The figures were not stored: %s They are tried again.", error.message
+            )
         if services.storage.database.embedded or stop.wait(FIGURES_SECONDS):
             return

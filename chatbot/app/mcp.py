@@ -29,7 +29,9 @@ from .services.library import Library
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
 """Takes the number of steps so far, and what the last one does."""
-Words = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(evenly_spaced)]
+Words = Annotated[
+    str, Field(min_length=1, max_length=2_000), AfterValidator(evenly_spaced)
+]
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
 LONGEST_CURSOR = 9
@@ -43,14 +45,25 @@ class Scoped(BaseModel):
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
-    country_name: list[str] = Field(default_factory=list, description="Countries, as facets names them.")
-    year: list[int] = Field(default_factory=list, description="Editions: the year of a report, not of a figure.")
-    type: list[str] = Field(default_factory=list, description="Types of report, as facets names them.")
-    document_name: list[str] = Field(default_factory=list, description="Single reports by their names.")
+    country_name: list[str] = Field(
+        default_factory=list, description="Countries, as facets names them."
+    )
+    year: list[int] = Field(
+        default_factory=list,
+        description="Editions: the year of a report, not of a figure.",
+    )
+    type: list[str] = Field(
+        default_factory=list, description="Types of report, as facets names them."
+    )
+    document_name: list[str] = Field(
+        default_factory=list, description="Single reports by their names."
+    )
 
     def scope(self, library: Library) -> Scope:
         """Return the scope, within what the caller may see. Raises InvalidRequestError: an unknown value."""
-        return library.scopes.resolve(self.model_dump(include=set(Scoped.model_fields), exclude_defaults=True))
+        return library.scopes.resolve(
+            self.model_dump(include=set(Scoped.model_fields), exclude_defaults=True)
+        )
 
 
 class SearchArguments(Scoped):
@@ -86,9 +99,13 @@ class ReadFigures(Scoped):
     """Figures as data."""
 
     indicator: str = Field(
-        "", max_length=200, description="A heading of the reports: 'Real GDP growth rate'; another names similar ones."
+        "",
+        max_length=200,
+        description="A heading of the reports: 'Real GDP growth rate'; another names similar ones.",
     )
-    figure_year: int | None = Field(None, description="The year that the figures are of.")
+    figure_year: int | None = Field(
+        None, description="The year that the figures are of."
+    )
     limit: int = Field(50, ge=1, le=500)
 
 
@@ -114,26 +131,41 @@ class Toolbox:
         arguments that it does not take; ChatbotError: what the tool needs failed."""
         tool = TOOLS.get(name)
         if tool is None:
-            raise InvalidRequestError.for_field("name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS))
-        return self.limited(lambda: tool(self, parse(tool.__annotations__["arguments"], arguments)))
+            raise InvalidRequestError.for_field(
+                "name", f"unknown tool. Valid: {', '.join(TOOLS)}.", list(TOOLS)
+            )
+        return self.limited(
+            lambda: tool(self, parse(tool.__annotations__["arguments"], arguments))
+        )
 
     def search(self, arguments: SearchArguments) -> Json:
         """Find passages of the reports, with page and section; no answer."""
-        method, scope = self.services.settings.retrieval_method, arguments.scope(self.library)
+        method, scope = (
+            self.services.settings.retrieval_method,
+            arguments.scope(self.library),
+        )
         retriever = self.services.runtime.retriever
-        retrieval = retriever.retrieve(arguments.query, top_k=arguments.limit, scope=scope, method=method)
+        retrieval = retriever.retrieve(
+            arguments.query, top_k=arguments.limit, scope=scope, method=method
+        )
         return {"hits": [to_json(hit) for hit in retrieval.hits]}
 
     def ask(self, arguments: Ask) -> Json:
         """Answer a question from the reports; every claim cites a passage and its page."""
         settings, answering = self.services.settings, self.services.answering
         question = Question(
-            query=arguments.question, scope=arguments.scope(self.library), top_k=settings.top_k,
-            retrieval_method=settings.retrieval_method, mode=answering.check_mode(arguments.mode),
-            auto_scope=settings.auto_scope, budget=answering.budget({}),
-        )  # fmt: skip
+            query=arguments.question,
+            scope=arguments.scope(self.library),
+            top_k=settings.top_k,
+            retrieval_method=settings.retrieval_method,
+            mode=answering.check_mode(arguments.mode),
+            auto_scope=settings.auto_scope,
+            budget=answering.budget({}),
+        )
         steps, answer = 0, None
-        for event in answering.chat.stream(question, place=Place(kept=False), cancel=self.cancel, caller=self.who):
+        for event in answering.chat.stream(
+            question, place=Place(kept=False), cancel=self.cancel, caller=self.who
+        ):
             if isinstance(event, StepEvent):
                 steps += 1
                 self.progress(steps, event.detail or event.name)
@@ -142,28 +174,44 @@ class Toolbox:
         if answer is None:
             raise NotFoundError("The question was cancelled.")
         written = to_json(answer)
-        shown = {name: written[name] for name in ("response", "answered", "citations", "figures", "scope")}
-        return {**shown, "unsupported": [clause.sentence for clause in answer.unsupported]}
+        shown = {
+            name: written[name]
+            for name in ("response", "answered", "citations", "figures", "scope")
+        }
+        return {
+            **shown,
+            "unsupported": [clause.sentence for clause in answer.unsupported],
+        }
 
     def list_reports(self, arguments: ListReports) -> Json:
         """List the reports in a scope."""
         records = self.services.storage.documents.all(arguments.scope(self.library))
         page = records[arguments.offset : arguments.offset + arguments.limit]
-        return {"reports": [to_json(Report.of(record)) for record in page], "total": len(records)}
+        return {
+            "reports": [to_json(Report.of(record)) for record in page],
+            "total": len(records),
+        }
 
     def facets(self, arguments: Scoped) -> Json:
         """Countries, editions and types there are, with counts."""
-        return self.services.storage.documents.facets(arguments.scope(self.library), limit=PAGE)
+        return self.services.storage.documents.facets(
+            arguments.scope(self.library), limit=PAGE
+        )
 
     def read_passage(self, arguments: ReadPassage) -> Json:
         """Read a passage with the text around it."""
         chunk = self.library.passage(arguments.chunk_id)
-        return {**to_json(SearchHit(chunk)), "wider_text": self.library.wider_text(chunk)}
+        return {
+            **to_json(SearchHit(chunk)),
+            "wider_text": self.library.wider_text(chunk),
+        }
 
     def read_figures(self, arguments: ReadFigures) -> Json:
         """Figures of the reports as data: value, unit, year, edition, passage."""
         scope = arguments.scope(self.library)
-        page = self.library.figures(scope, arguments.indicator, arguments.figure_year, limit=arguments.limit)
+        page = self.library.figures(
+            scope, arguments.indicator, arguments.figure_year, limit=arguments.limit
+        )
         return {"figures": list(map(to_json, page.figures)), "total": page.total}
 
     def resources(self, cursor: str = "") -> Json:
@@ -171,7 +219,12 @@ class Toolbox:
         start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
         records = self.services.storage.documents.all(self.who.limit)
         page = [
-            {"uri": f"{REPORT}{record.id}", "name": record.name, "title": record.title, "mimeType": "text/markdown"}
+            {
+                "uri": f"{REPORT}{record.id}",
+                "name": record.name,
+                "title": record.title,
+                "mimeType": "text/markdown",
+            }
             for record in records[start : start + PAGE]
         ]
         more = {"nextCursor": str(start + PAGE)} if len(records) > start + PAGE else {}
@@ -180,21 +233,46 @@ class Toolbox:
     def read(self, uri: str) -> Json:
         """Return the text of a report, or a passage. Raises NotFoundError."""
         if uri.startswith(PASSAGE):
-            text = self.read_passage(ReadPassage.model_construct(chunk_id=uri.removeprefix(PASSAGE)))["wider_text"]
+            text = self.read_passage(
+                ReadPassage.model_construct(chunk_id=uri.removeprefix(PASSAGE))
+            )["wider_text"]
         else:
             record = self.library.record(uri.removeprefix(REPORT))
-            chunks = passages(self.services.runtime.store, record, offset=0, limit=record.chunks + 1)
-            text = "\n\n".join([f"# {record.title}", *texts_of([chunk for chunk in chunks if not chunk.is_summary])])
+            chunks = passages(
+                self.services.runtime.store, record, offset=0, limit=record.chunks + 1
+            )
+            text = "\n\n".join(
+                [
+                    f"# {record.title}",
+                    *texts_of([chunk for chunk in chunks if not chunk.is_summary]),
+                ]
+            )
         return {"contents": [{"uri": uri, "mimeType": "text/markdown", "text": text}]}
 
 
 TOOLS: dict[str, Callable[[Toolbox, Any], Json]] = {
-    name: getattr(Toolbox, name) for name in ("search", "ask", "list_reports", "facets", "read_passage", "read_figures")
+    name: getattr(Toolbox, name)
+    for name in (
+        "search",
+        "ask",
+        "list_reports",
+        "facets",
+        "read_passage",
+        "read_figures",
+    )
 }
 """By name. Agents read the docstring of each, and its arguments are checked against their annotation."""
 TEMPLATES = [
-    {"uriTemplate": f"{REPORT}{{document_id}}", "name": "report", "mimeType": "text/markdown"},
-    {"uriTemplate": f"{PASSAGE}{{chunk_id}}", "name": "passage", "mimeType": "text/markdown"},
+    {
+        "uriTemplate": f"{REPORT}{{document_id}}",
+        "name": "report",
+        "mimeType": "text/markdown",
+    },
+    {
+        "uriTemplate": f"{PASSAGE}{{chunk_id}}",
+        "name": "passage",
+        "mimeType": "text/markdown",
+    },
 ]
 INSTRUCTIONS = (
     "Country reports, reviews and other documents. facets says what there is; ask answers with citations, search and "
@@ -215,14 +293,18 @@ def serve_stdio(services: Services) -> None:
 
 def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
     """Return the server. Without ``toolbox``, each HTTP request brings its own in its scope."""
-    limiter = anyio.CapacityLimiter(math.inf)  # the HTTP server bounds the questions that run at once (QUESTIONS)
+    limiter = anyio.CapacityLimiter(
+        math.inf
+    )  # the HTTP server bounds the questions that run at once (QUESTIONS)
 
     async def run(ctx: Any, work: Callable[[Toolbox], T]) -> T:
         """Run in a thread; cancelled together with the request."""
         cancel = Cancellation()
         box = replace(toolbox or ctx.request.scope[TOOLBOX_KEY], cancel=cancel)
         try:
-            return await anyio.to_thread.run_sync(partial(work, box), abandon_on_cancel=True, limiter=limiter)
+            return await anyio.to_thread.run_sync(
+                partial(work, box), abandon_on_cancel=True, limiter=limiter
+            )
         except ChatbotError as error:
             raise MCPError(types.INVALID_PARAMS, error.message) from None
         finally:
@@ -233,39 +315,93 @@ def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
         tools: list[Json] = []
         for name, tool in TOOLS.items():
             schema = tool.__annotations__["arguments"].model_json_schema()
-            tools.append({"name": name, "description": tool.__doc__, "inputSchema": schema, "annotations": hints})
+            tools.append(
+                {
+                    "name": name,
+                    "description": tool.__doc__,
+                    "inputSchema": schema,
+                    "annotations": hints,
+                }
+            )
         return types.ListToolsResult.model_validate({"tools": tools})
 
-    async def call_tool(ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        ctx: Any, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         def progress(step: int, detail: str) -> None:
-            anyio.from_thread.run(partial(ctx.session.report_progress, step, message=detail))
+            anyio.from_thread.run(
+                partial(ctx.session.report_progress, step, message=detail)
+            )
 
         def work(box: Toolbox) -> Json:
             try:
-                result = replace(box, progress=progress).call(params.name, params.arguments or {})
+                result = replace(box, progress=progress).call(
+                    params.name, params.arguments or {}
+                )
             except ChatbotError as error:  # the agent reads it and can correct its call
-                return {"content": [{"type": "text", "text": error.message}], "isError": True}
-            parts = (result, *result.get("hits", ()), *result.get("citations", ()), *result.get("figures", ()))
+                return {
+                    "content": [{"type": "text", "text": error.message}],
+                    "isError": True,
+                }
+            parts = (
+                result,
+                *result.get("hits", ()),
+                *result.get("citations", ()),
+                *result.get("figures", ()),
+            )
             for one in parts if box.root else ():
-                one.update({"url": f"{box.root}passages/{one['chunk_id']}"} if "chunk_id" in one else {})
+                one.update(
+                    {"url": f"{box.root}passages/{one['chunk_id']}"}
+                    if "chunk_id" in one
+                    else {}
+                )
             # As text too, for clients that read nothing else.
-            sources = [f"[{one['number']}] {one['title']} {one.get('url', '')}" for one in result.get("citations", ())]
-            text = "\n".join([result.get("response") or json.dumps(result, ensure_ascii=False), "", *sources]).strip()
-            return {"content": [{"type": "text", "text": text}], "structuredContent": result, "isError": False}
+            sources = [
+                f"[{one['number']}] {one['title']} {one.get('url', '')}"
+                for one in result.get("citations", ())
+            ]
+            text = "\n".join(
+                [
+                    result.get("response") or json.dumps(result, ensure_ascii=False),
+                    "",
+                    *sources,
+                ]
+            ).strip()
+            return {
+                "content": [{"type": "text", "text": text}],
+                "structuredContent": result,
+                "isError": False,
+            }
 
         return types.CallToolResult.model_validate(await run(ctx, work))
 
     async def list_resources(ctx: Any, params: Any) -> types.ListResourcesResult:
         cursor = (params.cursor if params else None) or ""
-        return types.ListResourcesResult.model_validate(await run(ctx, lambda box: box.resources(cursor)))
+        return types.ListResourcesResult.model_validate(
+            await run(ctx, lambda box: box.resources(cursor))
+        )
 
-    async def list_templates(ctx: Any, params: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult.model_validate({"resourceTemplates": TEMPLATES})
+    async def list_templates(
+        ctx: Any, params: Any
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult.model_validate(
+            {"resourceTemplates": TEMPLATES}
+        )
 
-    async def read_resource(ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return types.ReadResourceResult.model_validate(await run(ctx, lambda box: box.read(str(params.uri))))
+    async def read_resource(
+        ctx: Any, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return types.ReadResourceResult.model_validate(
+            await run(ctx, lambda box: box.read(str(params.uri)))
+        )
 
     return Server(
-        "report-chat", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool,
-        on_list_resources=list_resources, on_list_resource_templates=list_templates, on_read_resource=read_resource,
-    )  # fmt: skip
+        "report-chat",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )

@@ -34,25 +34,39 @@ def create_embedding(text: str) -> list[float]:
 
 
 def similarity_search(
-    query: str, limit: int = 5, report_context: Mapping[str, Value] | None = None, collection_name: str | None = None
+    query: str,
+    limit: int = 5,
+    report_context: Mapping[str, Value] | None = None,
+    collection_name: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
 
     ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises InvalidRequestError: no query, a
     limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`."""
     if not 1 <= limit <= MAX_CANDIDATES:
-        raise InvalidRequestError.for_field("limit", f"must be from 1 to {MAX_CANDIDATES}.")
+        raise InvalidRequestError.for_field(
+            "limit", f"must be from 1 to {MAX_CANDIDATES}."
+        )
     vector, services = np.array(create_embedding(query), np.float32), _services()
-    context = (str(report_context.get("type")), report_context.get("value", "")) if report_context else None
+    context = (
+        (str(report_context.get("type")), report_context.get("value", ""))
+        if report_context
+        else None
+    )
     collections = None if collection_name is None else [collection_name]
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.runtime.store
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
-        return store.vector_search(vector, top_k=count, scope=scope, num_candidates=candidates(limit)), []
+        return store.vector_search(
+            vector, top_k=count, scope=scope, num_candidates=candidates(limit)
+        ), []
 
     documents = services.storage.documents
     near, _ = settled_search(search, limit, documents.unsettled, documents.position)
     scores = {match.chunk_id: match.score for match in near}
     fields = services.settings.filter_fields
-    return [{**chunk_to_json(chunk, fields), "score": scores[chunk.id]} for chunk in store.get(list(scores))]
+    return [
+        {**chunk_to_json(chunk, fields), "score": scores[chunk.id]}
+        for chunk in store.get(list(scores))
+    ]

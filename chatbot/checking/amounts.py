@@ -12,9 +12,15 @@ from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
 from .wording import UNITS, pattern
 
-_SPELLINGS = [(measure, size, spelling) for measure, units in UNITS.items() for spelling, size in units.items()]
+_SPELLINGS = [
+    (measure, size, spelling)
+    for measure, units in UNITS.items()
+    for spelling, size in units.items()
+]
 _SPELLINGS += [
-    ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}|{word})") for word, n in ONES.items() if n > 1
+    ("share", 1 / Decimal(n), rf"(?:in|out of)(?: every)? (?:{n}|{word})")
+    for word, n in ONES.items()
+    if n > 1
 ]
 """One in three."""
 _UNIT = re.compile(
@@ -28,12 +34,16 @@ _OF_EDITION = pattern(r"[\s(]*{of_edition}\b")
 _CONTRAST = pattern(r"\b{contrasts}\b")
 _FALLING = pattern(r"\b{falling}")
 _NEAREST = (ROUND_HALF_UP, ROUND_HALF_EVEN)
-_HEDGE = pattern(r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$")
+_HEDGE = pattern(
+    r"(?:^|[\s(])(?:(?P<over>{over})|(?P<under>{under})|(?P<about>{about}))\s*$"
+)
 _ROUNDING = {"over": (ROUND_FLOOR,), "under": (ROUND_CEILING,), "about": _NEAREST}
 _ADDS = pattern(r"\b{adds}\b")
 _AVERAGES = pattern(r"\b{averages}\b")
 _DIVIDES = pattern(r"(?<![^\W\d]){divides}(?!\w)")
-_SHARE_UNIT = pattern(rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}")
+_SHARE_UNIT = pattern(
+    rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}"
+)
 """Between two figures of which the second has the unit of both: "72.7 against 65.4 years"."""
 HEDGE_DISTANCE = 24
 """Characters before a figure in which a word may say that it is rounded."""
@@ -79,7 +89,10 @@ class Amount(NamedTuple):
     def rest(self) -> Self:
         """The rest of the whole beside a percentage: 61 % beside 39 %."""
         rest = frozenset(100 - value for value in self.figure.values)
-        return self._replace(figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest), falling=False)
+        return self._replace(
+            figure=self.figure._replace(text=f"100 - {self.figure.text}", values=rest),
+            falling=False,
+        )
 
     def agrees(self, true: Self) -> bool:
         """Return whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
@@ -89,39 +102,67 @@ class Amount(NamedTuple):
         return any(
             claimed == value or self._is_near(claimed, value, converted=factor != 1)
             for claimed in self.values
-            for value in (one * factor for one in (*true.figure.values, *true.figure.parts, *true.also))
+            for value in (
+                one * factor
+                for one in (*true.figure.values, *true.figure.parts, *true.also)
+            )
         )
 
     def shares_year(self, other: Self) -> bool:
         """Return whether both may be of one year."""
-        return not self.years or not other.years or not self.years.isdisjoint(other.years)
+        return (
+            not self.years or not other.years or not self.years.isdisjoint(other.years)
+        )
 
     def measures_as(self, other: Self) -> bool:
         """Return whether both units are of one kind, as far as they are known."""
-        if not self.measure or not other.measure or (self.measure, self.size) == (other.measure, other.size):
+        if (
+            not self.measure
+            or not other.measure
+            or (self.measure, self.size) == (other.measure, other.size)
+        ):
             return True
         return self.measure == other.measure and bool(self.size and other.size)
 
-    def _is_near(self, claimed: Decimal, true: Decimal, *, converted: bool = False) -> bool:
+    def _is_near(
+        self, claimed: Decimal, true: Decimal, *, converted: bool = False
+    ) -> bool:
         """Return whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
         if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
-        error, digits = abs(true - claimed) / abs(true), len(claimed.normalize().as_tuple().digits)
-        is_count = self.figure.bare and abs(claimed) < SMALL_COUNT and not (self.measure or claimed % 1)
+        error, digits = (
+            abs(true - claimed) / abs(true),
+            len(claimed.normalize().as_tuple().digits),
+        )
+        is_count = (
+            self.figure.bare
+            and abs(claimed) < SMALL_COUNT
+            and not (self.measure or claimed % 1)
+        )
         if is_count and not self.rounding and not converted:
             return False
-        is_bound = self.rounding not in ((), _NEAREST) or (self.measure == "share" and self.size > PERCENT)
-        if error > (BROADLY if is_bound else ROUGHLY if self.rounding or digits > 1 else CLOSELY):
+        is_bound = self.rounding not in ((), _NEAREST) or (
+            self.measure == "share" and self.size > PERCENT
+        )
+        if error > (
+            BROADLY if is_bound else ROUGHLY if self.rounding or digits > 1 else CLOSELY
+        ):
             return False
-        return (converted and error <= CLOSELY) or rounds_to(abs(true), abs(claimed), self.rounding or _NEAREST)
+        return (converted and error <= CLOSELY) or rounds_to(
+            abs(true), abs(claimed), self.rounding or _NEAREST
+        )
 
 
-def rounds_to(value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST) -> bool:
+def rounds_to(
+    value: Decimal, rounded: Decimal, modes: Sequence[str] = _NEAREST
+) -> bool:
     """Return whether ``rounded`` is ``value`` rounded to the digits that it shows."""
     exponent = int(rounded.normalize().as_tuple().exponent)
     if not -9 < exponent < value.adjusted() + 2:
         return False
-    return any(value.quantize(Decimal(1).scaleb(exponent), mode) == rounded for mode in modes)
+    return any(
+        value.quantize(Decimal(1).scaleb(exponent), mode) == rounded for mode in modes
+    )
 
 
 def amounts(text: str, *, comma: bool) -> list[Amount]:
@@ -129,16 +170,30 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     same = unify_signs(text)
     in_text, lower, result = figures(same, comma=comma), lowered(same), list[Amount]()
     falling = bool(in_text) and _FALLING.search(lower) is not None
-    for figure, years in zip(in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True):
+    for figure, years in zip(
+        in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True
+    ):
         if result and figure.start < result[-1].end:
             continue
         measure, size, end = "", Decimal(1), figure.end
         if figure.unit:
-            measure, size = ("share", PERCENT) if figure.unit == "%" else (figure.unit, size)
-        elif not figure.year and (match := _UNIT.match(lower, figure.end)) and match.lastgroup is not None:
+            measure, size = (
+                ("share", PERCENT) if figure.unit == "%" else (figure.unit, size)
+            )
+        elif (
+            not figure.year
+            and (match := _UNIT.match(lower, figure.end))
+            and match.lastgroup is not None
+        ):
             measure, size, _ = _SPELLINGS[int(match.lastgroup[1:])]
             end = match.end()
-        hedge = None if figure.year else _HEDGE.search(lower[max(0, figure.start - HEDGE_DISTANCE) : figure.start])
+        hedge = (
+            None
+            if figure.year
+            else _HEDGE.search(
+                lower[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
+            )
+        )
         rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
@@ -149,7 +204,9 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
     return result
 
 
-def _years(text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]) -> list[frozenset[int]]:
+def _years(
+    text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]
+) -> list[frozenset[int]]:
     """Return the years of each amount: ``bound`` (`bound_years`), else those before it: "In 2015, 39 %", "Inflation
     2015: 4 %". A year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A
     comparison ends what the years before it are of."""
@@ -161,8 +218,15 @@ def _years(text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]) ->
         if figure.year and figure.bare:
             joins = is_after_year and _JOINS_YEARS.fullmatch(gap) is not None
             is_open = (joins and is_open) or _OPEN_YEAR.search(gap) is not None
-            is_behind = before is not None and (figure.year in before or "(" in gap.rpartition(")")[2])
-            if is_open or is_behind or figure.year < FIRST_YEAR or _OF_EDITION.match(text, figure.end):
+            is_behind = before is not None and (
+                figure.year in before or "(" in gap.rpartition(")")[2]
+            )
+            if (
+                is_open
+                or is_behind
+                or figure.year < FIRST_YEAR
+                or _OF_EDITION.match(text, figure.end)
+            ):
                 current = frozenset()
             else:
                 current = (current if joins else frozenset()) | {figure.year}
@@ -170,7 +234,11 @@ def _years(text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]) ->
         else:
             if not is_after_year and _CONTRAST.search(gap):
                 current = frozenset()
-            bound[index], before, is_after_year = bound[index] or current, bound[index], False
+            bound[index], before, is_after_year = (
+                bound[index] or current,
+                bound[index],
+                False,
+            )
         place = figure.end
     return bound
 
@@ -181,17 +249,25 @@ def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
-    is_ratio = _DIVIDES.search(words) or (amount.measure == "share" and amount.size > PERCENT)
+    is_ratio = _DIVIDES.search(words) or (
+        amount.measure == "share" and amount.size > PERCENT
+    )
     least = 2 if _ADDS.search(words) else max(len(terms), 3)  # the total of a list
     results = chain(
         _added(amount, terms, least, is_mean=_AVERAGES.search(words) is not None),
         _divided(amount, terms) if is_ratio else (),
     )
     claimed = [abs(value) for value in amount.figure.values]
-    return any(value == one or (value and one and rounds_to(value, one)) for value in results for one in claimed)
+    return any(
+        value == one or (value and one and rounds_to(value, one))
+        for value in results
+        for one in claimed
+    )
 
 
-def _added(amount: Amount, terms: Sequence[Amount], least: int, *, is_mean: bool) -> Iterator[Decimal]:
+def _added(
+    amount: Amount, terms: Sequence[Amount], least: int, *, is_mean: bool
+) -> Iterator[Decimal]:
     """Yield differences and sums, or means, of so many terms with the amount's unit; "0.7" may be percentage points."""
     alike = [one for one in terms if amount.measures_as(one)]
     for count in range(2 if is_mean else least, len(alike) + 1):
@@ -208,6 +284,9 @@ def _divided(amount: Amount, terms: Sequence[Amount]) -> Iterator[Decimal]:
             continue
         above = max(one.figure.values)
         if amount.measure == "share" and one.measure != "share":
-            yield from (abs(above / below / amount.size), abs((above - below) / below / amount.size))
+            yield from (
+                abs(above / below / amount.size),
+                abs((above - below) / below / amount.size),
+            )
         elif not amount.measure:
             yield abs(above / below)

@@ -12,10 +12,26 @@ from decimal import Decimal
 from functools import cache
 from itertools import chain, groupby, islice
 
-from ..domain import Citation, Context, Mark, MarkKind, Passage, Question, Range, Unsupported
+from ..domain import (
+    Citation,
+    Context,
+    Mark,
+    MarkKind,
+    Passage,
+    Question,
+    Range,
+    Unsupported,
+)
 from ..domain.figures import GlossaryEntry
 from ..language import analyzer, lowered
-from ..language.figures import Date, comma_decimals, date_stands, dates, figures, unify_signs
+from ..language.figures import (
+    Date,
+    comma_decimals,
+    date_stands,
+    dates,
+    figures,
+    unify_signs,
+)
 from ..models.chat.extractive import Statement, statements
 from .amounts import MAX_TERMS, PERCENT, SMALL_COUNT, Amount, amounts, is_calculated
 from .clauses import STOPS, Clause, clauses, marks_in
@@ -23,7 +39,16 @@ from .contradictions import NEGATORS, Defect, contradicted
 from .evidence import WORD, Evidence, Sentence, evidence_of
 from .foreign import Foreign, foreign_speakers, headings_of
 from .rows import row_defects
-from .wording import QUOTATION, cited_numbers, is_quoted, normalise, pattern, quotations, stem, unify_brackets
+from .wording import (
+    QUOTATION,
+    cited_numbers,
+    is_quoted,
+    normalise,
+    pattern,
+    quotations,
+    stem,
+    unify_brackets,
+)
 
 _NAME_BEFORE_NUMBER = re.compile(r"[^\W\d_]-$")
 """COVID-19, F-16."""
@@ -64,7 +89,10 @@ class CheckedAnswer:
 
 
 def check(
-    response: str, context: Context, question: Question | None = None, glossary: Sequence[GlossaryEntry] = ()
+    response: str,
+    context: Context,
+    question: Question | None = None,
+    glossary: Sequence[GlossaryEntry] = (),
 ) -> CheckedAnswer:
     """Return the answer's citations and what its passages do not support. The answer may repeat what the question
     itself says: its scope's years, "top 5", a quoted name. The ``glossary`` has the headings of the reports and other
@@ -73,46 +101,84 @@ def check(
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
     parts = list(clauses(_beginning(response))) if passages else []
-    evidence = {number: evidence_of(passages[number]) for number in cited if _is_readable(passages[number])}
+    evidence = {
+        number: evidence_of(passages[number])
+        for number in cited
+        if _is_readable(passages[number])
+    }
     is_silent = cache(lambda words: _ABSTAINS.search(lowered(words)) is not None)
     foreign = Foreign(evidence, question, response, headings_of(tuple(glossary)))
-    checker, unread = _ClauseChecker(foreign, question, response, is_silent), {*cited} - {*evidence}
+    checker, unread = (
+        _ClauseChecker(foreign, question, response, is_silent),
+        {*cited} - {*evidence},
+    )
     look = cache(checker.check)  # some answers say the same again and again
     readable = [clause for clause in parts if unread.isdisjoint(clause.beside)]
     results = [(clause, result) for clause in readable if (result := look(clause))]
     unsupported = [lacking for _, (lacking, _) in results]
     findings = [(clause, one) for clause, (_, defects) in results for one in defects]
     marked = {clause for clause, _ in findings}
-    right_cells = {number for one in parts if one.is_cell and one not in marked for number in one.numbers}
-    doubtful = {number for clause in unsupported if clause.lacking for number in clause.numbers} - right_cells
-    words = {number: clause.words for clause in reversed(parts) for number in clause.numbers}
+    right_cells = {
+        number
+        for one in parts
+        if one.is_cell and one not in marked
+        for number in one.numbers
+    }
+    doubtful = {
+        number for clause in unsupported if clause.lacking for number in clause.numbers
+    } - right_cells
+    words = {
+        number: clause.words for clause in reversed(parts) for number in clause.numbers
+    }
     return CheckedAnswer(
-        tuple(_citation(passages[n], words.get(n, ""), is_supported=n not in doubtful) for n in cited),
+        tuple(
+            _citation(passages[n], words.get(n, ""), is_supported=n not in doubtful)
+            for n in cited
+        ),
         tuple(unsupported),
         marks_in(response, findings),
-        answered=_is_answered(parts, passages.values(), is_silent), abstains=bool(parts and is_silent(parts[0].words)),
-    )  # fmt: skip
+        answered=_is_answered(parts, passages.values(), is_silent),
+        abstains=bool(parts and is_silent(parts[0].words)),
+    )
 
 
 def cite(response: str, context: Context) -> CheckedAnswer:
     """Return the citations of a text that a program made of its passages, such as quotations and tables of figures.
     What they say is not checked: it is theirs."""
-    words = {number: line for line in reversed(response.splitlines()) for number in cited_numbers(line)}
+    words = {
+        number: line
+        for line in reversed(response.splitlines())
+        for number in cited_numbers(line)
+    }
     passages = {passage.number: passage for passage in context.passages}
-    cited = tuple(_citation(passages[n], words.get(n, "")) for n in cited_numbers(response) if n in passages)
+    cited = tuple(
+        _citation(passages[n], words.get(n, ""))
+        for n in cited_numbers(response)
+        if n in passages
+    )
     return CheckedAnswer(cited, (), (), answered=bool(cited), abstains=False)
 
 
 def _citation(passage: Passage, words: str, *, is_supported: bool = True) -> Citation:
     text = passage.hit.chunk.text
-    return Citation(passage.number, passage.hit, section_of(passage, words), snippet_of(text), is_supported)
+    return Citation(
+        passage.number,
+        passage.hit,
+        section_of(passage, words),
+        snippet_of(text),
+        is_supported,
+    )
 
 
 def section_of(passage: Passage, words: str) -> str:
     """Return the heading of the sentence that these words are taken from, since a passage may span several. Return the
     passage's own section, with those above it, if that is the heading or the sentence cannot be told."""
     chunk = passage.hit.chunk
-    candidates = statements(passage) if words and any("\n" in one for one in chunk.text.split("\n\n")[1:]) else []
+    candidates = (
+        statements(passage)
+        if words and any("\n" in one for one in chunk.text.split("\n\n")[1:])
+        else []
+    )
     if len({one.heading for one in candidates}) < 2:
         return chunk.section
     quoted, terms = quotations(words), analyzer("english").terms
@@ -120,7 +186,9 @@ def section_of(passage: Passage, words: str) -> str:
 
     def nearness(one: Statement) -> tuple[int, int]:
         text = normalise(one.text)
-        return sum(is_quoted(quote, text) for quote in quoted), len(terms_of_words.intersection(terms(one.whole)))
+        return sum(is_quoted(quote, text) for quote in quoted), len(
+            terms_of_words.intersection(terms(one.whole))
+        )
 
     best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
@@ -131,18 +199,32 @@ def section_of(passage: Passage, words: str) -> str:
 def _beginning(response: str) -> str:
     """Return the lines, else sentences, of an answer within the limit."""
     text = response[:MAX_CHECKED_CHARACTERS]
-    return text if text == response else text[: max(text.rfind("\n"), text.rfind(". ") + 1, 0)]
+    return (
+        text
+        if text == response
+        else text[: max(text.rfind("\n"), text.rfind(". ") + 1, 0)]
+    )
 
 
 class _ClauseChecker:
     """``is_silent``: whether the words of a clause say that the passages have nothing."""
 
     def __init__(
-        self, foreign: Foreign, question: Question | None, response: str, is_silent: Callable[[str], bool]
+        self,
+        foreign: Foreign,
+        question: Question | None,
+        response: str,
+        is_silent: Callable[[str], bool],
     ) -> None:
-        self._foreign, self._evidence, self._is_silent = foreign, foreign.evidence, is_silent
+        self._foreign, self._evidence, self._is_silent = (
+            foreign,
+            foreign.evidence,
+            is_silent,
+        )
         self._comma = comma_decimals(response)
-        self._given_numbers = _given_numbers(question) if question else frozenset[Decimal]()
+        self._given_numbers = (
+            _given_numbers(question) if question else frozenset[Decimal]()
+        )
         self._terms_of: dict[str, list[Amount]] = {}
         self._recent: list[Amount] = []
 
@@ -153,63 +235,133 @@ class _ClauseChecker:
                 return None
             return Unsupported(clause.text, (), no_source=True), [NO_WORD]
         numbers = tuple(number for number in clause.numbers if number in self._evidence)
-        unknown = tuple(number for number in clause.numbers if number not in self._evidence)
-        by_kind = self._compare(clause, [self._evidence[number] for number in numbers]) if numbers else [()] * 4
+        unknown = tuple(
+            number for number in clause.numbers if number not in self._evidence
+        )
+        by_kind = (
+            self._compare(clause, [self._evidence[number] for number in numbers])
+            if numbers
+            else [()] * 4
+        )
         if not unknown and not any(by_kind):
             return None
-        figures, quoted, names, contrary = (tuple(dict.fromkeys(d.text for d in some if d.text)) for some in by_kind)
-        result = Unsupported(clause.text, numbers, figures, quoted, unknown, names, contrary, NO_WORD in by_kind[2])
-        return result, [*(Defect("unknown_citation", str(number)) for number in unknown), *chain(*by_kind)]
+        figures, quoted, names, contrary = (
+            tuple(dict.fromkeys(d.text for d in some if d.text)) for some in by_kind
+        )
+        result = Unsupported(
+            clause.text,
+            numbers,
+            figures,
+            quoted,
+            unknown,
+            names,
+            contrary,
+            NO_WORD in by_kind[2],
+        )
+        return result, [
+            *(Defect("unknown_citation", str(number)) for number in unknown),
+            *chain(*by_kind),
+        ]
 
-    def _compare(self, clause: Clause, cited: Sequence[Evidence]) -> Sequence[Sequence[Defect]]:
+    def _compare(
+        self, clause: Clause, cited: Sequence[Evidence]
+    ) -> Sequence[Sequence[Defect]]:
         """Return the figures, quotations and names that no passage has, and what the passages contradict."""
         quoted = quotations(clause.words)
         foreign = [
-            q for q in quoted if not any(is_quoted(q, e.words) for e in cited) and not is_quoted(q, self._foreign.query)
+            q
+            for q in quoted
+            if not any(is_quoted(q, e.words) for e in cited)
+            and not is_quoted(q, self._foreign.query)
         ]
         is_quotation = not foreign and 2 * sum(map(len, quoted)) > len(clause.words)
         # What is quoted as the passage has it is right, also its decimal marks.
-        words = QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words) if is_quotation else clause.words
+        words = (
+            QUOTATION.sub(lambda quote: " " * len(quote[0]), clause.words)
+            if is_quotation
+            else clause.words
+        )
         claimed = amounts(words, comma=self._comma)
-        sentence, quotes = Sentence(clause.words, claimed), [Defect("quotation", text) for text in foreign]
+        sentence, quotes = (
+            Sentence(clause.words, claimed),
+            [Defect("quotation", text) for text in foreign],
+        )
         if any(one.states(sentence) for one in cited):
             self._remember(claimed)
             return [], quotes, [], []
         missing, supported = self._missing_figures(clause, claimed, cited)
         names, contradictions = list[Defect](), list[Defect]()
         if not self._is_silent(clause.words):
-            beside = [self._evidence[number] for number in clause.beside if number in self._evidence]
-            names = [Defect("name", text) for text in self._foreign.countries(sentence, beside)]
-            names += [Defect("attribution", text) for text in foreign_speakers(clause.words, cited)]
+            beside = [
+                self._evidence[number]
+                for number in clause.beside
+                if number in self._evidence
+            ]
+            names = [
+                Defect("name", text)
+                for text in self._foreign.countries(sentence, beside)
+            ]
+            names += [
+                Defect("attribution", text)
+                for text in foreign_speakers(clause.words, cited)
+            ]
             if not is_quotation:
                 lacking = {one.text for one in (*missing, *names)}
                 contradictions = contradicted(sentence, cited, supported=supported)
-                contradictions = contradictions or list(row_defects(sentence, cited, self._foreign.headings))
-                contradictions = [one for one in contradictions if one.text not in lacking]
-                if not names and not contradictions and not clause.is_cell:
-                    names = [Defect("name", text) for text in self._foreign.names(sentence)]
-                is_plain = not any((missing, names, contradictions)) and not any(
-                    one.figure.year is None and _is_claim(one, clause.words) for one in claimed
+                contradictions = contradictions or list(
+                    row_defects(sentence, cited, self._foreign.headings)
                 )
-                names = [NO_WORD] if is_plain and self._foreign.is_all(sentence) else names
+                contradictions = [
+                    one for one in contradictions if one.text not in lacking
+                ]
+                if not names and not contradictions and not clause.is_cell:
+                    names = [
+                        Defect("name", text) for text in self._foreign.names(sentence)
+                    ]
+                is_plain = not any((missing, names, contradictions)) and not any(
+                    one.figure.year is None and _is_claim(one, clause.words)
+                    for one in claimed
+                )
+                names = (
+                    [NO_WORD] if is_plain and self._foreign.is_all(sentence) else names
+                )
         return missing, quotes, names, contradictions
 
     def _remember(self, carried: Iterable[Amount]) -> None:
-        self._recent = [*self._recent, *(one for one in carried if not one.figure.year)][-RECENT_TERMS:]
+        self._recent = [
+            *self._recent,
+            *(one for one in carried if not one.figure.year),
+        ][-RECENT_TERMS:]
 
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
     ) -> tuple[list[Defect], frozenset[str]]:
         """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
-        words, lower, missing = clause.words, lowered(clause.words), list[tuple[int, Defect]]()
+        words, lower, missing = (
+            clause.words,
+            lowered(clause.words),
+            list[tuple[int, Defect]](),
+        )
         all_dates = dates(words) if claimed else []
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
-        whole = [date for date in all_dates if date.day is not None or date.start not in days]
-        in_dates, passage_dates = _places_of(whole), [date for one in cited for date in one.dates]
+        whole = [
+            date for date in all_dates if date.day is not None or date.start not in days
+        ]
+        in_dates, passage_dates = (
+            _places_of(whole),
+            [date for one in cited for date in one.dates],
+        )
         whole.sort(key=lambda date: (date.start, date.end))
-        for (start, end), readings in groupby(whole, key=lambda date: (date.start, date.end)):
-            if not any(date_stands(date, passage_dates, lambda n: any(n in one for one in cited)) for date in readings):
+        for (start, end), readings in groupby(
+            whole, key=lambda date: (date.start, date.end)
+        ):
+            if not any(
+                date_stands(
+                    date, passage_dates, lambda n: any(n in one for one in cited)
+                )
+                for date in readings
+            ):
                 missing.append((start, Defect("year", words[start:end])))
         supported = [one for one in claimed if is_supported(one, cited)]
         exact = frozenset(words[one.figure.start : one.end] for one in supported)
@@ -217,48 +369,88 @@ class _ClauseChecker:
         carried = list(supported)
         for one in claimed:
             given = one.figure.bare and one.figure.values & self._given_numbers
-            if words[one.figure.start : one.end] in exact or given or not _is_claim(one, words, in_dates):
+            if (
+                words[one.figure.start : one.end] in exact
+                or given
+                or not _is_claim(one, words, in_dates)
+            ):
                 continue
-            if one.size == PERCENT and is_supported(one.rest, cited) and _RESTS.search(lower):
+            if (
+                one.size == PERCENT
+                and is_supported(one.rest, cited)
+                and _RESTS.search(lower)
+            ):
                 continue
-            terms = self._terms(clause, claimed, supported, cited) if terms is None else terms
-            if len(missing) < MAX_MISSING and any(is_calculated(one, some, lower) for some in terms):
+            terms = (
+                self._terms(clause, claimed, supported, cited)
+                if terms is None
+                else terms
+            )
+            if len(missing) < MAX_MISSING and any(
+                is_calculated(one, some, lower) for some in terms
+            ):
                 carried.append(one)
                 continue
             kind: MarkKind = "figure"
             if one.figure.year or any(source.amounts_like(one) for source in cited):
                 kind = "year"
-            elif any(value in source for source in cited for value in one.figure.values):
+            elif any(
+                value in source for source in cited for value in one.figure.values
+            ):
                 kind = "unit"
             missing.append((one.figure.start, Defect(kind, one.figure.text)))
         self._remember(carried)
         for match in _REPORT_YEAR.finditer(words):
             year = Decimal(match[1])
-            if year not in self._given_numbers and not any(year in one.around for one in cited):
+            if year not in self._given_numbers and not any(
+                year in one.around for one in cited
+            ):
                 missing.append((match.start(), Defect("year", match[0])))
         return list({one.text: one for _, one in sorted(missing)}.values()), exact
 
     def _terms(
-        self, clause: Clause, claimed: Sequence[Amount], supported: list[Amount], cited: Sequence[Evidence]
+        self,
+        clause: Clause,
+        claimed: Sequence[Amount],
+        supported: list[Amount],
+        cited: Sequence[Evidence],
     ) -> Sequence[Sequence[Amount]]:
         """Amounts from which a figure may be calculated: of its sentence, those before, its years, what it repeats."""
         if clause.sentence not in self._terms_of:
             if clause.sentence != clause.words:
                 everywhere = list(self._evidence.values())
                 of_sentence = amounts(clause.sentence, comma=self._comma)
-                supported = [one for one in of_sentence if is_supported(one, everywhere)]
+                supported = [
+                    one for one in of_sentence if is_supported(one, everywhere)
+                ]
             # One above the limit marks a long list, which is then not read again for each of its figures.
-            self._terms_of = {clause.sentence: [one for one in supported if not one.figure.year][: MAX_TERMS + 1]}
+            self._terms_of = {
+                clause.sentence: [one for one in supported if not one.figure.year][
+                    : MAX_TERMS + 1
+                ]
+            }
         terms, keys = self._terms_of[clause.sentence], Sentence(clause.words, []).keys
-        rows = (row for one in cited for row in one.rows if self._foreign.headings.names_row(row, keys))
+        rows = (
+            row
+            for one in cited
+            for row in one.rows
+            if self._foreign.headings.names_row(row, keys)
+        )
         named = [row.amount for row in islice(rows, MAX_TERMS)]
         years = frozenset[int]().union(*(one.years for one in claimed))
         several = cited if len(cited) > 1 else ()
-        of_years = [row.amount for one in several for row in one.rows if row.amount.years & years]
+        of_years = [
+            row.amount
+            for one in several
+            for row in one.rows
+            if row.amount.years & years
+        ]
         if len(terms) > 1:
             return [terms, named, of_years, [*self._recent, *terms]]
         listed = [one.listed_with(amount) for one in cited for amount in terms]
-        near = [list(sentence.amounts) for one in cited for sentence in one.nearest(keys)]
+        near = [
+            list(sentence.amounts) for one in cited for sentence in one.nearest(keys)
+        ]
         return [[*self._recent, *terms], of_years, named, *listed, *near]
 
     def _needs_source(self, clause: Clause) -> bool:
@@ -266,26 +458,45 @@ class _ClauseChecker:
         words = clause.words.strip()
         if words.endswith((":", "?")) or self._is_silent(clause.words):
             return False
-        following = [self._evidence[number] for number in clause.following if number in self._evidence]
-        claimed = [one for one in amounts(words, comma=self._comma) if _is_claim(one, words)]
+        following = [
+            self._evidence[number]
+            for number in clause.following
+            if number in self._evidence
+        ]
+        claimed = [
+            one for one in amounts(words, comma=self._comma) if _is_claim(one, words)
+        ]
         lower = lowered(words)
         stated = [one for one in claimed if not is_calculated(one, self._recent, lower)]
         if claimed and not stated:
             return False
         claimed = [one for one in stated if not one.figure.values & self._given_numbers]
-        if not re.search(r"[^\W\d_]{2}", words) and not any(one.measure for one in claimed):
+        if not re.search(r"[^\W\d_]{2}", words) and not any(
+            one.measure for one in claimed
+        ):
             return False
         is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)
-        is_limit = not NEGATORS.isdisjoint(map(stem, WORD.findall(words)))  # "no figure for 2023"
-        if (is_label or (is_limit and claimed)) and all(one.figure.year for one in claimed):
+        is_limit = not NEGATORS.isdisjoint(
+            map(stem, WORD.findall(words))
+        )  # "no figure for 2023"
+        if (is_label or (is_limit and claimed)) and all(
+            one.figure.year for one in claimed
+        ):
             return False
-        if claimed and (not following or self._missing_figures(clause._replace(words=words), claimed, following)[0]):
+        if claimed and (
+            not following
+            or self._missing_figures(clause._replace(words=words), claimed, following)[
+                0
+            ]
+        ):
             return True
         sentence = Sentence(words, claimed)
         if any(self._foreign.names(sentence, following)):
             return True
         countries = self._foreign.countries(sentence, [*self._evidence.values()])
-        return not _ADDRESSES.search(lower) and (any(countries) or self._foreign.is_all(sentence))
+        return not _ADDRESSES.search(lower) and (
+            any(countries) or self._foreign.is_all(sentence)
+        )
 
 
 def _places_of(some: Iterable[Date]) -> frozenset[int]:
@@ -300,21 +511,38 @@ def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
     if not figure.bare or amount.measure not in {"", "time"}:
         return True
     before = unify_signs(words[max(0, figure.start - 3) : figure.start])
-    return not (figure.word or (figure.year is None and not amount.measure and _NAME_BEFORE_NUMBER.search(before)))
+    return not (
+        figure.word
+        or (
+            figure.year is None
+            and not amount.measure
+            and _NAME_BEFORE_NUMBER.search(before)
+        )
+    )
 
 
 def is_supported(amount: Amount, evidence: Sequence[Evidence]) -> bool:
     """Return whether a passage has this amount, and not for another year."""
     figure = amount.figure
-    if figure.bare and any(value in one.around for one in evidence for value in figure.values):
+    if figure.bare and any(
+        value in one.around for one in evidence for value in figure.values
+    ):
         return True
     alike = [true for one in evidence for true in one.amounts_like(amount)]
     if any(map(amount.shares_year, alike)):
         return True
-    return not alike and bool(figure.parts) and all(any(part in one for one in evidence) for part in figure.parts)
+    return (
+        not alike
+        and bool(figure.parts)
+        and all(any(part in one for one in evidence) for part in figure.parts)
+    )
 
 
-def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], is_silent: Callable[[str], bool]) -> bool:
+def _is_answered(
+    parts: Sequence[Clause],
+    passages: Collection[Passage],
+    is_silent: Callable[[str], bool],
+) -> bool:
     """Return whether a sentence cites a passage and says more than "nothing found". Without any citation, a sentence
     that has most words and all figures of a passage counts instead."""
     numbers = {passage.number for passage in passages}
@@ -322,32 +550,58 @@ def _is_answered(parts: Sequence[Clause], passages: Collection[Passage], is_sile
     if citing:
         return not all(is_silent(clause.words) for clause in citing)
     telling = [clause for clause in parts if not is_silent(clause.words)]
-    evidence = [evidence_of(passage) for passage in passages if _is_readable(passage)] if telling else []
+    evidence = (
+        [evidence_of(passage) for passage in passages if _is_readable(passage)]
+        if telling
+        else []
+    )
     for clause in telling:
         claimed = amounts(clause.words, comma=comma_decimals(clause.words))
         keys = Sentence(clause.words, claimed).keys
         for one in evidence:
             shared = len(keys & one.keys)
-            if shared > 1 and shared >= PARAPHRASE_SHARE * len(keys) and all(is_supported(a, [one]) for a in claimed):
+            if (
+                shared > 1
+                and shared >= PARAPHRASE_SHARE * len(keys)
+                and all(is_supported(a, [one]) for a in claimed)
+            ):
                 return True
     return False
 
 
 def _is_readable(passage: Passage) -> bool:
-    return max(len(passage.wider_text), len(passage.hit.chunk.text)) <= MAX_CHECKED_CHARACTERS
+    return (
+        max(len(passage.wider_text), len(passage.hit.chunk.text))
+        <= MAX_CHECKED_CHARACTERS
+    )
 
 
 def _given_numbers(question: Question) -> frozenset[Decimal]:
     """Return the years and small counts ("the top 5") of the question and the years of its scope."""
     text = f"{question.query}\n{question.search_text}"
-    bare = [figure for figure in figures(text, comma=comma_decimals(text)) if figure.bare]
-    numbers = {v for figure in bare for v in figure.values if figure.year or 0 <= v < SMALL_COUNT}
+    bare = [
+        figure for figure in figures(text, comma=comma_decimals(text)) if figure.bare
+    ]
+    numbers = {
+        v
+        for figure in bare
+        for v in figure.values
+        if figure.year or 0 <= v < SMALL_COUNT
+    }
     for _, condition in question.scope.conditions:
-        bounds = (condition.gte, condition.lte) if isinstance(condition, Range) else condition.values
+        bounds = (
+            (condition.gte, condition.lte)
+            if isinstance(condition, Range)
+            else condition.values
+        )
         numbers |= {Decimal(bound) for bound in bounds if isinstance(bound, int)}
     return frozenset(numbers)
 
 
 def snippet_of(text: str) -> str:
     """Return the beginning of a passage's text, as a citation shows it."""
-    return text if len(text) <= SNIPPET_CHARACTERS else text[:SNIPPET_CHARACTERS].rsplit(" ", 1)[0] + " …"
+    return (
+        text
+        if len(text) <= SNIPPET_CHARACTERS
+        else text[:SNIPPET_CHARACTERS].rsplit(" ", 1)[0] + " …"
+    )

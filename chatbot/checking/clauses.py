@@ -15,11 +15,18 @@ from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, strip_marks
 
 _LIST_MARK = re.compile(
-    r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)", re.MULTILINE
+    r"^[ \t>]*(?:[-*+]|#{1,6}|\(?\d{1,2}[.)])[ \t]+|^[ \t]*\|[ \t]*\d{1,2}[ \t]*(?=\|)",
+    re.MULTILINE,
 )
-_STRONG_MARK = re.compile(r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE)
-_HEADING = re.compile(r"^[ \t>]*(?:#{1,6}[ \t].*|\*\*[^*\n]*[^*\n.!?]\*\*:?[ \t]*)$", re.MULTILINE)
-_LITERAL = re.compile(r"(?ms)^[ \t>]*(?:(```|~~~).*?(?:\n[ \t>]*\1[^\n]*|\Z)|\\\[.+?\\\]|\$\$.+?\$\$)")
+_STRONG_MARK = re.compile(
+    r"^[ \t>]*(?:\*\*|__)\d{1,2}[.)](?:\*\*|__)?[ \t]+", re.MULTILINE
+)
+_HEADING = re.compile(
+    r"^[ \t>]*(?:#{1,6}[ \t].*|\*\*[^*\n]*[^*\n.!?]\*\*:?[ \t]*)$", re.MULTILINE
+)
+_LITERAL = re.compile(
+    r"(?ms)^[ \t>]*(?:(```|~~~).*?(?:\n[ \t>]*\1[^\n]*|\Z)|\\\[.+?\\\]|\$\$.+?\$\$)"
+)
 _GROUPS = rf"{GROUP}(?:[ \t]*(?:(?:,|and|&)[ \t]*)?{GROUP})*"
 _AFTER_STOP = re.compile(rf"([.!?…。！？][\"'”’»)*_]*)[ \t]*((?:{GROUP}[ \t]*)+)")
 _SHORTENED = re.compile(r"\b(?:est|proj|approx|ca|c|etc|incl)\.[)\]]?[*_]*$")
@@ -60,20 +67,30 @@ def clauses(response: str) -> Iterator[Clause]:
     a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that [n]; where no
     figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %")."""
     text, cells = without_tables(response)
-    text = _HEADING.sub(lambda line: line[0] if NUMBERS.search(line[0]) else "", _LITERAL.sub("", text))
+    text = _HEADING.sub(
+        lambda line: line[0] if NUMBERS.search(line[0]) else "", _LITERAL.sub("", text)
+    )
     text = _LIST_MARK.sub("", _STRONG_MARK.sub("", _LINK.sub(r"\1", text)))
     text = QUOTATION.sub(lambda quote: re.sub(r"\s", _KEPT, quote[0]), text)
     text = _ORDINAL.sub(rf"\1{_KEPT}", text)
     text = _AFTER_STOP.sub(
         lambda stop: (
             f"{stop[1]}{_KEPT}{stop[2]}"
-            + ("" if _SHORTENED.search(stop.string[max(0, stop.start() - 8) : stop.end(1)]) else "\n")
+            + (
+                ""
+                if _SHORTENED.search(
+                    stop.string[max(0, stop.start() - 8) : stop.end(1)]
+                )
+                else "\n"
+            )
         ),
         text,
     )
     below, upwards = tuple[int, ...](), list[Clause]()
     for line in filter(str.strip, reversed(text.split("\n"))):
-        following = () if line.rstrip().endswith(STOPS) else below  # a list may have its source in the line after it
+        following = (
+            () if line.rstrip().endswith(STOPS) else below
+        )  # a list may have its source in the line after it
         for sentence in reversed(sentences(line)):
             parts = list(_clauses(sentence.replace(_KEPT, " "), following))
             upwards += reversed(parts)
@@ -81,8 +98,12 @@ def clauses(response: str) -> Iterator[Clause]:
         below = following
     yield from reversed(upwards)
     for cell in cells:
-        words = f"{', '.join(filter(None, (cell.column, cell.row)))}: {_words(cell.text)}"
-        yield Clause(_as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True)
+        words = (
+            f"{', '.join(filter(None, (cell.column, cell.row)))}: {_words(cell.text)}"
+        )
+        yield Clause(
+            _as_read(cell.text), words, cell.numbers, words, cell.numbers, is_cell=True
+        )
 
 
 def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
@@ -98,7 +119,14 @@ def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
         cuts = [0, *(group.end() for group in groups[:-1]), len(sentence)]
     for start, end in pairwise(cuts):
         part = sentence[start:end]
-        yield Clause(_as_read(_JOINT.sub("", part)), _words(part), tuple(cited_numbers(part)), words, cited, following)
+        yield Clause(
+            _as_read(_JOINT.sub("", part)),
+            _words(part),
+            tuple(cited_numbers(part)),
+            words,
+            cited,
+            following,
+        )
 
 
 def _words(text: str) -> str:
@@ -112,13 +140,18 @@ def _as_read(text: str) -> str:
 # Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.
 
 
-def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[Mark, ...]:
+def marks_in(
+    response: str, findings: Sequence[tuple[Clause, Defect]]
+) -> tuple[Mark, ...]:
     """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses. A
     finding that cannot be located within its clause marks the whole clause; a clause that is not found is not
     marked."""
     if not findings:
         return ()
-    places, letters = list(compress(count(), map(str.isalnum, response))), "".join(filter(str.isalnum, response))
+    places, letters = (
+        list(compress(count(), map(str.isalnum, response))),
+        "".join(filter(str.isalnum, response)),
+    )
 
     def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
         """Return where ``part`` is between two places, as whole words and numbers, with any signs between them."""
@@ -129,7 +162,9 @@ def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[
                 return None
             first, behind = places[at], places[at + len(of_part) - 1] + 1
             if _BEGINS.match(response, first) and _ENDS.match(response, behind):
-                whole = first - next(n for n, sign in enumerate(part) if sign.isalnum())  # with its "$", its "%"
+                whole = first - next(
+                    n for n, sign in enumerate(part) if sign.isalnum()
+                )  # with its "$", its "%"
                 is_exact = whole >= 0 and response.startswith(part, whole)
                 return (whole, whole + len(part)) if is_exact else (first, behind)
             at += 1
@@ -139,13 +174,23 @@ def marks_in(response: str, findings: Sequence[tuple[Clause, Defect]]) -> tuple[
     for clause, finding in findings[:MAX_MARKS]:
         if clause is not located:
             located, end = clause, len(response)
-            position = locate(clause.text, position[1], end) or locate(clause.text, 0, end) or (0, 0)
+            position = (
+                locate(clause.text, position[1], end)
+                or locate(clause.text, 0, end)
+                or (0, 0)
+            )
         start, end = position
         if not end:
             continue
         if finding.kind == "unknown_citation":
-            groups = NUMBERS.finditer(response, start, end + 1)  # the clause ends with its last digit
-            spans = (group.span() for group in groups if int(finding.text) in cited_numbers(group[0]))
+            groups = NUMBERS.finditer(
+                response, start, end + 1
+            )  # the clause ends with its last digit
+            spans = (
+                group.span()
+                for group in groups
+                if int(finding.text) in cited_numbers(group[0])
+            )
             start, end = next(spans, position)
         else:
             start, end = locate(finding.text, start, end) or position

@@ -31,82 +31,169 @@ class Defect(NamedTuple):
     text: str
 
 
-def contradicted(clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]) -> list[Defect]:
+def contradicted(
+    clause: Sentence, evidence: Sequence[Evidence], *, supported: Collection[str]
+) -> list[Defect]:
     """Return what of the clause its passages contradict.
 
     ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction."""
-    keys, least = [one.key for one in clause.tokens], max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
+    keys, least = (
+        [one.key for one in clause.tokens],
+        max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens)),
+    )
     # Those with so many of its words in any order: to align all would cost ten times as much.
     figures = keys.count("#") + keys.count("#y")
-    able = [one for one in evidence if figures + sum(map(one.keys.__contains__, keys)) >= least]
+    able = [
+        one
+        for one in evidence
+        if figures + sum(map(one.keys.__contains__, keys)) >= least
+    ]
     nearest = (near for one in able for near in one.nearest(clause.keys))
-    near = [one for one in nearest if sum(map(one.token_keys.__contains__, keys)) >= least]
-    names = frozenset[str]().union(*(one.names for one in evidence)) if near else frozenset[str]()
+    near = [
+        one for one in nearest if sum(map(one.token_keys.__contains__, keys)) >= least
+    ]
+    names = (
+        frozenset[str]().union(*(one.names for one in evidence))
+        if near
+        else frozenset[str]()
+    )
     aligned = (align(clause.tokens, source.tokens, supported, names) for source in near)
     return max(aligned, key=itemgetter(0), default=(0.0, []))[1]
 
 
 def align(
-    clause: Sequence[Token], source: Sequence[Token], supported: Collection[str], proper: Set[str]
+    clause: Sequence[Token],
+    source: Sequence[Token],
+    supported: Collection[str],
+    proper: Set[str],
 ) -> tuple[float, list[Defect]]:
     """Return the share of a clause that is in a sentence in the same order, and, if the clause repeats it, what changes
     the meaning. ``proper``: stems of the passage's names."""
-    matcher = SequenceMatcher(None, [one.key for one in clause], [one.key for one in source], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [one.key for one in clause], [one.key for one in source], autojunk=False
+    )
     changes = matcher.get_opcodes()
-    same = [token for kind, start, end, _, _ in changes if kind == "equal" for token in clause[start:end]]
-    words, of = sum(token.amount is None for token in same), sum(token.amount is None for token in clause)
-    share = min(len(same) / len(clause), words / of) if len(same) >= MIN_REPEATED_WORDS and of else 0.0
+    same = [
+        token
+        for kind, start, end, _, _ in changes
+        if kind == "equal"
+        for token in clause[start:end]
+    ]
+    words, of = (
+        sum(token.amount is None for token in same),
+        sum(token.amount is None for token in clause),
+    )
+    share = (
+        min(len(same) / len(clause), words / of)
+        if len(same) >= MIN_REPEATED_WORDS and of
+        else 0.0
+    )
     if share < MIN_REPETITION_SHARE:
         return share, []
-    differences, figures, turns, negations = list[Defect](), list[Defect](), list[Defect](), 0
+    differences, figures, turns, negations = (
+        list[Defect](),
+        list[Defect](),
+        list[Defect](),
+        0,
+    )
     for place, (kind, start, end, *part) in enumerate(changes):
         old, new = source[slice(*part)], clause[start:end]
         if kind == "equal":
-            for one, other in zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ():
-                if one.amount and other.amount and one.text in supported and not one.amount.agrees(other.amount):
-                    figures.append(Defect("year" if one.key == "#y" else "figure", one.text))
+            for one, other in (
+                zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ()
+            ):
+                if (
+                    one.amount
+                    and other.amount
+                    and one.text in supported
+                    and not one.amount.agrees(other.amount)
+                ):
+                    figures.append(
+                        Defect("year" if one.key == "#y" else "figure", one.text)
+                    )
             continue
         # Without a heading in front of it.
-        first = max(start, end - len(old)) if place == 0 and len(new) > MAX_REPLACED_WORDS else start
+        first = (
+            max(start, end - len(old))
+            if place == 0 and len(new) > MAX_REPLACED_WORDS
+            else start
+        )
         new = clause[first:end]
         if max(len(new), len(old)) <= MAX_REPLACED_WORDS:
-            signs = {_sign(token) for token in new} - {0}, {_sign(token) for token in old} - {0}
+            signs = (
+                {_sign(token) for token in new} - {0},
+                {_sign(token) for token in old} - {0},
+            )
             if signs in (({1}, {-1}), ({-1}, {1})):
-                turns += [Defect("direction", token.text) for token in new if _sign(token)]
+                turns += [
+                    Defect("direction", token.text) for token in new if _sign(token)
+                ]
             if words >= MIN_REPEATED_WORDS:
-                pairs = zip((None, *clause)[first:end], new, strict=True)  # not "the Government"; "French Republic"
+                pairs = zip(
+                    (None, *clause)[first:end], new, strict=True
+                )  # not "the Government"; "French Republic"
                 names = [
-                    t for one, t in pairs if t.is_capital and (t.key not in _STAND_INS or (one and one.is_capital))
+                    t
+                    for one, t in pairs
+                    if t.is_capital
+                    and (t.key not in _STAND_INS or (one and one.is_capital))
                 ]
                 if _is_another_name(names, old, (clause, source), proper):
-                    differences.append(Defect("name", " ".join(token.text for token in names)))
-        negations += sum(token.key in NEGATORS for token in new) - sum(token.key in NEGATORS for token in old)
-    if len({one.kind for one in figures}) == 1:  # another order moves figures and years alike
+                    differences.append(
+                        Defect("name", " ".join(token.text for token in names))
+                    )
+        negations += sum(token.key in NEGATORS for token in new) - sum(
+            token.key in NEGATORS for token in old
+        )
+    if (
+        len({one.kind for one in figures}) == 1
+    ):  # another order moves figures and years alike
         differences = figures + differences
     if not negations % 2:
         differences += turns
     elif not turns:  # "did not fall" is no fall
-        differences.append(Defect("negation", next((t.text for t in (*clause, *source) if t.key in NEGATORS), "")))
+        differences.append(
+            Defect(
+                "negation",
+                next((t.text for t in (*clause, *source) if t.key in NEGATORS), ""),
+            )
+        )
     return share, differences
 
 
 def _is_another_name(
-    names: Sequence[Token], old: Sequence[Token], whole: tuple[Sequence[Token], Sequence[Token]], proper: Set[str]
+    names: Sequence[Token],
+    old: Sequence[Token],
+    whole: tuple[Sequence[Token], Sequence[Token]],
+    proper: Set[str],
 ) -> bool:
     """Return whether ``names`` replace other names, and not only their order: then both sentences have both. The first
     word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it."""
     alone = any(token.key in proper for token in names)
-    others = [t for t in old if t.is_capital and (not t.is_first or alone or t.key in proper)]
-    if not names or not others or any(_is_alike(one, other) for one in names for other in others):
+    others = [
+        t for t in old if t.is_capital and (not t.is_first or alone or t.key in proper)
+    ]
+    if (
+        not names
+        or not others
+        or any(_is_alike(one, other) for one in names for other in others)
+    ):
         return False
-    keys, source_keys = ({token.key for token in tokens if token.is_capital} for tokens in whole)
-    return not ({one.key for one in names} <= source_keys and any(one.key in keys for one in others))
+    keys, source_keys = (
+        {token.key for token in tokens if token.is_capital} for tokens in whole
+    )
+    return not (
+        {one.key for one in names} <= source_keys
+        and any(one.key in keys for one in others)
+    )
 
 
 def _is_alike(one: Token, other: Token) -> bool:
     """Return whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
     first, second = sorted((one.key, other.key), key=len)
-    return second.startswith(first[:4]) or (one.text.isupper() != other.text.isupper() and first[:1] == second[:1])
+    return second.startswith(first[:4]) or (
+        one.text.isupper() != other.text.isupper() and first[:1] == second[:1]
+    )
 
 
 def _sign(token: Token) -> int:

@@ -47,9 +47,15 @@ _WRAPPED = re.compile(
 _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
 """Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = word_list("small")
-_LABELS = {key: label for label, words in LABELS.items() for key in (label, *map(stem, words.split()))}
+_LABELS = {
+    key: label
+    for label, words in LABELS.items()
+    for key in (label, *map(stem, words.split()))
+}
 _OPPOSITES = {"male": "female", "female": "male", "urban": "rural", "rural": "urban"}
-GENERAL = stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+GENERAL = (
+    stems("general") | stems("small") | frozenset(map(stem, STOP_WORDS["english"]))
+)
 _NO_LABELS = GENERAL | stems("no_label")
 
 
@@ -83,15 +89,27 @@ class Sentence:
         """The first `MAX_TOKENS` tokens in order; a bare number word counts as a word."""
         label, tokens = _LABEL.match(self.text), list[Token]()
         place = label.end() if label else 0
-        shown = (one for one in self.amounts if one.figure.start >= place and not (one.figure.word and one.figure.bare))
+        shown = (
+            one
+            for one in self.amounts
+            if one.figure.start >= place and not (one.figure.word and one.figure.bare)
+        )
         for amount in (*shown, None):
             until = amount.figure.start if amount else len(self.text)
             words = WORD.findall(self.text, place, max(place, until))
-            tokens += [token_of(word, not (tokens or at)) for at, word in enumerate(words)]
+            tokens += [
+                token_of(word, not (tokens or at)) for at, word in enumerate(words)
+            ]
             if amount is None or len(tokens) >= MAX_TOKENS:
                 break
             year = amount.figure.year is not None and amount.figure.bare
-            tokens.append(Token("#y" if year else "#", self.text[amount.figure.start : amount.end], amount=amount))
+            tokens.append(
+                Token(
+                    "#y" if year else "#",
+                    self.text[amount.figure.start : amount.end],
+                    amount=amount,
+                )
+            )
             place = amount.end
         return tokens[:MAX_TOKENS]
 
@@ -104,7 +122,9 @@ class Sentence:
     def countries(self) -> tuple[NamedCountry, ...]:
         """The countries that it names."""
         named = find_countries(self.text, misspelt=False)
-        return tuple(one for one in named if len(one.text.strip(".")) >= MIN_NAME_CHARACTERS)
+        return tuple(
+            one for one in named if len(one.text.strip(".")) >= MIN_NAME_CHARACTERS
+        )
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -149,12 +169,18 @@ class Evidence:
         self.where = where
         named = figures(where)
         of_rates = figures(" ".join(_RATE.findall(text)))
-        self.around = frozenset(value for one in (*named, *of_rates) for value in (*one.values, *one.parts))
+        self.around = frozenset(
+            value for one in (*named, *of_rates) for value in (*one.values, *one.parts)
+        )
         self.comma = comma_decimals(text)
-        self.statements = list(_statements(text, scales_named(where, named), comma=self.comma))
+        self.statements = list(
+            _statements(text, scales_named(where, named), comma=self.comma)
+        )
         self.rows = list(_rows(self.statements, text, heading))
         self.headings = {heading, *(row.heading for row in self.rows)}
-        self.row_of = {id(row.amount): row for row in self.rows}  # of amounts that are not in prose
+        self.row_of = {
+            id(row.amount): row for row in self.rows
+        }  # of amounts that are not in prose
         self._places = defaultdict[Decimal, list[Amount]](list)
         self._alike = dict[tuple[object, ...], list[Amount]]()
         self._sentences = defaultdict[str, list[int]](list)
@@ -163,7 +189,11 @@ class Evidence:
             for amount in statement.amounts:
                 for value in amount.figure.values:
                     self._at.setdefault(value, place)
-                for value in {*amount.figure.values, *amount.figure.parts, *amount.also}:
+                for value in {
+                    *amount.figure.values,
+                    *amount.figure.parts,
+                    *amount.also,
+                }:
                     self._places[value].append(amount)
             for key in statement.keys:
                 self._sentences[key].append(place)
@@ -204,19 +234,29 @@ class Evidence:
         """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
         is_short = len(name) == 1 and name[0].isupper()
         short = name[0] if is_short else "".join(word[0] for word in name).upper()
-        initials = self.initials if len(short) < MIN_NAME_CHARACTERS else self.initials.upper()
+        initials = (
+            self.initials if len(short) < MIN_NAME_CHARACTERS else self.initials.upper()
+        )
         is_named = self.keys.issuperset({stem(word) for word in name} - but)
-        return is_named or short in self.abbreviations or (is_short and short in initials)
+        return (
+            is_named or short in self.abbreviations or (is_short and short in initials)
+        )
 
     @cached_property
     def abbreviations(self) -> frozenset[str]:
         """Its abbreviations without full stops."""
-        return frozenset(word.replace(".", "") for word in _ABBREVIATION.findall(self.full))
+        return frozenset(
+            word.replace(".", "") for word in _ABBREVIATION.findall(self.full)
+        )
 
     @cached_property
     def initials(self) -> str:
         """The initials of its words without the small ones, in order."""
-        return "".join(word[0] for word in WORD.findall(self.full) if word.lower() not in _SMALL_WORDS)
+        return "".join(
+            word[0]
+            for word in WORD.findall(self.full)
+            if word.lower() not in _SMALL_WORDS
+        )
 
     def __contains__(self, number: Decimal) -> bool:
         """Return whether the text, the title, the section or the metadata has this number, with any unit."""
@@ -224,7 +264,13 @@ class Evidence:
 
     def amounts_like(self, amount: Amount) -> list[Amount]:
         """Return the amounts that say the same, in any unit."""
-        key = (amount.figure.text, amount.measure, amount.size, amount.falling, amount.rounding)
+        key = (
+            amount.figure.text,
+            amount.measure,
+            amount.size,
+            amount.falling,
+            amount.rounding,
+        )
         if key not in self._alike:
             if len(self._alike) == MAX_PLACES:
                 self._alike.clear()
@@ -239,25 +285,56 @@ class Evidence:
             if value in self._places:
                 near[value] = None
             for factor in factors:
-                low, high = sorted(value * factor * (1 + sign * (BROADLY + CLOSELY)) for sign in (-1, 1))
-                start, end = bisect_left(self._sorted, low), bisect_right(self._sorted, high)
-                near.update(dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)]))
+                low, high = sorted(
+                    value * factor * (1 + sign * (BROADLY + CLOSELY))
+                    for sign in (-1, 1)
+                )
+                start, end = (
+                    bisect_left(self._sorted, low),
+                    bisect_right(self._sorted, high),
+                )
+                near.update(
+                    dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)])
+                )
         candidates = (one for value in near for one in self._places[value][:MAX_PLACES])
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
 
     def states(self, clause: Sentence) -> bool:
         """Return whether a clause is a row of figures in the passage's own words, and no more."""
-        values, labels = [one for one in clause.amounts if not one.figure.year], clause.labels - self.about
-        of_values = ([true for true in self.amounts_like(one) if one.shares_year(true)] for one in values)
-        rows = ([row for true in some if (row := self.row_of.get(id(true)))] for some in of_values)
-        return bool(values) and all(any(labels <= row.words for row in some) for some in rows)
+        values, labels = (
+            [one for one in clause.amounts if not one.figure.year],
+            clause.labels - self.about,
+        )
+        of_values = (
+            [true for true in self.amounts_like(one) if one.shares_year(true)]
+            for one in values
+        )
+        rows = (
+            [row for true in some if (row := self.row_of.get(id(true)))]
+            for some in of_values
+        )
+        return bool(values) and all(
+            any(labels <= row.words for row in some) for some in rows
+        )
 
     def listed_with(self, amount: Amount) -> list[Amount]:
         """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
-        place = next((self._at[value] for value in amount.figure.values if value in self._at), None)
-        lines = self.statements[max(0, place - LINES_AROUND) : place + LINES_AROUND + 1] if place is not None else ()
+        place = next(
+            (self._at[value] for value in amount.figure.values if value in self._at),
+            None,
+        )
+        lines = (
+            self.statements[max(0, place - LINES_AROUND) : place + LINES_AROUND + 1]
+            if place is not None
+            else ()
+        )
         unit = (amount.measure, amount.size)
-        return [one for line in lines for one in line.amounts if unit == (one.measure, one.size) and unit[0]]
+        return [
+            one
+            for line in lines
+            for one in line.amounts
+            if unit == (one.measure, one.size) and unit[0]
+        ]
 
     def nearest(self, keys: Set[str]) -> list[Sentence]:
         """Return the statements with most of these words, and at least two; rare words count more."""
@@ -266,16 +343,34 @@ class Evidence:
             places = self._sentences.get(key, ())
             for place in places[:MAX_PLACES]:
                 scores[place] += 1 / (1 + len(places))
-        best = [self.statements[place] for place in sorted(scores, key=scores.__getitem__, reverse=True)[:MAX_NEAREST]]
+        best = [
+            self.statements[place]
+            for place in sorted(scores, key=scores.__getitem__, reverse=True)[
+                :MAX_NEAREST
+            ]
+        ]
         return [one for one in best if len(one.keys & keys) > 1]
 
 
 def evidence_of(passage: Passage) -> Evidence:
     """Return the evidence of a passage, cached except for attachments, of which nothing may be kept (R-A1)."""
     chunk = passage.hit.chunk
-    where = " \n".join([chunk.title, chunk.section, str(chunk.page or ""), *map(str, chunk.metadata.values())])
-    text = passage.wider_text if chunk.text in passage.wider_text else f"{passage.wider_text}\n{chunk.text}"
-    return (Evidence if chunk.collection == ATTACHMENTS else _read)(where, text, chunk.heading)
+    where = " \n".join(
+        [
+            chunk.title,
+            chunk.section,
+            str(chunk.page or ""),
+            *map(str, chunk.metadata.values()),
+        ]
+    )
+    text = (
+        passage.wider_text
+        if chunk.text in passage.wider_text
+        else f"{passage.wider_text}\n{chunk.text}"
+    )
+    return (Evidence if chunk.collection == ATTACHMENTS else _read)(
+        where, text, chunk.heading
+    )
 
 
 _read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
@@ -284,44 +379,88 @@ _read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
 def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:
     for sentence in sentences(_WRAPPED.sub(" ", text)):
         in_sentence = amounts(sentence, comma=comma)
-        factors = headed | scales_named(sentence, [one.figure for one in in_sentence]) if in_sentence else headed
+        factors = (
+            headed | scales_named(sentence, [one.figure for one in in_sentence])
+            if in_sentence
+            else headed
+        )
         for place, one in enumerate(in_sentence):
             if factors and not one.figure.scaled:
-                also = frozenset((value * factor).normalize() + 0 for value in one.figure.values for factor in factors)
+                also = frozenset(
+                    (value * factor).normalize() + 0
+                    for value in one.figure.values
+                    for factor in factors
+                )
                 in_sentence[place] = one._replace(also=also)
         yield Sentence(sentence, in_sentence)
 
 
-def _rows(statements: Sequence[Sentence], text: str, passage_heading: str) -> Iterator[Row]:
+def _rows(
+    statements: Sequence[Sentence], text: str, passage_heading: str
+) -> Iterator[Row]:
     """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
     under = defaultdict[str, list[tuple[frozenset[str], Amount, Sentence]]](list)
-    places = [(statement, place) for statement in statements for place in range(len(statement.amounts))]
+    places = [
+        (statement, place)
+        for statement in statements
+        for place in range(len(statement.amounts))
+    ]
     at = 0
     for figure in stated(text):
-        for number, (statement, place) in enumerate(places[at : at + MAX_SKIPPED], start=at + 1):
+        for number, (statement, place) in enumerate(
+            places[at : at + MAX_SKIPPED], start=at + 1
+        ):
             amount = statement.amounts[place]
             if figure.value in amount.figure.values:
-                statement.amounts[place] = amount = amount._replace(years=amount.years or figure.years)
+                statement.amounts[place] = amount = amount._replace(
+                    years=amount.years or figure.years
+                )
                 heading, at = figure.heading or passage_heading, number
-                is_rest = figure.label.lower().startswith("other")  # which tells no other figure
-                words = "" if is_rest else f"{figure.label} {_written_out(figure.label, heading)}"
+                is_rest = figure.label.lower().startswith(
+                    "other"
+                )  # which tells no other figure
+                words = (
+                    ""
+                    if is_rest
+                    else f"{figure.label} {_written_out(figure.label, heading)}"
+                )
                 under[heading].append((keys_of(words), amount, statement))
                 break
     for heading, labelled in under.items():
         labels = frozenset(label for label, *_ in labelled[:MAX_SIBLINGS])
         of_heading = Sentence(heading, []).labels | {"est"}
-        labels |= {frozenset([_OPPOSITES[key]]) for label in labels for key in label & _OPPOSITES.keys()}
+        labels |= {
+            frozenset([_OPPOSITES[key]])
+            for label in labels
+            for key in label & _OPPOSITES.keys()
+        }
         for label, amount, line in labelled:
             siblings = labels - {label}
-            of_row = of_heading.union(line.labels, map(str, amount.years)).difference(*siblings) | label
+            of_row = (
+                of_heading.union(line.labels, map(str, amount.years)).difference(
+                    *siblings
+                )
+                | label
+            )
             yield Row(heading, label, siblings, amount, of_row)
 
 
 def _written_out(label: str, heading: str) -> str:
     """Return the words of the heading that the label abbreviates: IDPs are internally displaced persons."""
     words, shorts = WORD.findall(heading), set(_ABBREVIATION.findall(label))
-    runs = (words[start:end] for start, end in combinations(range(len(words) + 1), 2)) if shorts else ()
-    return next((" ".join(run) for run in runs if "".join(word[0] for word in run).upper() in shorts), "")
+    runs = (
+        (words[start:end] for start, end in combinations(range(len(words) + 1), 2))
+        if shorts
+        else ()
+    )
+    return next(
+        (
+            " ".join(run)
+            for run in runs
+            if "".join(word[0] for word in run).upper() in shorts
+        ),
+        "",
+    )
 
 
 def keys_of(text: str) -> frozenset[str]:

@@ -11,7 +11,18 @@ from ..domain import Question
 from ..domain.figures import GlossaryEntry
 from ..language import language_of, lowered
 from ..questions.names import find_countries, keys_in
-from .evidence import BEGINNING, CAPITAL, GENERAL, WORD, Evidence, Row, Sentence, beginning, keys_of, label_key
+from .evidence import (
+    BEGINNING,
+    CAPITAL,
+    GENERAL,
+    WORD,
+    Evidence,
+    Row,
+    Sentence,
+    beginning,
+    keys_of,
+    label_key,
+)
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
 _SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
@@ -33,61 +44,107 @@ class Headings:
     Whether words are for a heading is decided leniently for that of a figure, and strictly for another."""
 
     def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
-        self._entries = defaultdict[tuple[str, frozenset[str] | None], list[GlossaryEntry]](list)
-        self._phrases = dict[tuple[str, frozenset[str] | None], frozenset[frozenset[str]]]()
+        self._entries = defaultdict[
+            tuple[str, frozenset[str] | None], list[GlossaryEntry]
+        ](list)
+        self._phrases = dict[
+            tuple[str, frozenset[str] | None], frozenset[frozenset[str]]
+        ]()
         self._names = defaultdict[str, set[tuple[frozenset[str], str]]](set)
         for entry in glossary:
             for label in {None, keys_of(entry.label) if entry.label else None}:
                 self._entries[entry.heading, label].append(entry)
-            for name in map(_name_keys, {entry.heading, entry.heading if entry.label else entry.term}):
+            for name in map(
+                _name_keys,
+                {entry.heading, entry.heading if entry.label else entry.term},
+            ):
                 if name and entry.heading:
                     self._names[max(name, key=len)].add((name, entry.heading))
 
-    def phrases(self, heading: str, label: frozenset[str] | None = None) -> frozenset[frozenset[str]]:
+    def phrases(
+        self, heading: str, label: frozenset[str] | None = None
+    ) -> frozenset[frozenset[str]]:
         """Return the phrases for a heading and all below it, or for a label under it, as beginnings of words. Each word
         of its name is one by itself."""
         if (heading, label) not in self._phrases:
-            entries, name = self._entries.get((heading, label), ()), _beginnings(heading)
+            entries, name = (
+                self._entries.get((heading, label), ()),
+                _beginnings(heading),
+            )
             texts = (text for one in entries for text in (one.term, *one.other_words))
             singles = map(beginning, name if label is None else label)
-            whole = (_beginnings(text) - (frozenset() if label is None else name) for text in texts)
-            self._phrases[heading, label] = frozenset([*whole, *(frozenset([one]) for one in singles)]) - {frozenset()}
+            whole = (
+                _beginnings(text) - (frozenset() if label is None else name)
+                for text in texts
+            )
+            self._phrases[heading, label] = frozenset(
+                [*whole, *(frozenset([one]) for one in singles)]
+            ) - {frozenset()}
         return self._phrases[heading, label]
 
     def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
         """Return whether words are for a row's label, in any form, and not for its sibling's."""
-        phrases, others = (self.phrases(row.heading, label) for label in (row.label, sibling))
+        phrases, others = (
+            self.phrases(row.heading, label) for label in (row.label, sibling)
+        )
         exact, beginnings = row.label - sibling, set(map(beginning, keys))
-        near = {str(int(key) + step) for key in exact if key.isdecimal() and not sibling <= keys for step in (-1, 1)}
-        names = (phrases - others) | {frozenset([word]) for word in {*map(beginning, exact), *near}}
+        near = {
+            str(int(key) + step)
+            for key in exact
+            if key.isdecimal() and not sibling <= keys
+            for step in (-1, 1)
+        }
+        names = (phrases - others) | {
+            frozenset([word]) for word in {*map(beginning, exact), *near}
+        }
         return any(name <= beginnings for name in names)
 
     def names_row(self, row: Row, keys: Set[str]) -> bool:
         """Return whether words are for a row's label, in any form, and for no sibling's."""
-        return bool(row.label) and all(self.names_label(row, sibling, keys) for sibling in row.siblings)
+        return bool(row.label) and all(
+            self.names_label(row, sibling, keys) for sibling in row.siblings
+        )
 
     def name_sibling(self, row: Row, keys: Set[str]) -> bool:
         """Return whether words have a telling word of a sibling's label, and none of the row's own in any form."""
         return any(
-            len(other & keys) >= LABEL_SHARE * len(other) and not self.names_label(row, sibling, keys)
+            len(other & keys) >= LABEL_SHARE * len(other)
+            and not self.names_label(row, sibling, keys)
             for sibling in row.siblings
             if (other := sibling - row.label) and other & keys
         )
 
     def name_another(self, row: Row, keys: Set[str], present: Set[str]) -> bool:
         """Return whether words name a heading that is not among those ``present``, and the row's own in no form."""
-        named = {(name, of) for key in keys for name, of in self._names.get(key, ()) if name <= keys}
+        named = {
+            (name, of)
+            for key in keys
+            for name, of in self._names.get(key, ())
+            if name <= keys
+        }
         if not named or any(of == row.heading for _, of in named):
             return False
         beginnings = set(map(beginning, keys))
-        phrases = self.phrases(row.heading) | {frozenset([beginning(key)]) for key in row.label}
-        fits, others = [one for one in phrases if one <= beginnings], [set(map(beginning, name)) for name, _ in named]
-        return any(not other <= present and all(phrase < other for phrase in fits) for other in others)
+        phrases = self.phrases(row.heading) | {
+            frozenset([beginning(key)]) for key in row.label
+        }
+        fits, others = (
+            [one for one in phrases if one <= beginnings],
+            [set(map(beginning, name)) for name, _ in named],
+        )
+        return any(
+            not other <= present and all(phrase < other for phrase in fits)
+            for other in others
+        )
 
 
 @lru_cache(maxsize=4096)
 def _name_keys(phrase: str) -> frozenset[str]:
-    return frozenset(key for key in map(stem, WORD.findall(_ASIDE.sub("", phrase))) if key not in _NO_HEADINGS)
+    return frozenset(
+        key
+        for key in map(stem, WORD.findall(_ASIDE.sub("", phrase)))
+        if key not in _NO_HEADINGS
+    )
 
 
 def _beginnings(phrase: str) -> frozenset[str]:
@@ -102,63 +159,124 @@ class Foreign:
     """Finds what is in none of the cited passages, ``evidence`` by number, nor in the question."""
 
     def __init__(
-        self, evidence: Mapping[int, Evidence], question: Question | None, response: str, headings: Headings
+        self,
+        evidence: Mapping[int, Evidence],
+        question: Question | None,
+        response: str,
+        headings: Headings,
     ) -> None:
         self.evidence = evidence
         query = f"{question.query}\n{question.search_text}" if question else ""
-        scope = " ".join(map(str, question.scope.to_json().values())) if question else ""
+        scope = (
+            " ".join(map(str, question.scope.to_json().values())) if question else ""
+        )
         self.query = normalise(query)
-        self._countries = {key for country in find_countries(f"{query} {scope}") for key in country.keys}
-        self._given = frozenset(beginning(stem(word)) for word in WORD.findall(f"{query} {scope}"))
+        self._countries = {
+            key
+            for country in find_countries(f"{query} {scope}")
+            for key in country.keys
+        }
+        self._given = frozenset(
+            beginning(stem(word)) for word in WORD.findall(f"{query} {scope}")
+        )
         self._all = self._given.union(*(one.beginnings for one in evidence.values()))
         self.headings = headings
-        languages = (language_of(response), *(language_of(one.full) for one in evidence.values()))
+        languages = (
+            language_of(response),
+            *(language_of(one.full) for one in evidence.values()),
+        )
         self._is_english = set(languages) == {"english"}
 
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""
         for country in sentence.countries:
             words = set(map(stem, WORD.findall(country.text)))
-            named = (words <= one.keys or not keys_in(one.full).isdisjoint(country.keys) for one in cited)
+            named = (
+                words <= one.keys or not keys_in(one.full).isdisjoint(country.keys)
+                for one in cited
+            )
             if self._countries.isdisjoint(country.keys) and not any(named):
                 yield country.text
 
-    def names(self, sentence: Sentence, cited: Sequence[Evidence] | None = None) -> Iterator[str]:
+    def names(
+        self, sentence: Sentence, cited: Sequence[Evidence] | None = None
+    ) -> Iterator[str]:
         """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
-        beginnings = self._all if cited is None else self._given.union(*(one.beginnings for one in cited))
+        beginnings = (
+            self._all
+            if cited is None
+            else self._given.union(*(one.beginnings for one in cited))
+        )
         cited = list(self.evidence.values()) if cited is None else cited
         unknown = [
-            (one[0], one.start()) for one in (CAPITAL.finditer(sentence.text) if self._is_english else ())
-            if (key := stem(one[0])) not in _NO_NAMES and beginnings.isdisjoint((beginning(key), key[: BEGINNING - 1]))
-        ]  # fmt: skip
-        text = QUOTATION.sub(lambda quote: " " * len(quote[0]), sentence.text) if unknown else ""
+            (one[0], one.start())
+            for one in (CAPITAL.finditer(sentence.text) if self._is_english else ())
+            if (key := stem(one[0])) not in _NO_NAMES
+            and beginnings.isdisjoint((beginning(key), key[: BEGINNING - 1]))
+        ]
+        text = (
+            QUOTATION.sub(lambda quote: " " * len(quote[0]), sentence.text)
+            if unknown
+            else ""
+        )
         for name, place in unknown:
-            is_figure = any(one.figure.start <= place < one.end for one in sentence.amounts)
-            is_other = text[place] == " " or is_figure or any(c.start <= place < c.end for c in sentence.countries)
-            if not is_other and not any(normalise(name) in one.words or one.mentions([name], set()) for one in cited):
+            is_figure = any(
+                one.figure.start <= place < one.end for one in sentence.amounts
+            )
+            is_other = (
+                text[place] == " "
+                or is_figure
+                or any(c.start <= place < c.end for c in sentence.countries)
+            )
+            if not is_other and not any(
+                normalise(name) in one.words or one.mentions([name], set())
+                for one in cited
+            ):
                 yield name
 
     def is_all(self, sentence: Sentence) -> bool:
         """Return whether hardly a telling word of the sentence is in the cited passages or the question."""
         if not self._is_english or QUOTATION.search(sentence.text):
             return False
-        countries = {stem(word) for country in sentence.countries for word in WORD.findall(country.text)}
-        keys = {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()} - _NO_TOPIC - countries
+        countries = {
+            stem(word)
+            for country in sentence.countries
+            for word in WORD.findall(country.text)
+        }
+        keys = (
+            {label_key(word) for word in WORD.findall(sentence.text) if word.isalpha()}
+            - _NO_TOPIC
+            - countries
+        )
         least = max(MIN_FOREIGN_WORDS, FOREIGN_SHARE * len(keys))
         foreign = [start for start in map(beginning, keys) if start not in self._all]
-        return len(foreign) >= least and sum(key not in self.words_of_headings for key in foreign) >= least
+        return (
+            len(foreign) >= least
+            and sum(key not in self.words_of_headings for key in foreign) >= least
+        )
 
     @cached_property
     def words_of_headings(self) -> frozenset[str]:
         """The beginnings of the words that name the passages' headings."""
-        of_headings = (self.headings.phrases(heading) for one in self.evidence.values() for heading in one.headings)
-        return frozenset(word for phrases in of_headings for phrase in phrases for word in phrase)
+        of_headings = (
+            self.headings.phrases(heading)
+            for one in self.evidence.values()
+            for heading in one.headings
+        )
+        return frozenset(
+            word for phrases in of_headings for phrase in phrases for word in phrase
+        )
 
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
     """Yield the sources to which a sentence attributes its words, and that no passage names."""
-    behind = (_NAMED_BEHIND.match(words, match.end()) for match in _ATTRIBUTES.finditer(lowered(words)))
-    for match in chain(filter(None, behind), _SAYS.finditer(words) if " that" in words else ()):
+    behind = (
+        _NAMED_BEHIND.match(words, match.end())
+        for match in _ATTRIBUTES.finditer(lowered(words))
+    )
+    for match in chain(
+        filter(None, behind), _SAYS.finditer(words) if " that" in words else ()
+    ):
         named = [word for word in WORD.findall(match["speaker"]) if word[0].isupper()]
         is_named = any(one.mentions(named, _NO_SPEAKERS) for one in cited)
         if not is_named and not _NO_SPEAKERS.issuperset(map(stem, named)):

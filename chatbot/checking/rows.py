@@ -14,7 +14,16 @@ from ..language import lowered
 from ..questions.names import keys_in
 from .amounts import Amount
 from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect
-from .evidence import WORD, Evidence, Row, Sentence, Token, beginning, keys_of, label_key
+from .evidence import (
+    WORD,
+    Evidence,
+    Row,
+    Sentence,
+    Token,
+    beginning,
+    keys_of,
+    label_key,
+)
 from .foreign import Headings
 from .wording import pattern
 
@@ -35,49 +44,114 @@ MAX_FIGURES = 50
 _Rows = Sequence[tuple[Evidence, Row | None]]
 
 
-def row_defects(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
+def row_defects(
+    clause: Sentence, cited: Sequence[Evidence], headings: Headings
+) -> Iterator[Defect]:
     """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
-    around = frozenset[Decimal]().union(*(one.around for one in cited))  # "of 1,000", years of editions
+    around = frozenset[Decimal]().union(
+        *(one.around for one in cited)
+    )  # "of 1,000", years of editions
     rows = [
-        (one, [(s, s.row_of.get(id(true))) for s in cited for true in s.amounts_like(one) if one.shares_year(true)])
+        (
+            one,
+            [
+                (s, s.row_of.get(id(true)))
+                for s in cited
+                for true in s.amounts_like(one)
+                if one.shares_year(true)
+            ],
+        )
         for one in clause.amounts
-        if not (one.figure.year or (one.figure.bare and (one.figure.word or one.figure.values & around)))
+        if not (
+            one.figure.year
+            or (one.figure.bare and (one.figure.word or one.figure.values & around))
+        )
     ]
     yield from _of_others(clause, rows, headings)
-    shown, of_shown = [one for one, some in rows if some], [row for _, some in rows for row in some]
-    if shown and all(row and headings.name_another(row, clause.keys, source.beginnings) for source, row in of_shown):
-        yield Defect("figure", clause.text[shown[0].figure.start : shown[0].figure.end].strip())
+    shown, of_shown = (
+        [one for one, some in rows if some],
+        [row for _, some in rows for row in some],
+    )
+    if shown and all(
+        row and headings.name_another(row, clause.keys, source.beginnings)
+        for source, row in of_shown
+    ):
+        yield Defect(
+            "figure", clause.text[shown[0].figure.start : shown[0].figure.end].strip()
+        )
     yield from _wrong_changes(clause, set(map(id, shown)), cited, headings)
 
 
-def _of_others(clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings) -> Iterator[Defect]:
+def _of_others(
+    clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings
+) -> Iterator[Defect]:
     """Yield the figures that are said to be of another label of their heading, and the countries that are said to have
     another's figure. Words may be of the figure before or behind them, one country of all: the fewest defects count."""
-    labels = {key for _, some in rows for _, row in some if row for one in (row.label, *row.siblings) for key in one}
-    rows = [(one, some) for one, some in rows if one.figure.text not in labels] if labels or clause.countries else []
+    labels = {
+        key
+        for _, some in rows
+        for _, row in some
+        if row
+        for one in (row.label, *row.siblings)
+        for key in one
+    }
+    rows = (
+        [(one, some) for one, some in rows if one.figure.text not in labels]
+        if labels or clause.countries
+        else []
+    )
     if not 0 < len(rows) <= MAX_FIGURES:
         return
-    lower, countries = lowered(clause.text), {country.start: country for country in clause.countries}
+    lower, countries = (
+        lowered(clause.text),
+        {country.start: country for country in clause.countries},
+    )
     inside = {place for one, _ in rows for place in range(one.figure.start, one.end)}
     words = [
-        (place, key) for match in WORD.finditer(lower) if (place := match.start()) not in inside
+        (place, key)
+        for match in WORD.finditer(lower)
+        if (place := match.start()) not in inside
         if (key := label_key(match[0])) not in labels
         or not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
-    ]  # fmt: skip
+    ]
     if not any(key in labels or place in countries for place, key in words):
         return
-    telling = [key in labels or (place in countries and len(countries) > 1) for place, key in words]
-    readings = _readings(lower, [one for one, _ in rows], [place for place, _ in words], telling)
+    telling = [
+        key in labels or (place in countries and len(countries) > 1)
+        for place, key in words
+    ]
+    readings = _readings(
+        lower, [one for one, _ in rows], [place for place, _ in words], telling
+    )
     choices = list[list[Defect]]()
     for owners in readings:
         choices.append([])
         for number, (one, some) in enumerate(rows):
-            owned = [word for word, owner in zip(words, owners, strict=True) if owner == number and some]
-            keys, beside = {key for _, key in owned}, [countries[place] for place, _ in owned if place in countries]
-            if keys and all(row and headings.name_sibling(row, keys) for _, row in some):
-                choices[-1].append(Defect("figure", clause.text[one.figure.start : one.figure.end].strip()))
-            of_sources = {key for source, _ in some for key in keys_in(source.full)} if beside else ()
-            if of_sources and all(of_sources.isdisjoint(country.keys) for country in beside):
+            owned = [
+                word
+                for word, owner in zip(words, owners, strict=True)
+                if owner == number and some
+            ]
+            keys, beside = (
+                {key for _, key in owned},
+                [countries[place] for place, _ in owned if place in countries],
+            )
+            if keys and all(
+                row and headings.name_sibling(row, keys) for _, row in some
+            ):
+                choices[-1].append(
+                    Defect(
+                        "figure", clause.text[one.figure.start : one.figure.end].strip()
+                    )
+                )
+            of_sources = (
+                {key for source, _ in some for key in keys_in(source.full)}
+                if beside
+                else ()
+            )
+            if of_sources and all(
+                of_sources.isdisjoint(country.keys) for country in beside
+            ):
                 choices[-1].append(Defect("name", beside[0].text))
     yield from min(choices, key=len, default=())
 
@@ -98,7 +172,11 @@ def _readings(
         [bisect_right(ends, place) - 1 for place in places],
         [only.get(bisect_right(cuts, place), -1) for place in places],
     ]
-    able = [way for way in ways if all(0 <= owner < len(figures) for owner in compress(way, telling))]
+    able = [
+        way
+        for way in ways
+        if all(0 <= owner < len(figures) for owner in compress(way, telling))
+    ]
     return able or ways[:2]
 
 
@@ -111,7 +189,9 @@ class _Change(NamedTuple):
     factor: float | None = None
 
     def fits(self, first: float, last: float) -> bool:
-        if ((last > first) - (last < first)) * self.sign < 0 or (self.is_same and first != last):
+        if ((last > first) - (last < first)) * self.sign < 0 or (
+            self.is_same and first != last
+        ):
             return False
         if self.factor is None or first <= 0:
             return True
@@ -120,20 +200,31 @@ class _Change(NamedTuple):
 
 
 def _wrong_changes(
-    clause: Sentence, supported: Collection[int], cited: Sequence[Evidence], headings: Headings
+    clause: Sentence,
+    supported: Collection[int],
+    cited: Sequence[Evidence],
+    headings: Headings,
 ) -> Iterator[Defect]:
     """Yield what changes or compares in another way than the passages say."""
     if clause.keys.isdisjoint(_CHANGES):
         return
     is_same, tokens = _UNCHANGED.search(lowered(clause.text)) is not None, clause.tokens
-    factor = next((_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None)
+    factor = next(
+        (_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None
+    )
     places = [place for place, token in enumerate(tokens) if token.key == "#"]
     shown = [place for place in places if id(tokens[place].amount) in supported]
     yield from _turned(tokens, shown, _Change(0, is_same and len(shown) == 2, factor))
     yield from _turned_prose(clause, cited)
-    goal = tokens[max(0, places[0] - 2) : places[0]] if len(places) == 1 else ()  # of "fell to 4.6 %"
+    goal = (
+        tokens[max(0, places[0] - 2) : places[0]] if len(places) == 1 else ()
+    )  # of "fell to 4.6 %"
     if not places or any(token.key in _GOALS for token in goal):
-        series = [[*one] for e in cited for _, one in groupby(e.rows, lambda row: (row.heading, row.label))]
+        series = [
+            [*one]
+            for e in cited
+            for _, one in groupby(e.rows, lambda row: (row.heading, row.label))
+        ]
         change = _Change(_sign(tokens), is_same, factor)
         if len(series) == 1 and (change.sign or is_same):
             yield from _turned_series(tokens, series[0], change)
@@ -141,26 +232,44 @@ def _wrong_changes(
             yield from _wrong_comparison(clause, cited, headings)
 
 
-def _sign(tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset[str] = FALLS) -> int:
+def _sign(
+    tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset[str] = FALLS
+) -> int:
     """Return 1 if the last word of change says that something rises, -1 if it falls, else 0."""
     for place in reversed(range(len(tokens))):
         if sign := (tokens[place].key in ups) - (tokens[place].key in downs):
-            return 0 if any(token.key in NEGATORS for token in tokens[max(0, place - 2) : place]) else sign
+            return (
+                0
+                if any(
+                    token.key in NEGATORS for token in tokens[max(0, place - 2) : place]
+                )
+                else sign
+            )
     return 0
 
 
-def _turned(tokens: Sequence[Token], places: Sequence[int], change: _Change) -> Iterator[Defect]:
+def _turned(
+    tokens: Sequence[Token], places: Sequence[int], change: _Change
+) -> Iterator[Defect]:
     """Yield the second of two figures that do not change as the clause says: "rose from 7.7 % to 6.9 %"."""
     for at, (place, other) in enumerate(pairwise(places)):
         one, two = tokens[place].amount, tokens[other].amount
-        if not one or not two or not one.measures_as(two) or min(*one.figure.values, *two.figure.values) < 0:
+        if (
+            not one
+            or not two
+            or not one.measures_as(two)
+            or min(*one.figure.values, *two.figure.values) < 0
+        ):
             continue
         start = max(places[at - 1] + 1 if at else 0, place - VERB_DISTANCE)
         sign, orders = _orders(tokens[start:place], one, tokens[place + 1 : other], two)
         orders |= {(one, two)} if change.is_same else set()
         for first, last in orders:
             is_measured = first.measure and last.measure
-            values = [float(min(each.figure.values) * (each.size if is_measured else 1)) for each in (first, last)]
+            values = [
+                float(min(each.figure.values) * (each.size if is_measured else 1))
+                for each in (first, last)
+            ]
             if not change._replace(sign=sign).fits(*values):
                 yield Defect("direction", tokens[other].text)
                 break
@@ -173,28 +282,56 @@ def _orders(
     which differ in "from 4.5 % in 2024 to 7.7 % in 2023"."""
     links = {token.key for token in between}
     is_dated = bool(one.years and two.years) and one.years.isdisjoint(two.years)
-    by_year = (one, two) if not is_dated or min(one.years) < min(two.years) else (two, one)
+    by_year = (
+        (one, two) if not is_dated or min(one.years) < min(two.years) else (two, one)
+    )
     if "from" in {token.key for token in before[-3:]}:  # "from just over 4 %"
         return _sign(before) if "to" in links else 0, {(one, two), by_year}
     if "from" in links:
-        return _sign(between) or _sign(before), {(two, one), by_year if is_dated else (two, one)}
-    if "than" in links or _compares(before):  # "Women live longer than men: 77 years against 73"
-        return _sign([*takewhile(lambda t: t.key != "than", [*before, *between])], ABOVE, BELOW), {(two, one)}
+        return _sign(between) or _sign(before), {
+            (two, one),
+            by_year if is_dated else (two, one),
+        }
+    if "than" in links or _compares(
+        before
+    ):  # "Women live longer than men: 77 years against 73"
+        return _sign(
+            [*takewhile(lambda t: t.key != "than", [*before, *between])], ABOVE, BELOW
+        ), {(two, one)}
     # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the second has its verb.
-    is_change = _sign(between) != 0 or (bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0))
+    is_change = _sign(between) != 0 or (
+        bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0)
+    )
     return _sign(before), {by_year} if is_dated and not is_change else set()
 
 
 def _compares(tokens: Sequence[Token]) -> bool:
     """Return whether one thing is compared with another, and not a figure with a bound ("more than half")."""
-    after = next((tokens[place + 1 : place + 3] for place, token in enumerate(tokens) if token.key == "than"), [])
-    return any(token.is_capital or label_key(token.text) != token.key for token in after if not token.amount)
+    after = next(
+        (
+            tokens[place + 1 : place + 3]
+            for place, token in enumerate(tokens)
+            if token.key == "than"
+        ),
+        [],
+    )
+    return any(
+        token.is_capital or label_key(token.text) != token.key
+        for token in after
+        if not token.amount
+    )
 
 
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
     """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
     for amount, sign, text in _directions(clause.tokens):
-        moves = [move for e in cited if sign for near in e.nearest(clause.keys) for move in _directions(near.tokens)]
+        moves = [
+            move
+            for e in cited
+            if sign
+            for near in e.nearest(clause.keys)
+            for move in _directions(near.tokens)
+        ]
         if {other for true, other, _ in moves if amount.agrees(true)} == {-sign}:
             yield Defect("direction", text)
 
@@ -204,39 +341,65 @@ def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Amount, int, str]]:
     place = 0
     for at, token in enumerate(tokens):
         if token.amount and token.key == "#":
-            yield token.amount, _sign(tokens[max(place, at - VERB_DISTANCE) : at]), token.text
+            yield (
+                token.amount,
+                _sign(tokens[max(place, at - VERB_DISTANCE) : at]),
+                token.text,
+            )
             place = at + 1
 
 
-def _turned_series(tokens: Sequence[Token], series: Sequence[Row], change: _Change) -> Iterator[Defect]:
+def _turned_series(
+    tokens: Sequence[Token], series: Sequence[Row], change: _Change
+) -> Iterator[Defect]:
     """Yield the word of change of a clause if the series of its passages went the other way between the years that it
     names, or, without any, in all steps. The figure of one year is compared with the one before."""
     values = {max(row.amount.years): row.value for row in series if row.amount.years}
-    years = sorted(year for token in tokens if token.amount and (year := token.amount.figure.year))
+    years = sorted(
+        year for token in tokens if token.amount and (year := token.amount.figure.year)
+    )
     if len(years) == 1 and any(token.key == "#" for token in tokens):
         years = [year for year in sorted(values) if year <= years[0]][-2:]
-    shown = [year for year in sorted(values) if not years or years[0] <= year <= (years[-1] if years[1:] else year)]
+    shown = [
+        year
+        for year in sorted(values)
+        if not years or years[0] <= year <= (years[-1] if years[1:] else year)
+    ]
     if len(shown) < 2 or (years and shown[0] != years[0]) or min(values.values()) < 0:
         return
     steps = [change.fits(values[one], values[other]) for one, other in pairwise(shown)]
     is_certain = years or not change.sign or not any(steps) or change.factor
     if is_certain and not change.fits(values[shown[0]], values[shown[-1]]):
-        words = (token.text for token in tokens if token.key in RISES | FALLS | _FACTORS.keys())
+        words = (
+            token.text
+            for token in tokens
+            if token.key in RISES | FALLS | _FACTORS.keys()
+        )
         yield Defect("direction", next(words, ""))
 
 
-def _wrong_comparison(clause: Sentence, cited: Sequence[Evidence], headings: Headings) -> Iterator[Defect]:
+def _wrong_comparison(
+    clause: Sentence, cited: Sequence[Evidence], headings: Headings
+) -> Iterator[Defect]:
     """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
     before, than, after = clause.text.partition(" than ")
     tokens, keys = Sentence(before, []).tokens, {beginning(key) for key in clause.keys}
     change = _Change(-_sign(tokens, ABOVE, BELOW) if than else 0)
     pairs = [
         (row, other)
-        for source in cited if change.sign
+        for source in cited
+        if change.sign
         for row, other in permutations(source.rows[:MAX_FIGURES], 2)
-        if row.heading == other.heading and row.amount.years == other.amount.years
-        and set() != row.label - other.label <= keys_of(before) and set() != other.label - row.label <= keys_of(after)
+        if row.heading == other.heading
+        and row.amount.years == other.amount.years
+        and set() != row.label - other.label <= keys_of(before)
+        and set() != other.label - row.label <= keys_of(after)
         and any(phrase <= keys for phrase in headings.phrases(row.heading))
-    ]  # fmt: skip
+    ]
     if pairs and not any(change.fits(row.value, other.value) for row, other in pairs):
-        yield Defect("direction", next(token.text for token in reversed(tokens) if token.key in ABOVE | BELOW))
+        yield Defect(
+            "direction",
+            next(
+                token.text for token in reversed(tokens) if token.key in ABOVE | BELOW
+            ),
+        )

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from ..language import WORD_PATTERN
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
-_RELATES = re.compile(r"\b(?:differ\w*|gap|ratio|versus|vs|compar\w*|than|relative)\b", re.IGNORECASE)
+_RELATES = re.compile(
+    r"\b(?:differ\w*|gap|ratio|versus|vs|compar\w*|than|relative)\b", re.IGNORECASE
+)
 Words = frozenset[str]
 EMPTY = "—"
 _RULE = re.compile(r"\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?")
@@ -17,9 +19,7 @@ _BEFORE = re.compile(r"[\s>]*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(\w*)\s*$")
 _MARKDOWN = ("", "markdown", "md")
 _CELL_WORD = re.compile(r"\w+(?:/\w+)?")
-_STATED = (
-    "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"
-)
+_STATED = "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"
 _NOTHING = re.compile(
     r"(?:n/?a|none|unknown|unavailable|missing"
     rf"|(?:data |figures? |it |this )?(?:is |are |was |were )?not (?:yet )?{_STATED}"
@@ -60,8 +60,13 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
         dropped += gone
         rule = _cells(lines[start + 1])
         rule = rule if len(rule) == len(head) else ["---"] * len(head)
-        before = lines[start][: len(lines[start]) - len(_BEFORE.sub("", lines[start], count=1))]
-        kept += [f"{before}{line}" for line in markdown_table(head, checked, rule).splitlines()]
+        before = lines[start][
+            : len(lines[start]) - len(_BEFORE.sub("", lines[start], count=1))
+        ]
+        kept += [
+            f"{before}{line}"
+            for line in markdown_table(head, checked, rule).splitlines()
+        ]
         # A line that followed at once would be a row of it.
         kept += [""] if end < len(lines) and lines[end].strip() else []
     return CheckedTables("\n".join(kept).strip(), tables, tuple(dropped), emptied)
@@ -77,13 +82,27 @@ def _checked_cells(
     checked, gone, is_sourced = [row[:first] for row in rows], list[str](), False
     for row, of_row, result in zip(rows, of_rows, checked, strict=True):
         label = row[0] if first and row else ""
-        for cell, above, of_column in zip(row[first:], head[first:], of_columns[first:], strict=False):
-            allowed = {number for name in _sides_of(label, above, names) for number in sides[name]}
+        for cell, above, of_column in zip(
+            row[first:], head[first:], of_columns[first:], strict=False
+        ):
+            allowed = {
+                number
+                for name in _sides_of(label, above, names)
+                for number in sides[name]
+            }
             says, cited = not _says_nothing(cell), cited_numbers(cell)
-            given = [n for n in (*of_column, *of_row) if n in allowed] if says and not cited else []
+            given = (
+                [n for n in (*of_column, *of_row) if n in allowed]
+                if says and not cited
+                else []
+            )
             if not allowed.isdisjoint([*cited, *given]):
                 is_sourced = is_sourced or says
-                result.append(" ".join([cell, *(f"[{number}]" for number in dict.fromkeys(given))]))
+                result.append(
+                    " ".join(
+                        [cell, *(f"[{number}]" for number in dict.fromkeys(given))]
+                    )
+                )
                 continue
             if says:
                 gone.append(", ".join(filter(None, (heading(label), heading(above)))))
@@ -101,11 +120,21 @@ def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
         return [name for name, side_words in names.items() if side_words == words]
 
     def within(words: Words) -> list[str]:
-        inside = {name: side_words for name, side_words in names.items() if side_words <= words}
-        return [name for name, side_words in inside.items() if not any(side_words < other for other in inside.values())]
+        inside = {
+            name: side_words
+            for name, side_words in names.items()
+            if side_words <= words
+        }
+        return [
+            name
+            for name, side_words in inside.items()
+            if not any(side_words < other for other in inside.values())
+        ]
 
     def around(words: Words) -> list[str]:
-        return [name for name, side_words in names.items() if words and words <= side_words]
+        return [
+            name for name, side_words in names.items() if words and words <= side_words
+        ]
 
     if sides := equal(of_column):
         return sides
@@ -145,18 +174,29 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
             continue
         of_columns, of_rows = _sources(head, rows)
         is_cited = cited_numbers(" ".join(lines[start:end]))
-        below = [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))  # "Source: [1]"
+        below = (
+            [] if is_cited else cited_numbers(next(filter(str.strip, lines[end:]), ""))
+        )  # "Source: [1]"
         for row, of_row in zip(rows, of_rows, strict=True):
             is_labelled = not cited_numbers(row[0])
             label = heading(row[0]) if is_labelled and not _says_nothing(row[0]) else ""
             for at, cell in enumerate(row):
                 if (at or not is_labelled) and not _says_nothing(cell):
                     numbers = cited_numbers(cell) or [*of_columns[at], *of_row] or below
-                    cells.append(Cell(label, heading(head[at]), cell, tuple(dict.fromkeys(numbers))))
+                    cells.append(
+                        Cell(
+                            label,
+                            heading(head[at]),
+                            cell,
+                            tuple(dict.fromkeys(numbers)),
+                        )
+                    )
     return "\n".join(around), cells
 
 
-def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] = ()) -> str:
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] = ()
+) -> str:
     """Return a table of cells that are Markdown already; ``rule``: the cells below the head."""
     lines = [head, rule or ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -176,7 +216,11 @@ def _unfenced(lines: Sequence[str]) -> list[str]:
         if (match := _FENCE.match(line)) is None:
             continue
         if not fence:
-            fence, opened, is_code = match[1], len(kept) - 1, match[2].casefold() not in _MARKDOWN
+            fence, opened, is_code = (
+                match[1],
+                len(kept) - 1,
+                match[2].casefold() not in _MARKDOWN,
+            )
         elif match[1].startswith(fence) and not match[2]:
             if not is_code and any(head for _, _, head, _ in _tables(kept[opened:])):
                 kept = [*kept[:opened], *kept[opened + 1 : -1]]
@@ -184,16 +228,30 @@ def _unfenced(lines: Sequence[str]) -> list[str]:
     return kept
 
 
-def _tables(lines: Sequence[str]) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
+def _tables(
+    lines: Sequence[str],
+) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
     """Yield start, end, head and rows of each table; every other line comes by itself, without a head."""
     place = 0
     while place < len(lines):
         head, end = list[str](), place + 1
         below = lines[end] if end < len(lines) else ""
-        if "|" in lines[place] and "|" in below and _RULE.fullmatch(_BEFORE.sub("", below, count=1).strip()):
+        if (
+            "|" in lines[place]
+            and "|" in below
+            and _RULE.fullmatch(_BEFORE.sub("", below, count=1).strip())
+        ):
             head = _cells(lines[place])
-            end = next((at for at in range(place + 2, len(lines)) if "|" not in lines[at]), len(lines))
-        yield place, end, head, [_cells(line)[: len(head)] for line in lines[place + 2 : end]]
+            end = next(
+                (at for at in range(place + 2, len(lines)) if "|" not in lines[at]),
+                len(lines),
+            )
+        yield (
+            place,
+            end,
+            head,
+            [_cells(line)[: len(head)] for line in lines[place + 2 : end]],
+        )
         place = end
 
 
@@ -207,13 +265,25 @@ def _cells(line: str) -> list[str]:
     return cells[first : len(cells) - last]
 
 
-def _sources(head: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[list[int]], list[list[int]]]:
+def _sources(
+    head: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[list[list[int]], list[list[int]]]:
     """Return what the headings of columns and rows cite, and their cells that say nothing else."""
 
     def cited(label: Iterable[str], cells: Iterable[str]) -> list[int]:
-        return cited_numbers(" ".join([*label, *(c for c in cells if not _CELL_WORD.search(without_numbers(c)))]))
+        return cited_numbers(
+            " ".join(
+                [
+                    *label,
+                    *(c for c in cells if not _CELL_WORD.search(without_numbers(c))),
+                ]
+            )
+        )
 
-    of_columns = [cited([above], [row[at] for row in rows if at < len(row)]) for at, above in enumerate(head)]
+    of_columns = [
+        cited([above], [row[at] for row in rows if at < len(row)])
+        for at, above in enumerate(head)
+    ]
     return of_columns, [cited(row[:1], row[1:]) for row in rows]
 
 

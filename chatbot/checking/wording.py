@@ -43,9 +43,15 @@ _INSERTION = re.compile(rf"{_GAP.pattern}|\[[^\[\]]*\]")
 _INSERTED = re.compile(r"\[(\w)\](?=\w)")
 _UNSPACED = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 """Scripts without spaces between words."""
-_OPEN_START, _OPEN_END = re.compile(rf"[{_UNSPACED}\W]"), re.compile(rf"[{_UNSPACED}\W]$")
+_OPEN_START, _OPEN_END = (
+    re.compile(rf"[{_UNSPACED}\W]"),
+    re.compile(rf"[{_UNSPACED}\W]$"),
+)
 """First and last signs of a quotation that need no word boundary."""
-_MAY_BEGIN, _MAY_END = re.compile(r"(?<!\w)(?<!\d[.,])"), re.compile(r"(?!\w)(?![.,]\d)")
+_MAY_BEGIN, _MAY_END = (
+    re.compile(r"(?<!\w)(?<!\d[.,])"),
+    re.compile(r"(?!\w)(?![.,]\d)"),
+)
 GROUP = r"\[\d{1,3}(?:\s*,\s*\d{1,3})*\]"
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
@@ -64,7 +70,10 @@ _BARE_STYLES = re.compile(
     r"(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
     re.MULTILINE,
 )
-_WHOLE_FENCE = re.compile(r"```(?P<language>markdown|md|json)?[ \t]*\n(?P<inside>.*)\n```", re.DOTALL | re.IGNORECASE)
+_WHOLE_FENCE = re.compile(
+    r"```(?P<language>markdown|md|json)?[ \t]*\n(?P<inside>.*)\n```",
+    re.DOTALL | re.IGNORECASE,
+)
 _ANSWER_KEYS = ("answer", "response", "text", "content")
 MAX_GROUP_CHARACTERS = 40
 """Characters of a bracket that may become a citation."""
@@ -81,13 +90,23 @@ def stems(name: str) -> frozenset[str]:
 def stem(word: str) -> str:
     """Return the stem of a word, without apostrophes and accents: "Kenya's" is "kenya", "Goïta" is "goita"."""
     bare = re.sub(r"['’]s?$", "", word.lower())
-    bare = bare if bare.isascii() else "".join(filter(str.isalnum, unicodedata.normalize("NFKD", bare)))
+    bare = (
+        bare
+        if bare.isascii()
+        else "".join(filter(str.isalnum, unicodedata.normalize("NFKD", bare)))
+    )
     return str(_STEM(re.sub("['’]", "", bare)))
 
 
 def cited_numbers(response: str) -> list[int]:
     """Return the numbers in square brackets, in order of first appearance."""
-    return list(dict.fromkeys(int(number) for group in NUMBERS.findall(response) for number in group.split(",")))
+    return list(
+        dict.fromkeys(
+            int(number)
+            for group in NUMBERS.findall(response)
+            for number in group.split(",")
+        )
+    )
 
 
 def without_numbers(text: str) -> str:
@@ -101,7 +120,13 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
     def kept_only(group: re.Match[str]) -> str:
         cited = group[1].split(",")
         kept = [number for number in cited if int(number) in numbers]
-        return group[0] if len(kept) == len(cited) else f" [{','.join(kept).strip()}]" if kept else ""
+        return (
+            group[0]
+            if len(kept) == len(cited)
+            else f" [{','.join(kept).strip()}]"
+            if kept
+            else ""
+        )
 
     return _WITH_SPACE.sub(kept_only, text)
 
@@ -112,8 +137,12 @@ def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
     around all of it, or is read from JSON."""
 
     def of_bare(match: re.Match[str]) -> str:
-        numbers = [int(number) for number in (match[2] or match[3] or "").split(",") if number]
-        numbers = numbers or [int(digit) for digit in unicodedata.normalize("NFKC", match[1])]
+        numbers = [
+            int(number) for number in (match[2] or match[3] or "").split(",") if number
+        ]
+        numbers = numbers or [
+            int(digit) for digit in unicodedata.normalize("NFKC", match[1])
+        ]
         return f" {numbers}" if set(numbers) <= set(passage_numbers) else match[0]
 
     text = _STYLES.sub(_in_brackets, _unwrapped(response))
@@ -124,33 +153,60 @@ def _in_brackets(match: re.Match[str]) -> str:
     numbers = list[int]()
     for first, last in _SPAN.findall(match[0].partition("†")[0]):
         end = int(last or first)
-        numbers += range(int(first), end + 1) if 0 <= end - int(first) < MAX_SPAN else [int(first), end]
+        numbers += (
+            range(int(first), end + 1)
+            if 0 <= end - int(first) < MAX_SPAN
+            else [int(first), end]
+        )
     return f"[{', '.join(map(str, numbers))}]"
 
 
 def _unwrapped(response: str) -> str:
     """Return an answer without the code fence around all of it, or out of {"answer": "..."}."""
     fence, text = _WHOLE_FENCE.fullmatch(response.strip()), response
-    if fence and "```" not in fence["inside"] and (fence["language"] or NUMBERS.search(fence["inside"])):
+    if (
+        fence
+        and "```" not in fence["inside"]
+        and (fence["language"] or NUMBERS.search(fence["inside"]))
+    ):
         text = fence["inside"].strip()
     if not text.lstrip().startswith("{"):
         return text
-    with suppress(ValueError, RecursionError):  # else it is no JSON, and an answer as it stands
+    with suppress(
+        ValueError, RecursionError
+    ):  # else it is no JSON, and an answer as it stands
         fields = json.loads(text)
-        return next((value for name in _ANSWER_KEYS if isinstance(value := fields.get(name), str)), response)
+        return next(
+            (
+                value
+                for name in _ANSWER_KEYS
+                if isinstance(value := fields.get(name), str)
+            ),
+            response,
+        )
     return response
 
 
-def in_order_of_appearance(response: str, context: Context, shown: Sequence[int] = ()) -> tuple[str, Context]:
+def in_order_of_appearance(
+    response: str, context: Context, shown: Sequence[int] = ()
+) -> tuple[str, Context]:
     """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
 
     ``shown``: the numbers that a stream has shown already, in their order (`NumberedStream.order`). A number without a
     passage gets one above those of passages."""
     passages = {passage.number: passage for passage in context.passages}
-    cited = [number for number in dict.fromkeys([*shown, *cited_numbers(response)]) if number in passages]
+    cited = [
+        number
+        for number in dict.fromkeys([*shown, *cited_numbers(response)])
+        if number in passages
+    ]
     order = [*cited, *(number for number in passages if number not in cited)]
     new = {number: place for place, number in enumerate(order, start=1)}
-    missing = {number: number + len(order) for number in cited_numbers(response) if 0 < number <= len(order)}
+    missing = {
+        number: number + len(order)
+        for number in cited_numbers(response)
+        if 0 < number <= len(order)
+    }
     response = _renumbered(response, {**missing, **new})
     renamed = tuple(replace(passages[number], number=new[number]) for number in order)
     return response, replace(context, passages=renamed)
@@ -170,11 +226,19 @@ class NumberedStream:
         """Return what can be shown after this piece: all but an open bracket, which may become a citation."""
         text = _STYLES.sub(_in_brackets, self._held + piece)
         start = text.rfind("[")
-        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < MAX_GROUP_CHARACTERS
+        is_open = (
+            start >= 0
+            and "]" not in text[start:]
+            and len(text) - start < MAX_GROUP_CHARACTERS
+        )
         self._held = text[start:] if is_open else ""
         text = text[:start] if is_open else text
-        self.order += [n for n in cited_numbers(text) if n in self.known and n not in self.order]
-        return _renumbered(text, {number: place for place, number in enumerate(self.order, start=1)})
+        self.order += [
+            n for n in cited_numbers(text) if n in self.known and n not in self.order
+        ]
+        return _renumbered(
+            text, {number: place for place, number in enumerate(self.order, start=1)}
+        )
 
     def rest(self) -> str:
         """Return what was held back and became no citation."""
@@ -199,19 +263,25 @@ def normalise(text: str) -> str:
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"'+(?!\w)|(?<!\w)'+", "", text)
     text = re.sub(r"[, ](?<=\d[, ])(?=\d{3}(?!\d))", "", text)
-    text = _DASH.sub("-", " ".join((_MARKS.sub("", text) if _MARK.search(text) else text).split()))
+    text = _DASH.sub(
+        "-", " ".join((_MARKS.sub("", text) if _MARK.search(text) else text).split())
+    )
     return re.sub(r" (?=[,.;:!?%)\]])", "", text)
 
 
 def quotations(sentence: str) -> list[str]:
     """Return the texts between quotation marks of any kind."""
-    return [next(filter(None, groups)).strip() for groups in QUOTATION.findall(sentence)]
+    return [
+        next(filter(None, groups)).strip() for groups in QUOTATION.findall(sentence)
+    ]
 
 
 def is_quoted(quotation: str, words: str) -> bool:
     """Whether ``words`` (normalised) has the quotation: whole words, its pieces in order where "…" omits something."""
     without_insertions = _INSERTION.split(_INSERTED.sub(r"\1", quotation))
-    return _in_order(_GAP.split(quotation), words) or _in_order(without_insertions, words)
+    return _in_order(_GAP.split(quotation), words) or _in_order(
+        without_insertions, words
+    )
 
 
 def _in_order(pieces: list[str], words: str) -> bool:
@@ -220,7 +290,9 @@ def _in_order(pieces: list[str], words: str) -> bool:
         is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
         while (start := words.find(piece, place)) >= 0:
             end = start + len(piece)
-            if (is_open or _MAY_BEGIN.match(words, start)) and (ends_open or _MAY_END.match(words, end)):
+            if (is_open or _MAY_BEGIN.match(words, start)) and (
+                ends_open or _MAY_END.match(words, end)
+            ):
                 place = end
                 break
             place = start + 1  # within a longer word or number

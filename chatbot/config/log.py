@@ -14,10 +14,16 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(
+                timespec="milliseconds"
+            ),
             "level": record.levelname,
             "logger": record.name,
-            **(record.args if isinstance(record.args, Mapping) else {"message": record.getMessage()}),
+            **(
+                record.args
+                if isinstance(record.args, Mapping)
+                else {"message": record.getMessage()}
+            ),
         }
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
@@ -26,7 +32,11 @@ class JsonLines(logging.Formatter):
 
 def log_formatter(style: LogFormat) -> logging.Formatter:
     """Return the formatter of all lines."""
-    return JsonLines() if style == "json" else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    return (
+        JsonLines()
+        if style == "json"
+        else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
+    )
 
 
 def begin_log(level: str, style: LogFormat) -> None:
@@ -34,5 +44,8 @@ def begin_log(level: str, style: LogFormat) -> None:
     passwords, and pymongo the content of each command, with questions and secrets."""
     handler = logging.StreamHandler()
     handler.setFormatter(log_formatter(style))
-    logging.basicConfig(level=max(logging.getLevelNamesMapping()[level], logging.WARNING), handlers=[handler])
+    logging.basicConfig(
+        level=max(logging.getLevelNamesMapping()[level], logging.WARNING),
+        handlers=[handler],
+    )
     logging.getLogger("chatbot").setLevel(level)

@@ -21,24 +21,36 @@ _INSTALLED = tuple(one for package in distributions() for one in package.entry_p
 class Registry(Generic[T]):
     """``kind``: what error messages call a name. ``group``: that of entry points, after "report_chat."; "" = none."""
 
-    def __init__(self, kind: str, modules: Mapping[str, str], *, group: str = "") -> None:
+    def __init__(
+        self, kind: str, modules: Mapping[str, str], *, group: str = ""
+    ) -> None:
         self.kind = kind
-        added = {one.name: one.value for one in _INSTALLED if one.group == f"report_chat.{group}"}
+        added = {
+            one.name: one.value
+            for one in _INSTALLED
+            if one.group == f"report_chat.{group}"
+        }
         self._modules = {**added, **modules}
 
     def names(self) -> list[str]:
         return sorted(self._modules)
 
-    def check(self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()) -> str:
+    def check(
+        self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()
+    ) -> str:
         """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto"). Raises UnknownNameError: it
         is not; the message lists the valid names."""
         if name not in self._modules and name not in also:
-            raise UnknownNameError.among(field or self.kind, self.kind, name, {*self._modules, *also})
+            raise UnknownNameError.among(
+                field or self.kind, self.kind, name, {*self._modules, *also}
+            )
         return name
 
     def builder(self, name: str) -> Callable[..., T]:
         """Return what builds the adapter ``name``. Raises as `module` does."""
-        build: Callable[..., T] = getattr(self.module(name), self._modules[name].partition(":")[2] or "build")
+        build: Callable[..., T] = getattr(
+            self.module(name), self._modules[name].partition(":")[2] or "build"
+        )
         return build
 
     def module(self, name: str) -> ModuleType:

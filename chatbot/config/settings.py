@@ -18,7 +18,15 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import find_dotenv, load_dotenv
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from ..domain import SettingsError, read_table
 from . import settings_types as types
@@ -53,7 +61,9 @@ class Settings(BaseModel):
     """Requests served at the same time, per worker, besides questions."""
     questions: int = Field(400, ge=1, le=4000)
     """Maximum number of running and queued questions per worker; beyond it requests get 503."""
-    log_level: Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)] = "INFO"
+    log_level: Annotated[
+        Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)
+    ] = "INFO"
     """Lowest level of log lines: DEBUG, INFO, WARNING or ERROR."""
     log_format: LogFormat = "text"
     """Format of all log lines: text, or json (one object a line)."""
@@ -127,7 +137,12 @@ class Settings(BaseModel):
     """Seconds that one call to the database may take; a request may take half as long again."""
     postgres_uri: SecretStr | None = None
     """PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."""
-    filter_fields: types.FilterFields = ("country_name", "year", "document_name", "type")
+    filter_fields: types.FilterFields = (
+        "country_name",
+        "year",
+        "document_name",
+        "type",
+    )
     """Metadata fields that a scope can name. Index definition, facets and validation follow it."""
 
     # Models
@@ -305,7 +320,9 @@ class Settings(BaseModel):
         if name is None:
             return values
         if name not in PRESETS:
-            raise ValueError(f"PRESET={name!r} is not a preset. Valid: {', '.join(PRESETS)}.")
+            raise ValueError(
+                f"PRESET={name!r} is not a preset. Valid: {', '.join(PRESETS)}."
+            )
         return {**PRESETS[name], **values}
 
     @model_validator(mode="after")
@@ -313,34 +330,55 @@ class Settings(BaseModel):
         if self.threshold_floor > self.threshold_start:
             raise ValueError("THRESHOLD_FLOOR must not be above THRESHOLD_START")
         for name in ("CHUNK", "ATTACHMENT_CHUNK"):
-            size, overlap = (getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap"))
+            size, overlap = (
+                getattr(self, f"{name}_{part}".lower()) for part in ("size", "overlap")
+            )
             if overlap >= size:
-                raise ValueError(f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}")
+                raise ValueError(
+                    f"{name}_OVERLAP={overlap} must be below {name}_SIZE={size}"
+                )
         if self.sign_in_headers and not self.trusted_proxies:
-            raise ValueError("SIGN_IN_HEADERS are believed from TRUSTED_PROXIES only: set both")
+            raise ValueError(
+                "SIGN_IN_HEADERS are believed from TRUSTED_PROXIES only: set both"
+            )
         if (self.sign_in_headers or self.oidc_issuer) and not self.sign_in_groups:
-            raise ValueError("SIGN_IN_HEADERS and OIDC_ISSUER need SIGN_IN_GROUPS: without a group nobody has access")
+            raise ValueError(
+                "SIGN_IN_HEADERS and OIDC_ISSUER need SIGN_IN_GROUPS: without a group nobody has access"
+            )
         if self.oidc_issuer and (self.sign_in_headers or not self.oidc_client_id):
-            raise ValueError("OIDC_ISSUER needs OIDC_CLIENT_ID, and no SIGN_IN_HEADERS: people sign in at one place")
+            raise ValueError(
+                "OIDC_ISSUER needs OIDC_CLIENT_ID, and no SIGN_IN_HEADERS: people sign in at one place"
+            )
         issuer = urlsplit(self.oidc_issuer or "https:")
         if issuer.scheme != "https" and not is_loopback(issuer.hostname or ""):
-            raise ValueError("OIDC_ISSUER must begin with https://, unless it runs on this machine")
+            raise ValueError(
+                "OIDC_ISSUER must begin with https://, unless it runs on this machine"
+            )
         if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
-            raise ValueError("SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on")
+            raise ValueError(
+                "SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on"
+            )
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
             raise ValueError("COLLECTIONS names a collection twice")
         try:
-            types.check_collection_names(self.chunk_collections, () if self.schema else types.OWN_COLLECTIONS)
+            types.check_collection_names(
+                self.chunk_collections, () if self.schema else types.OWN_COLLECTIONS
+            )
         except ValueError as error:
-            raise ValueError(f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}") from error
+            raise ValueError(
+                f"MONGODB_COLLECTION, REPORT_COLLECTION, COLLECTIONS: {error}"
+            ) from error
         return self
 
     @property
     def chunk_collections(self) -> tuple[str, ...]:
         """The collections of passages: general, reports, then the others in their order."""
         standard = (self.mongodb_collection, self.report_collection)
-        return (*standard, *(name for name, _ in self.collections if name not in standard))
+        return (
+            *standard,
+            *(name for name, _ in self.collections if name not in standard),
+        )
 
     @cached_property
     def rule(self) -> Literal["open", "read", "keys"]:
@@ -355,7 +393,9 @@ class Settings(BaseModel):
     def is_local(self) -> bool:
         """True if only this machine reaches the server, and no setting says who may do what."""
         names = (self.host, *self.allowed_hosts)
-        is_decided = self.access != "auto" or self.sign_in_groups or self.trusted_proxies
+        is_decided = (
+            self.access != "auto" or self.sign_in_groups or self.trusted_proxies
+        )
         return not is_decided and all(map(is_loopback, names))
 
     @cached_property
@@ -376,10 +416,14 @@ class Settings(BaseModel):
     def fingerprint(self) -> str:
         """Changes with every setting that can change an answer; contains no secret."""
         relevant = self.model_dump(mode="json", exclude=NOT_IN_FINGERPRINT)
-        return hashlib.sha256(json.dumps(relevant, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps(relevant, sort_keys=True).encode()
+        ).hexdigest()[:16]
 
     @classmethod
-    def from_env(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
+    def from_env(
+        cls, environ: Mapping[str, str] | None = None, **overrides: Any
+    ) -> "Settings":
         """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both. Raises
         SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8."""
         if environ is None:
@@ -387,31 +431,57 @@ class Settings(BaseModel):
                 del os.environ["LANGUAGE"]
             try:
                 load_dotenv(find_dotenv(usecwd=True))
-                load_dotenv(find_dotenv())  # beside the code, if the program is started from another folder
+                load_dotenv(
+                    find_dotenv()
+                )  # beside the code, if the program is started from another folder
             except UnicodeDecodeError as error:
                 # Without the cause, which contains the secrets of the file.
-                raise SettingsError(f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8.") from None
+                raise SettingsError(
+                    f".env is not UTF-8 (at byte {error.start}). Save it as UTF-8."
+                ) from None
             environ = os.environ
         if removed := [name for name in REMOVED if _read(environ, name)]:
-            raise SettingsError(" ".join(f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed))
-        values: dict[str, Any] = {name: value for name in cls.model_fields if (value := _read(environ, name.upper()))}
-        provider = values.get("embedding_provider") or ("openai" if "openai_api_key" in values else None)
+            raise SettingsError(
+                " ".join(
+                    f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed
+                )
+            )
+        values: dict[str, Any] = {
+            name: value
+            for name in cls.model_fields
+            if (value := _read(environ, name.upper()))
+        }
+        provider = values.get("embedding_provider") or (
+            "openai" if "openai_api_key" in values else None
+        )
         for name, (setting, of) in SEED_NAMES.items():
-            if of == provider and setting not in values and (value := _read(environ, name)):
-                is_bare = of == "ollama" and not value.rstrip("/").endswith("/v1")  # its own API, not OpenAI's
+            if (
+                of == provider
+                and setting not in values
+                and (value := _read(environ, name))
+            ):
+                is_bare = of == "ollama" and not value.rstrip("/").endswith(
+                    "/v1"
+                )  # its own API, not OpenAI's
                 values[setting] = f"{value.rstrip('/')}/v1" if is_bare else value
                 log.warning("%s is read as %s.", name, setting.upper())
         try:
             return cls(**{**values, **overrides})
         except ValidationError as error:
-            raise SettingsError(_describe(error)) from None  # the cause would print secrets
+            raise SettingsError(
+                _describe(error)
+            ) from None  # the cause would print secrets
 
     def override(self, **values: Any) -> "Settings":
         """Return a checked copy with some settings changed. Another preset fills what was not set by itself."""
         of_preset = PRESETS[self.preset] if self.preset else {}
         explicit = {name: getattr(self, name) for name in self.model_fields_set}
         if "preset" in values:
-            explicit = {n: value for n, value in explicit.items() if n not in of_preset or of_preset[n] != value}
+            explicit = {
+                n: value
+                for n, value in explicit.items()
+                if n not in of_preset or of_preset[n] != value
+            }
         try:
             return Settings(**{**explicit, **values})
         except ValidationError as error:
@@ -429,17 +499,42 @@ SEED_NAMES = {
 }
 """Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
 ACCESS_FIELDS = (
-    "access", "sign_in_groups", "sign_in_headers", "oidc_issuer", "oidc_client_id", "oidc_client_secret",
-    "oidc_groups_claim", "allowed_hosts", "trusted_proxies", "secret_key", "requests_per_minute",
-    "questions_per_caller", "daily_tokens_per_caller", "keep_conversations_days",
-)  # fmt: skip
+    "access",
+    "sign_in_groups",
+    "sign_in_headers",
+    "oidc_issuer",
+    "oidc_client_id",
+    "oidc_client_secret",
+    "oidc_groups_claim",
+    "allowed_hosts",
+    "trusted_proxies",
+    "secret_key",
+    "requests_per_minute",
+    "questions_per_caller",
+    "daily_tokens_per_caller",
+    "keep_conversations_days",
+)
 NOT_IN_FINGERPRINT = {
-    "host", "port", "threads", "questions", "log_level", "log_format", "traces", "cors_origins", "embed_origins",
-    "data_dir", "model_prices", "sources", "sync_every", *ACCESS_FIELDS,
-}  # fmt: skip
+    "host",
+    "port",
+    "threads",
+    "questions",
+    "log_level",
+    "log_format",
+    "traces",
+    "cors_origins",
+    "embed_origins",
+    "data_dir",
+    "model_prices",
+    "sources",
+    "sync_every",
+    *ACCESS_FIELDS,
+}
 
 
-def misspelt_settings(environ: Mapping[str, str] | None = None) -> list[tuple[str, str]]:
+def misspelt_settings(
+    environ: Mapping[str, str] | None = None,
+) -> list[tuple[str, str]]:
     """Return variables that resemble a setting that is not set: the variable, and the setting that may be meant."""
     environ = os.environ if environ is None else environ
     names = [name.upper() for name in Settings.model_fields]
@@ -448,7 +543,9 @@ def misspelt_settings(environ: Mapping[str, str] | None = None) -> list[tuple[st
     pairs = []
     for variable in environ:
         name = variable.removeprefix(PREFIX)
-        if name not in readable and (similar := get_close_matches(name, unset, 1, MIN_SIMILARITY)):
+        if name not in readable and (
+            similar := get_close_matches(name, unset, 1, MIN_SIMILARITY)
+        ):
             pairs.append((variable, similar[0]))
     return pairs
 
@@ -459,18 +556,28 @@ def _read(environ: Mapping[str, str], name: str) -> str:
     for variable in (f"{PREFIX}{name}", name):
         value = environ.get(variable, "").strip()
         if variable == "REPORT_CHAT_PORT" and value.startswith("tcp://"):
-            log.warning("%s=%s is ignored: Kubernetes sets it for a service named report-chat.", variable, value)
+            log.warning(
+                "%s=%s is ignored: Kubernetes sets it for a service named report-chat.",
+                variable,
+                value,
+            )
             continue
         path = environ.get(f"{variable}_FILE", "").strip() if _is_secret(name) else ""
         if value and path:
-            raise SettingsError(f"{variable} and {variable}_FILE are both set. Unset one of them.")
+            raise SettingsError(
+                f"{variable} and {variable}_FILE are both set. Unset one of them."
+            )
         if path:  # errors do not show the path: it may be the secret itself, by mistake
             try:
                 value = Path(path).read_text(encoding="utf-8").strip()
             except OSError as error:
-                raise SettingsError(f"{variable}_FILE names a file that cannot be read: {error.strerror}.") from None
+                raise SettingsError(
+                    f"{variable}_FILE names a file that cannot be read: {error.strerror}."
+                ) from None
             except UnicodeDecodeError:
-                raise SettingsError(f"{variable}_FILE names a file that is not UTF-8 text.") from None
+                raise SettingsError(
+                    f"{variable}_FILE names a file that is not UTF-8 text."
+                ) from None
             if not value:
                 raise SettingsError(f"{variable}_FILE names an empty file.")
         if value:
@@ -500,7 +607,13 @@ def _describe(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         name = str(problem["loc"][0]).upper() if problem["loc"] else ""
-        hidden = _is_secret(name) or (name.endswith("URL") and "@" in str(problem["input"]))
+        hidden = _is_secret(name) or (
+            name.endswith("URL") and "@" in str(problem["input"])
+        )
         value = "" if hidden or not name else f"={problem['input']!r}"
-        lines.append(f"{name}{value}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(": "))
+        lines.append(
+            f"{name}{value}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(
+                ": "
+            )
+        )
     return "; ".join(dict.fromkeys(lines))

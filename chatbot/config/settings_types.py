@@ -13,19 +13,49 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from ..domain import InvalidRequestError, ModelPrice, SettingsError, read_prices, read_table
+from ..domain import (
+    InvalidRequestError,
+    ModelPrice,
+    SettingsError,
+    read_prices,
+    read_table,
+)
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """A preset named in a request does not change these: the reports are split already."""
 _TABLE = read_table(__package__, "presets")
-PRESETS: dict[str, dict[str, Any]] = {name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()}
+PRESETS: dict[str, dict[str, Any]] = {
+    name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()
+}
 """The fields of `Settings` that each preset sets."""
 INDEX_OPTIONS = {"hnswOptions", "indexingMethod", "numPartitions"}
-OWN_COLLECTIONS = frozenset({
-    "audit", "batch_items", "batches", "cache", "conversations", "counters", "documents", "feedback", "file_pieces",
-    "figure_changes", "figure_versions", "figures", "files", "glossary", "ingestion_items", "ingestions", "keys",
-    "message_events", "messages", "meta", "source_files", "sources", "usage",
-})  # fmt: skip
+OWN_COLLECTIONS = frozenset(
+    {
+        "audit",
+        "batch_items",
+        "batches",
+        "cache",
+        "conversations",
+        "counters",
+        "documents",
+        "feedback",
+        "file_pieces",
+        "figure_changes",
+        "figure_versions",
+        "figures",
+        "files",
+        "glossary",
+        "ingestion_items",
+        "ingestions",
+        "keys",
+        "message_events",
+        "messages",
+        "meta",
+        "source_files",
+        "sources",
+        "usage",
+    }
+)
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
 T = TypeVar("T")
@@ -33,7 +63,9 @@ T = TypeVar("T")
 
 def query_time(name: str) -> dict[str, Any]:
     """Return the figures of a preset that a request can change."""
-    return {field: value for field, value in PRESETS[name].items() if field not in CHUNKING}
+    return {
+        field: value for field, value in PRESETS[name].items() if field not in CHUNKING
+    }
 
 
 def _split(value: object) -> object:
@@ -46,7 +78,9 @@ def _each(pattern: str, form: str) -> AfterValidator:
     """Check that each part of a list matches ``pattern`` and that no part is repeated."""
 
     def check(parts: tuple[str, ...]) -> tuple[str, ...]:
-        if wrong := next((part for part in parts if not re.fullmatch(pattern, part)), None):
+        if wrong := next(
+            (part for part in parts if not re.fullmatch(pattern, part)), None
+        ):
             raise ValueError(f"{wrong!r} should be {form}")
         if len(set(parts)) < len(parts):
             raise ValueError("a value is repeated")
@@ -65,26 +99,41 @@ def _read_networks(value: object) -> object:
 
 def _check_url(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0 or re.search(r"\s", value):
-        raise ValueError("it should begin with http:// or https:// and a host, e.g. http://localhost:11434/v1")
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or parts.port == 0
+        or re.search(r"\s", value)
+    ):
+        raise ValueError(
+            "it should begin with http:// or https:// and a host, e.g. http://localhost:11434/v1"
+        )
     return value
 
 
 def _check_database_name(name: str) -> str:
     if not re.fullmatch(r'[^\s./\\"$]{1,63}', name):
-        raise ValueError('it should have 1 to 63 characters without spaces and without . / \\ " $')
+        raise ValueError(
+            'it should have 1 to 63 characters without spaces and without . / \\ " $'
+        )
     return name
 
 
 def _check_key(key: SecretStr) -> SecretStr:
     if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
-        raise ValueError("it has spaces or letters beyond ASCII, which no HTTP header takes: copy it again")
+        raise ValueError(
+            "it has spaces or letters beyond ASCII, which no HTTP header takes: copy it again"
+        )
     return key
 
 
 def read_duration(value: object) -> object:
     """Read 90s, 30m, 1h or 1d as seconds."""
-    match = re.fullmatch(r"(\d{1,6})\s*([smhd])", value.strip().lower()) if isinstance(value, str) else None
+    match = (
+        re.fullmatch(r"(\d{1,6})\s*([smhd])", value.strip().lower())
+        if isinstance(value, str)
+        else None
+    )
     if match is None or int(match[1]) == 0:
         raise ValueError("it should be a time like 30m, 1h or 1d")
     return int(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[2]]
@@ -92,14 +141,18 @@ def read_duration(value: object) -> object:
 
 def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > 3:
-        raise ValueError("it should be up to three names: of the person, of the groups, of a name to show")
+        raise ValueError(
+            "it should be up to three names: of the person, of the groups, of a name to show"
+        )
     return names
 
 
 def _check_index_options(text: str) -> str:
     options = json.loads(text or "{}")
     if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
-        raise ValueError(f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}")
+        raise ValueError(
+            f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}"
+        )
     return text
 
 
@@ -107,28 +160,52 @@ def read_collections(value: object) -> object:
     """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
     if isinstance(value, str):
         entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
-        return tuple((name.strip(), " ".join(description.split())) for name, _, description in entries)
+        return tuple(
+            (name.strip(), " ".join(description.split()))
+            for name, _, description in entries
+        )
     return tuple(value.items()) if isinstance(value, Mapping) else value
 
 
-def check_collection_names(names: Iterable[str], reserved: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS) -> None:
+def check_collection_names(
+    names: Iterable[str], reserved: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS
+) -> None:
     """Raises ValueError: naming the wrong name and what would be right. ``reserved``: our own collections. No two names
     may differ in capital letters only: SQLite does not distinguish them."""
     by_lower: dict[str, str] = {}
     for name in names:
-        what, lower = f"{name!r} cannot be the name of a collection of passages", name.casefold()
+        what, lower = (
+            f"{name!r} cannot be the name of a collection of passages",
+            name.casefold(),
+        )
         if lower in reserved:
-            raise ValueError(f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(reserved))}")
-        if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_COLLECTION_NAME:
-            raise ValueError(f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them")
-        if "$" in name or ".." in name or name.startswith(("system.", ".")) or name.endswith("."):
+            raise ValueError(
+                f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(reserved))}"
+            )
+        if (
+            not name.strip()
+            or name != name.strip()
+            or not name.isprintable()
+            or len(name) > MAX_COLLECTION_NAME
+        ):
+            raise ValueError(
+                f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them"
+            )
+        if (
+            "$" in name
+            or ".." in name
+            or name.startswith(("system.", "."))
+            or name.endswith(".")
+        ):
             raise ValueError(
                 f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
             )
         if lower.startswith("sqlite_"):
             raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
         if (other := by_lower.setdefault(lower, name)) != name:
-            raise ValueError(f"the collections {other!r} and {name!r} differ in capital letters only")
+            raise ValueError(
+                f"the collections {other!r} and {name!r} differ in capital letters only"
+            )
 
 
 CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
@@ -152,13 +229,19 @@ HeaderNames = Annotated[
 Host = Annotated[str, BeforeValidator(lambda host: host.strip("[]"))]
 HostNames = Annotated[
     CommaSeparated,
-    _each(r"(\*\.)?[^\s/:*@]+|[\da-fA-F:.]+", "a name without scheme, port and path, e.g. reports.example.org"),
+    _each(
+        r"(\*\.)?[^\s/:*@]+|[\da-fA-F:.]+",
+        "a name without scheme, port and path, e.g. reports.example.org",
+    ),
 ]
 IndexOptions = Annotated[str, AfterValidator(_check_index_options)]
 Key = Annotated[SecretStr, AfterValidator(_check_key)]
 Origins = Annotated[
     CommaSeparated,
-    _each(r"\*|[a-z][a-z\d+.-]*://[^A-Z\s/*?#@\\^$()[\]]+", "*, or an origin as browsers send it: https://example.org"),
+    _each(
+        r"\*|[a-z][a-z\d+.-]*://[^A-Z\s/*?#@\\^$()[\]]+",
+        "*, or an origin as browsers send it: https://example.org",
+    ),
 ]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
 Proxies = Annotated[tuple[str, ...], BeforeValidator(_read_networks)]
@@ -174,21 +257,31 @@ Url = Annotated[str, AfterValidator(_check_url)]
 
 
 def read_tables(
-    setting: str, path: Path, read: Callable[[dict[str, Any]], T], *, noun: str, keys: str, guide: str = ""
+    setting: str,
+    path: Path,
+    read: Callable[[dict[str, Any]], T],
+    *,
+    noun: str,
+    keys: str,
+    guide: str = "",
 ) -> dict[str, T]:
     """Return what ``read`` makes of the tables of a file, by name. Each describes a ``noun`` and has ``keys``. Raises
     SettingsError: the file cannot be read (``guide`` follows then) or is not TOML, or a table is wrong."""
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingsError(f"{setting}: {path} cannot be read: {error.strerror}.{guide}") from error
+        raise SettingsError(
+            f"{setting}: {path} cannot be read: {error.strerror}.{guide}"
+        ) from error
     except ValueError as error:  # also of text that is not UTF-8
         raise SettingsError(f"{setting}: {path} is not TOML: {error}") from error
     tables: dict[str, T] = {}
     for name, table in stated.items():
         place = f"{setting}: the {noun} {name!r} of {path}"
         if not isinstance(table, dict):
-            raise SettingsError(f"{place}: it should be a table, [{name}], with {keys}.")
+            raise SettingsError(
+                f"{place}: it should be a table, [{name}], with {keys}."
+            )
         try:
             tables[name] = read(table)
         except InvalidRequestError as error:

@@ -11,7 +11,9 @@ from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"
 SQLITE_SUFFIXES = {".sqlite", ".sqlite3", ".db"}
-_MONGODB = re.compile(r"(?P<scheme>mongodb(\+srv)?)://([^@/]*@)?(?P<hosts>[^/?]+)(/(?P<db>[^?]*))?")
+_MONGODB = re.compile(
+    r"(?P<scheme>mongodb(\+srv)?)://([^@/]*@)?(?P<hosts>[^/?]+)(/(?P<db>[^?]*))?"
+)
 
 
 def open_database(settings: Settings) -> Database:
@@ -34,7 +36,10 @@ def ensure_indexes(database: Database) -> None:
     table = read_table(__package__, "indexes")
     for collection, indexes in table.items():
         for names in indexes:
-            fields = [(name.removeprefix("-"), -1 if name.startswith("-") else 1) for name in names]
+            fields = [
+                (name.removeprefix("-"), -1 if name.startswith("-") else 1)
+                for name in names
+            ]
             database[collection].create_index(fields)
 
 
@@ -74,4 +79,6 @@ class Location:
         """Open the database. Raises SettingsError, DatabaseError."""
         if self.file is not None:
             return _open_file(self.file)
-        return open_database(settings.override(mongodb_uri=self.uri, mongodb_db=self.mongodb_db))
+        return open_database(
+            settings.override(mongodb_uri=self.uri, mongodb_db=self.mongodb_db)
+        )

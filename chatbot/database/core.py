@@ -36,8 +36,16 @@ Place = tuple[str, str]
 class CommandError(DatabaseError):
     """The server refused a command. Stores read ``server_message`` to explain it."""
 
-    def __init__(self, server_message: str, server_code: int | None, *, retry_after: int | None = None) -> None:
-        super().__init__(f"The database refused a command: {server_message}", retry_after=retry_after)
+    def __init__(
+        self,
+        server_message: str,
+        server_code: int | None,
+        *,
+        retry_after: int | None = None,
+    ) -> None:
+        super().__init__(
+            f"The database refused a command: {server_message}", retry_after=retry_after
+        )
         self.server_message = server_message
         self.server_code = server_code
 
@@ -112,7 +120,9 @@ class Database(ABC):
     def collection_names(self) -> list[str]:
         """Return the names of the existing collections, sorted."""
 
-    def watch(self, names: Sequence[str], after: Any = None) -> "AbstractContextManager[ChangeStream[Json]]":
+    def watch(
+        self, names: Sequence[str], after: Any = None
+    ) -> "AbstractContextManager[ChangeStream[Json]]":
         """Follow in-place changes of these collections by any program, from now or after a ``resume_token``. Raises
         CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration."""
         raise NotImplementedError  # only this program changes a file
@@ -153,22 +163,39 @@ class Collection:
             yield self._database.raw(self.name)
 
     def find(
-        self, filter: Filter | None = None, projection: Projection | None = None, *, sort: Sort = (), limit: int = 0
+        self,
+        filter: Filter | None = None,
+        projection: Projection | None = None,
+        *,
+        sort: Sort = (),
+        limit: int = 0,
     ) -> Iterator[Json]:
         """Yield documents, which are read a few at a time."""
         with self._database.translate_errors():
             options: Json = {"limit": limit, **({"sort": list(sort)} if sort else {})}
             raw = self._database.raw(self.name)
-            documents = iter(raw.find(dict(filter or {}), dict(projection) if projection else None, **options))
-            with self._database.deadline(None):  # for the first ones; the driver limits each further batch
+            documents = iter(
+                raw.find(
+                    dict(filter or {}),
+                    dict(projection) if projection else None,
+                    **options,
+                )
+            )
+            with self._database.deadline(
+                None
+            ):  # for the first ones; the driver limits each further batch
                 read = list(islice(documents, READ_AT_ONCE))
             while read:
                 yield from read
                 read = list(islice(documents, READ_AT_ONCE))
 
-    def find_one(self, filter: Filter, projection: Projection | None = None) -> Json | None:
+    def find_one(
+        self, filter: Filter, projection: Projection | None = None
+    ) -> Json | None:
         with self._driver() as raw:
-            document: Json | None = raw.find_one(dict(filter), dict(projection) if projection else None)
+            document: Json | None = raw.find_one(
+                dict(filter), dict(projection) if projection else None
+            )
         return document
 
     def insert_one(self, document: Json) -> None:
@@ -194,10 +221,14 @@ class Collection:
             result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
-    def find_one_and_update(self, filter: Filter, update: Json, *, upsert: bool = False) -> Json | None:
+    def find_one_and_update(
+        self, filter: Filter, update: Json, *, upsert: bool = False
+    ) -> Json | None:
         """Update the first match atomically and return the new document."""
         with self._driver() as raw:
-            document: Json | None = raw.find_one_and_update(dict(filter), update, upsert=upsert, return_document=True)
+            document: Json | None = raw.find_one_and_update(
+                dict(filter), update, upsert=upsert, return_document=True
+            )
         return document
 
     def ensure(self, id: str, fields: Json) -> Json:
@@ -232,21 +263,30 @@ class Collection:
         with self._driver(INDEX_BUILD_MS) as raw:
             raw.create_index(fields if isinstance(fields, str) else list(fields))
 
-    def search(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
+    def search(
+        self, pipeline: Sequence[Json], *, max_time_ms: int | None = None
+    ) -> list[Json]:
         """Run a pipeline of the search engine; ``max_time_ms`` limits it on the server and the whole call here."""
         options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
         with self._search_driver(max_time_ms) as raw:
-            return list(self._database.for_search(raw).aggregate(list(pipeline), **options))
+            return list(
+                self._database.for_search(raw).aggregate(list(pipeline), **options)
+            )
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """Return the search indexes (or the one with this ``name``) as `$listSearchIndexes` describes them."""
         with self._search_driver() as raw:
-            return [dict(index) for index in self._database.for_search(raw).list_search_indexes(name)]
+            return [
+                dict(index)
+                for index in self._database.for_search(raw).list_search_indexes(name)
+            ]
 
     def create_search_index(self, name: str, *, kind: str, definition: Json) -> None:
         """Request a search index, which the server builds later; ``kind`` is vectorSearch or search."""
         with self._search_driver() as raw:
-            raw.create_search_index({"name": name, "type": kind, "definition": definition})
+            raw.create_search_index(
+                {"name": name, "type": kind, "definition": definition}
+            )
 
     def update_search_index(self, name: str, definition: Json) -> None:
         """Request a new definition; the old one serves until the new one is built."""
@@ -258,7 +298,9 @@ class Collection:
         with self._search_driver() as raw:
             raw.drop_search_index(name)
 
-    def _search_driver(self, milliseconds: int | None = None) -> AbstractContextManager[Any]:
+    def _search_driver(
+        self, milliseconds: int | None = None
+    ) -> AbstractContextManager[Any]:
         if self._database.embedded:
             raise failure("no_search")
         return self._driver(milliseconds)
@@ -269,7 +311,9 @@ def place(id: Any) -> Place:
     return type(id).__name__, str(id)
 
 
-def id_batches(collection: Collection, *, after: Place | None = None, size: int = BATCH) -> Iterator[list[Any]]:
+def id_batches(
+    collection: Collection, *, after: Place | None = None, size: int = BATCH
+) -> Iterator[list[Any]]:
     """Yield all ids that exist now, in the order of `place`, in lists of at most ``size``."""
     ids = [row["_id"] for row in collection.find({}, {"_id": 1}, sort=[("_id", 1)])]
     ids = sorted((id for id in ids if after is None or place(id) > after), key=place)
@@ -278,8 +322,16 @@ def id_batches(collection: Collection, *, after: Place | None = None, size: int 
 
 
 def rows_of(
-    collection: Collection, ids: Sequence[Any], filter: Filter | None = None, projection: Projection | None = None
+    collection: Collection,
+    ids: Sequence[Any],
+    filter: Filter | None = None,
+    projection: Projection | None = None,
 ) -> list[Json]:
     """Return the rows with these ids that exist and match, in the order of ``ids``."""
-    rows = {row["_id"]: row for row in collection.find({"_id": {"$in": list(ids)}, **(filter or {})}, projection)}
+    rows = {
+        row["_id"]: row
+        for row in collection.find(
+            {"_id": {"$in": list(ids)}, **(filter or {})}, projection
+        )
+    }
     return [rows[id] for id in ids if id in rows]

@@ -53,7 +53,9 @@ class EmbeddedDatabase(Database):
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise failure("no_folder", folder=path.parent, problem=error.strerror) from error
+            raise failure(
+                "no_folder", folder=path.parent, problem=error.strerror
+            ) from error
 
     def raw(self, name: str) -> SqliteCollection:
         return SqliteCollection(name, self._reader(), self._get_writer)
@@ -91,7 +93,9 @@ class EmbeddedDatabase(Database):
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 self._prepare_file()
-            connection.execute("PRAGMA secure_delete = ON")  # deleted data is overwritten
+            connection.execute(
+                "PRAGMA secure_delete = ON"
+            )  # deleted data is overwritten
             connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
             connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         except BaseException:
@@ -107,7 +111,11 @@ class EmbeddedDatabase(Database):
             for index in indexes:
                 if index.is_dir() and any(index.iterdir()):
                     raise failure("emptied", name=name, index=index.name)
-        with closing(sqlite3.connect(self._path, timeout=self._busy_seconds, isolation_level=None)) as connection:
+        with closing(
+            sqlite3.connect(
+                self._path, timeout=self._busy_seconds, isolation_level=None
+            )
+        ) as connection:
             deadline = time.monotonic() + self._busy_seconds
             while True:  # SQLite does not wait while another process switches the file to WAL, but refuses at once
                 try:
@@ -121,9 +129,13 @@ class EmbeddedDatabase(Database):
                     time.sleep(PAUSE)
             connection.execute("BEGIN IMMEDIATE")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
-            has_tables = connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1").fetchone()
+            has_tables = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"
+            ).fetchone()
             if version > FORMAT or (version < FORMAT and has_tables):
-                log.error("Not opened: %s", self._path)  # clients see the message, without the folder
+                log.error(
+                    "Not opened: %s", self._path
+                )  # clients see the message, without the folder
                 raise failure("newer" if version > FORMAT else "not_ours", name=name)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
@@ -137,14 +149,24 @@ class EmbeddedDatabase(Database):
         try:
             yield
         except sqlite3.Error as error:
-            log.warning("The embedded database %s failed: %s", self._path, error)  # clients do not see the folder
+            log.warning(
+                "The embedded database %s failed: %s", self._path, error
+            )  # clients do not see the folder
             message = f"The embedded database {self._path.name} failed: {error}."
             if "full" in str(error):
                 raise DiskFullError(message) from error
             if "locked" in str(error):
-                raise DatabaseError(message, remedy="Another process is writing; try again.", retry_after=2) from error
+                raise DatabaseError(
+                    message,
+                    remedy="Another process is writing; try again.",
+                    retry_after=2,
+                ) from error
             clash = isinstance(error, sqlite3.IntegrityError)
-            remedy = "The id is taken: choose another one." if clash else "Check the disk and the file's permissions."
+            remedy = (
+                "The id is taken: choose another one."
+                if clash
+                else "Check the disk and the file's permissions."
+            )
             raise DatabaseError(message, remedy=remedy) from error
         finally:
             with self._idle:
@@ -165,7 +187,9 @@ class EmbeddedDatabase(Database):
         """Read from the file and check that it can be written, as on a disk that became read-only nothing works."""
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
-            if not all(os.access(path, os.W_OK) for path in (self._path, self._path.parent)):
+            if not all(
+                os.access(path, os.W_OK) for path in (self._path, self._path.parent)
+            ):
                 raise sqlite3.OperationalError("it cannot be written")
         return f"embedded database {self._path.name}"
 
@@ -173,10 +197,16 @@ class EmbeddedDatabase(Database):
         """Return the free bytes on the disk and inside the file. ``tidy``: truncate the log first."""
         with self.translate_errors():
             if tidy:
-                with closing(sqlite3.connect(self._path, timeout=1)) as other, suppress(sqlite3.OperationalError):
+                with (
+                    closing(sqlite3.connect(self._path, timeout=1)) as other,
+                    suppress(sqlite3.OperationalError),
+                ):
                     other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             reader = self._reader()
-            pages, size = (reader.execute(f"PRAGMA {of}").fetchone()[0] for of in ("freelist_count", "page_size"))
+            pages, size = (
+                reader.execute(f"PRAGMA {of}").fetchone()[0]
+                for of in ("freelist_count", "page_size")
+            )
         return shutil.disk_usage(self._path.parent).free + int(pages * size)
 
     def close(self) -> None:

@@ -12,13 +12,26 @@ from . import rows as forms
 from .core import Collection, Database, Json
 
 _TABLE = read_table(__package__, "layouts")
-IDENTITIES, ALIASES, OUR_NAMES = _TABLE["identities"], _TABLE["aliases"], _TABLE["names"]
+IDENTITIES, ALIASES, OUR_NAMES = (
+    _TABLE["identities"],
+    _TABLE["aliases"],
+    _TABLE["names"],
+)
 HEADERS = tuple(f"Header {level}" for level in range(1, 7))
 """Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names them."""
 STATED = ("document_name", "document_page_number")
 """Fields that are read of other metadata where no path is named."""
 LABELS = ("data_labels", "data_description")
-READ = ("report_title", "document_title", "ordinal", "start", "url", "country_name", "year", *LABELS)
+READ = (
+    "report_title",
+    "document_title",
+    "ordinal",
+    "start",
+    "url",
+    "country_name",
+    "year",
+    *LABELS,
+)
 """Fields that are read besides those of scopes."""
 SAMPLED = 50
 """Rows that say which of several paths a collection uses, and the types of its values."""
@@ -37,8 +50,13 @@ class Layout:
     def with_paths(self, pairs: Iterable[tuple[str, str]]) -> "Layout":
         """Return the layout with the paths of a map, by the names that people write."""
         paths = {OUR_NAMES.get(name, name): path for name, path in pairs}
-        text, embedding = paths.pop(forms.TEXT_FIELD, self.text), paths.pop(forms.EMBEDDING_FIELD, self.embedding)
-        return replace(self, text=text, embedding=embedding, paths={**self.paths, **paths})
+        text, embedding = (
+            paths.pop(forms.TEXT_FIELD, self.text),
+            paths.pop(forms.EMBEDDING_FIELD, self.embedding),
+        )
+        return replace(
+            self, text=text, embedding=embedding, paths={**self.paths, **paths}
+        )
 
     def about(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the metadata of a row."""
@@ -61,18 +79,34 @@ class Layout:
         """Return the path and the value that all rows of the row's report share; None = it states none."""
         named = [self.paths["document_id"]] if "document_id" in self.paths else []
         for path in (*named, *map(self.inside, IDENTITIES)):
-            if (value := value_at(row, path)) not in (None, "", "None") and not isinstance(value, (Mapping, list)):
+            if (value := value_at(row, path)) not in (
+                None,
+                "",
+                "None",
+            ) and not isinstance(value, (Mapping, list)):
                 return path, value
         return None
 
     def read(self, row: Mapping[str, Any], fields: Iterable[str]) -> Json:
         """Return a row with our names. ``fields``: metadata that scopes filter."""
         about = self.about(row)
-        ours: Json = {name: self.first(row, name) for name in dict.fromkeys((*fields, *READ))}
-        headers = SECTION_SEPARATOR.join(filter(None, (forms.text_value(about.get(name)) for name in HEADERS)))
-        stated = {name: value_at(row, self.paths[name]) for name in STATED if name in self.paths}
+        ours: Json = {
+            name: self.first(row, name) for name in dict.fromkeys((*fields, *READ))
+        }
+        headers = SECTION_SEPARATOR.join(
+            filter(None, (forms.text_value(about.get(name)) for name in HEADERS))
+        )
+        stated = {
+            name: value_at(row, self.paths[name])
+            for name in STATED
+            if name in self.paths
+        }
         return {
-            **{name: value for name, value in row.items() if name in ("_id", "score", "details")},
+            **{
+                name: value
+                for name, value in row.items()
+                if name in ("_id", "score", "details")
+            },
             **{name: value for name, value in ours.items() if value is not None},
             forms.TEXT_FIELD: value_at(row, self.text),
             forms.EMBEDDING_FIELD: value_at(row, self.embedding),
@@ -90,14 +124,22 @@ class Layout:
     def document_id(self, row: Mapping[str, Any]) -> str:
         """Return the id of the row's report."""
         identity = self.identity(row)
-        key = repr(identity[1]) if identity else repr([self.first(row, name) for name in forms.KEY_FIELDS])
+        key = (
+            repr(identity[1])
+            if identity
+            else repr([self.first(row, name) for name in forms.KEY_FIELDS])
+        )
         return forms.OLDER_PREFIX + hashlib.sha256(key.encode()).hexdigest()[:16]
 
     def condition(self, row: Mapping[str, Any]) -> Json:
         """Return the filter for all rows of the row's report."""
         if identity := self.identity(row):
             return {identity[0]: identity[1]}
-        about = {path: value_at(row, path) for name in forms.KEY_FIELDS for path in self.candidates(name)}
+        about = {
+            path: value_at(row, path)
+            for name in forms.KEY_FIELDS
+            for path in self.candidates(name)
+        }
         return {**dict.fromkeys(map(self.inside, IDENTITIES)), **about}
 
 
@@ -113,7 +155,12 @@ def read_layout(schema: Sequence[str]) -> Layout:
 
 def guess_layout(rows: Iterable[Mapping[str, Any]]) -> str:
     """Return the name of the layout that these rows seem to have; "" = none that is known."""
-    fitting = (name for row in rows for name, one in LAYOUTS.items() if one.text in row and one.about(row))
+    fitting = (
+        name
+        for row in rows
+        for name, one in LAYOUTS.items()
+        if one.text in row and one.about(row)
+    )
     return next(fitting, "")
 
 
@@ -134,7 +181,10 @@ def map_collections(database: Database, settings: Settings) -> None:
     if settings.schema and not database.mapped:
         layout, names = read_layout(settings.schema), settings.chunk_collections
         database.prefix = OWN_PREFIX
-        database.mapped = {name: MappedCollection(name, database, layout, settings.filter_fields) for name in names}
+        database.mapped = {
+            name: MappedCollection(name, database, layout, settings.filter_fields)
+            for name in names
+        }
 
 
 class MappedCollection(Collection):
@@ -142,7 +192,9 @@ class MappedCollection(Collection):
 
     read_only = True
 
-    def __init__(self, name: str, database: Database, layout: Layout, fields: Sequence[str]) -> None:
+    def __init__(
+        self, name: str, database: Database, layout: Layout, fields: Sequence[str]
+    ) -> None:
         super().__init__(name, database)
         self.layout = layout
         self._fields = tuple(fields)
@@ -153,7 +205,11 @@ class MappedCollection(Collection):
     def path(self, name: str) -> str:
         """Return the path of one of our fields in this collection: of several, the one that its rows have."""
         candidates = self.layout.candidates(name)
-        used = (path for path in candidates if any(value_at(row, path) is not None for row in self.sample()))
+        used = (
+            path
+            for path in candidates
+            if any(value_at(row, path) is not None for row in self.sample())
+        )
         return candidates[0] if len(candidates) == 1 else next(used, candidates[0])
 
     def sample(self) -> list[Json]:
@@ -164,29 +220,49 @@ class MappedCollection(Collection):
         return self._sample
 
     def find(
-        self, filter: forms.Filter | None = None, projection: forms.Projection | None = None, **options: Any
+        self,
+        filter: forms.Filter | None = None,
+        projection: forms.Projection | None = None,
+        **options: Any,
     ) -> Iterator[Json]:
-        rows = super().find(self.condition(filter or {}), self._projection(projection), **options)
+        rows = super().find(
+            self.condition(filter or {}), self._projection(projection), **options
+        )
         return (self.layout.read(row, self._fields) for row in rows)
 
-    def find_one(self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None) -> Json | None:
+    def find_one(
+        self, filter: Mapping[str, Any], projection: Mapping[str, int] | None = None
+    ) -> Json | None:
         return next(self.find(filter, projection, limit=1), None)
 
     def count(self, filter: Mapping[str, Any]) -> int:
         return super().count(self.condition(filter))
 
-    def distinct(self, field: str, filter: Mapping[str, Any] | None = None) -> list[Any]:
+    def distinct(
+        self, field: str, filter: Mapping[str, Any] | None = None
+    ) -> list[Any]:
         return super().distinct(self.path(field), self.condition(filter or {}))
 
-    def search(self, pipeline: Sequence[Json], *, max_time_ms: int | None = None) -> list[Json]:
+    def search(
+        self, pipeline: Sequence[Json], *, max_time_ms: int | None = None
+    ) -> list[Json]:
         stages = [self._stage(stage) for stage in pipeline]
-        return [self.layout.read(row, self._fields) for row in super().search(stages, max_time_ms=max_time_ms)]
+        return [
+            self.layout.read(row, self._fields)
+            for row in super().search(stages, max_time_ms=max_time_ms)
+        ]
 
     def _refuse(self, *arguments: object, **options: object) -> NoReturn:
-        raise ReadOnlyError(f"The collection {self.name!r} belongs to another program (SCHEMA): it is only read.")
+        raise ReadOnlyError(
+            f"The collection {self.name!r} belongs to another program (SCHEMA): it is only read."
+        )
 
-    insert_one = replace_many = update_each = update_one = find_one_and_update = ensure = delete_many = _refuse
-    create_index = create_search_index = update_search_index = drop_search_index = _refuse
+    insert_one = replace_many = update_each = update_one = find_one_and_update = (
+        ensure
+    ) = delete_many = _refuse
+    create_index = create_search_index = update_search_index = drop_search_index = (
+        _refuse
+    )
 
     def condition(self, filter: Mapping[str, Any]) -> Json:
         """Return a filter over our fields as one over the paths of this collection."""
@@ -200,7 +276,9 @@ class MappedCollection(Collection):
             return {name: [self.condition(one) for one in condition]}
         if name == "_id":
             return {name: condition}
-        operators = dict(condition) if isinstance(condition, Mapping) else {"$eq": condition}
+        operators = (
+            dict(condition) if isinstance(condition, Mapping) else {"$eq": condition}
+        )
         if name in ("document_id", "document_name"):
             return self._of_reports(name, operators)
         path = self.path(name)
@@ -208,13 +286,29 @@ class MappedCollection(Collection):
             return {path: {"$exists": False}}
         if name != "year" or operators.keys() - {"$eq", "$in", "$gte", "$lte"}:
             return {path: operators}
-        stored = next((value for row in self.sample() if (value := value_at(row, path)) is not None), None)
+        stored = next(
+            (
+                value
+                for row in self.sample()
+                if (value := value_at(row, path)) is not None
+            ),
+            None,
+        )
         if isinstance(stored, str):
-            return {path: {op: list(map(str, value)) if op == "$in" else str(value) for op, value in operators.items()}}
+            return {
+                path: {
+                    op: list(map(str, value)) if op == "$in" else str(value)
+                    for op, value in operators.items()
+                }
+            }
         if not isinstance(stored, datetime):
             return {path: operators}
         years = operators.get("$in", [operators["$eq"]] if "$eq" in operators else None)
-        ranges = [operators] if years is None else [{"$gte": year, "$lte": year} for year in years]
+        ranges = (
+            [operators]
+            if years is None
+            else [{"$gte": year, "$lte": year} for year in years]
+        )
         return {"$or": [{path: _dates(one)} for one in ranges]}
 
     def _of_reports(self, name: str, operators: Json) -> Json:
@@ -224,8 +318,18 @@ class MappedCollection(Collection):
             for row in super().find({}, self._projection({"document_id": 1})):
                 ours = self.layout.read(row, ())
                 self._reports[ours["document_id"]] = ours, self.layout.condition(row)
-        conditions = [condition for report, condition in self._reports.values() if report[name] in values]
-        return {"$or": conditions} if len(conditions) > 1 else conditions[0] if conditions else {"_id": {"$in": []}}
+        conditions = [
+            condition
+            for report, condition in self._reports.values()
+            if report[name] in values
+        ]
+        return (
+            {"$or": conditions}
+            if len(conditions) > 1
+            else conditions[0]
+            if conditions
+            else {"_id": {"$in": []}}
+        )
 
     def _projection(self, projection: Mapping[str, int] | None) -> Json:
         """Return what to leave out: which metadata a row has, it alone knows."""
@@ -234,15 +338,26 @@ class MappedCollection(Collection):
         if fields == ["_id"]:
             return {"_id": 1}
         # LlamaIndex keeps the whole node once more, as JSON.
-        hidden = {self.layout.inside("_node_content"): 0} if self.layout.metadata else {}
-        large = {forms.TEXT_FIELD: self.layout.text, forms.EMBEDDING_FIELD: self.layout.embedding}.items()
-        out = (path for name, path in large if projection.get(name) == 0 or (fields and name not in fields))
+        hidden = (
+            {self.layout.inside("_node_content"): 0} if self.layout.metadata else {}
+        )
+        large = {
+            forms.TEXT_FIELD: self.layout.text,
+            forms.EMBEDDING_FIELD: self.layout.embedding,
+        }.items()
+        out = (
+            path
+            for name, path in large
+            if projection.get(name) == 0 or (fields and name not in fields)
+        )
         return {**hidden, **dict.fromkeys(out, 0)}
 
     def _stage(self, stage: Json) -> Json:
         ((name, spec),) = stage.items()
         if name == "$vectorSearch":
-            inside = {"filter": self.condition(spec["filter"])} if "filter" in spec else {}
+            inside = (
+                {"filter": self.condition(spec["filter"])} if "filter" in spec else {}
+            )
             return {name: {**spec, **inside, "path": self.path(forms.EMBEDDING_FIELD)}}
         if name == "$search":
             (must,) = spec["compound"]["must"]
@@ -255,7 +370,10 @@ class MappedCollection(Collection):
         if name == "$rerank":
             return {name: {**spec, "path": self.path(forms.TEXT_FIELD)}}
         if name == "$rankFusion":
-            pipelines = {leg: [self._stage(one) for one in part] for leg, part in spec["input"]["pipelines"].items()}
+            pipelines = {
+                leg: [self._stage(one) for one in part]
+                for leg, part in spec["input"]["pipelines"].items()
+            }
             return {name: {**spec, "input": {"pipelines": pipelines}}}
         return stage
 
@@ -263,4 +381,7 @@ class MappedCollection(Collection):
 def _dates(years: Mapping[str, int]) -> Json:
     """Return a range of years as one of dates."""
     first, last = max(years.get("$gte", 1), 1), min(years.get("$lte", 9998), 9998)
-    return {"$gte": datetime(first, 1, 1, tzinfo=UTC), "$lt": datetime(last + 1, 1, 1, tzinfo=UTC)}
+    return {
+        "$gte": datetime(first, 1, 1, tzinfo=UTC),
+        "$lt": datetime(last + 1, 1, 1, tzinfo=UTC),
+    }

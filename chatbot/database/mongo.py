@@ -81,7 +81,10 @@ class TimeLimits:
             limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
             if limit <= 0:
                 raise failure("slow", seconds=REQUEST_SHARE * self.seconds)
-        outer, call = getattr(_thread, "call", None), Call(limit, time.monotonic() + limit)
+        outer, call = (
+            getattr(_thread, "call", None),
+            Call(limit, time.monotonic() + limit),
+        )
         _thread.call, began, answered = call, time.monotonic(), True
         try:
             yield call
@@ -95,7 +98,11 @@ class TimeLimits:
             with self._lock:
                 if answered:
                     self._answered, self._silent_since = now, None
-                elif self._silent_since is None and now - began >= IN_VAIN * limit and self._answered < began:
+                elif (
+                    self._silent_since is None
+                    and now - began >= IN_VAIN * limit
+                    and self._answered < began
+                ):
                     self._silent_since = now
 
 
@@ -117,13 +124,18 @@ class MongoDatabase(Database):
         """Connect with a limit for every wait. Reads and writes are retried, unless the URI says otherwise."""
         assert settings.mongodb_uri is not None
         timeout_ms = int(settings.mongodb_timeout * 1000)
-        waits: Json = dict.fromkeys(("timeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"), timeout_ms)
+        waits: Json = dict.fromkeys(
+            ("timeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"), timeout_ms
+        )
         try:
             client: MongoClient[Json] = MongoClient(
-                settings.mongodb_uri.get_secret_value(), **waits, connectTimeoutMS=max(timeout_ms // 2, 1),
-                maxPoolSize=CONNECTIONS_PER_THREAD * settings.threads, appname="report-chat",
+                settings.mongodb_uri.get_secret_value(),
+                **waits,
+                connectTimeoutMS=max(timeout_ms // 2, 1),
+                maxPoolSize=CONNECTIONS_PER_THREAD * settings.threads,
+                appname="report-chat",
                 event_listeners=[RetryPauses()],
-            )  # fmt: skip
+            )
         except (ValueError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
             raise SettingsError(
@@ -145,34 +157,55 @@ class MongoDatabase(Database):
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
         """Limit the time of one call; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
-        with self._limits.call(None if milliseconds is None else milliseconds / 1000) as call:
+        with self._limits.call(
+            None if milliseconds is None else milliseconds / 1000
+        ) as call:
             try:
                 with pymongo.timeout(call.seconds):
                     yield
             except (errors.ExecutionTimeout, errors.ConnectionFailure) as error:
                 # Where the time ends during retries of a refused command, the refusal is the reason.
                 refusal = call.refusal
-                if refusal is None or not (isinstance(error, errors.ExecutionTimeout) or error.timeout):
+                if refusal is None or not (
+                    isinstance(error, errors.ExecutionTimeout) or error.timeout
+                ):
                     raise
-                raise errors.OperationFailure(str(refusal.get("errmsg", "")), refusal["code"], refusal) from error
+                raise errors.OperationFailure(
+                    str(refusal.get("errmsg", "")), refusal["code"], refusal
+                ) from error
 
     def for_search(self, raw: Any) -> Any:
         """Return the collection with read concern `local`, the only one that search stages accept."""
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        requests = [ReplaceOne({"_id": document["_id"]}, document, upsert=True) for document in documents]
+        requests = [
+            ReplaceOne({"_id": document["_id"]}, document, upsert=True)
+            for document in documents
+        ]
         raw.bulk_write(requests, ordered=False)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        raw.bulk_write([UpdateOne({"_id": id}, update) for id, update in updates], ordered=False)
+        raw.bulk_write(
+            [UpdateOne({"_id": id}, update) for id, update in updates], ordered=False
+        )
 
     @contextmanager
-    def watch(self, names: Sequence[str], after: Any = None) -> Iterator[ChangeStream[Json]]:
+    def watch(
+        self, names: Sequence[str], after: Any = None
+    ) -> Iterator[ChangeStream[Json]]:
         """Follow the changes with one change stream, which leaves out the rows themselves."""
-        condition = {"ns.coll": {"$in": list(names)}, "operationType": {"$in": ["update", "replace"]}}
+        condition = {
+            "ns.coll": {"$in": list(names)},
+            "operationType": {"$in": ["update", "replace"]},
+        }
         pipeline = [{"$match": condition}, {"$project": {"ns": 1, "documentKey": 1}}]
-        follow = partial(self._database.watch, pipeline, resume_after=after, max_await_time_ms=AWAIT_MS)
+        follow = partial(
+            self._database.watch,
+            pipeline,
+            resume_after=after,
+            max_await_time_ms=AWAIT_MS,
+        )
         with self.translate_errors(), follow() as stream:
             yield stream
 
@@ -180,7 +213,9 @@ class MongoDatabase(Database):
         with self.translate_errors(), self.deadline(None):
             names = map(str, self._database.list_collection_names())
             return sorted(
-                name.removeprefix(self.prefix) for name in names if name in self.mapped or name.startswith(self.prefix)
+                name.removeprefix(self.prefix)
+                for name in names
+                if name in self.mapped or name.startswith(self.prefix)
             )
 
     def encode_vector(self, vector: Vector) -> Any:
@@ -261,11 +296,17 @@ def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
         error, (errors.ExecutionTimeout, errors.WTimeoutError)
     ):
         return _refused(error, seconds)
-    reason = next((reason for kinds, reason in _KINDS if isinstance(error, kinds)), None)
+    reason = next(
+        (reason for kinds, reason in _KINDS if isinstance(error, kinds)), None
+    )
     if reason is None:
-        return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
+        return DatabaseError(
+            f"MongoDB failed: {type(error).__name__}.", retry_after=SOON
+        )
     # Only a failed selection names the cause of failed attempts to connect.
-    tls = isinstance(error, errors.ServerSelectionTimeoutError) and _TLS.search(str(error))
+    tls = isinstance(error, errors.ServerSelectionTimeoutError) and _TLS.search(
+        str(error)
+    )
     return failure("unreachable:tls" if tls else reason, seconds=seconds)
 
 
@@ -275,14 +316,24 @@ def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
     code, message = error.code, str(details.get("errmsg") or type(error).__name__)
     if isinstance(error, errors.BulkWriteError):
         message = "a batch of writes failed"
-        if failures := [*(details.get("writeErrors") or ()), *(details.get("writeConcernErrors") or ())]:
-            code, message = failures[0].get("code"), str(failures[0].get("errmsg", "a write failed"))
+        if failures := [
+            *(details.get("writeErrors") or ()),
+            *(details.get("writeConcernErrors") or ()),
+        ]:
+            code, message = (
+                failures[0].get("code"),
+                str(failures[0].get("errmsg", "a write failed")),
+            )
     reason = _CODES.get(code) if code is not None else None
     if code == ATLAS and _ATLAS_NO_RIGHTS.search(message):
         reason = "no_rights"
     elif code == ATLAS and _ATLAS_NO_USER.search(message):
         reason = "auth_refused"
-    elif reason is None and code != SEARCH_OVERLOADED and error.has_error_label(OVERLOAD_LABEL):
+    elif (
+        reason is None
+        and code != SEARCH_OVERLOADED
+        and error.has_error_label(OVERLOAD_LABEL)
+    ):
         reason = "overloaded"
     if reason is not None:
         return failure(reason, seconds=seconds)

@@ -78,7 +78,11 @@ def _forms(id: str) -> Iterator[Any]:
 
 def id_text(id: Any) -> str:
     """Return an id as a string; `id_forms` finds it again."""
-    return str(UUID(bytes=bytes(id))) if isinstance(id, bytes) and len(id) == 16 else str(id)
+    return (
+        str(UUID(bytes=bytes(id)))
+        if isinstance(id, bytes) and len(id) == 16
+        else str(id)
+    )
 
 
 def of_document(document_id: str, *, embedded: bool) -> Json:
@@ -113,7 +117,11 @@ def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
     ``dimensions``."""
     with suppress(DatabaseError):
         vector = decode_vector([] if value is None else value)
-        if len(vector) == (dimensions or len(vector)) and vector.any() and np.isfinite(vector).all():
+        if (
+            len(vector) == (dimensions or len(vector))
+            and vector.any()
+            and np.isfinite(vector).all()
+        ):
             return vector
     return None
 
@@ -132,7 +140,9 @@ def with_string_ids(value: Any) -> Any:
 def content_digest(document: Mapping[str, Any]) -> int:
     """Return a number for the content, the same in either database. Sums of them compare sets of documents."""
     text = json.dumps(with_string_ids(document), sort_keys=True, default=_plain)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest(), "big")
+    return int.from_bytes(
+        hashlib.blake2b(text.encode(), digest_size=16).digest(), "big"
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -157,7 +167,12 @@ def unregistered(*, embedded: bool) -> Json:
     """Return the filter for rows that belong to no registered report."""
     if embedded:
         return UNREGISTERED
-    return {"$or": [{"document_id": None}, *({"document_id": {"$type": name}} for name in OTHER_IDS)]}
+    return {
+        "$or": [
+            {"document_id": None},
+            *({"document_id": {"$type": name}} for name in OTHER_IDS),
+        ]
+    }
 
 
 KEY_FIELDS = ("document_name", "country_name", "year")
@@ -174,21 +189,31 @@ def document_id_of(row: Mapping[str, Any]) -> str:
         return id_text(stored)
     name, *others = (str(row.get(field) or "") for field in KEY_FIELDS)
     name = name or "|".join(str(row[field]) for field in SOURCES if row.get(field))
-    return OLDER_PREFIX + hashlib.sha256(json.dumps([name, *others]).encode()).hexdigest()[:16]
+    return (
+        OLDER_PREFIX
+        + hashlib.sha256(json.dumps([name, *others]).encode()).hexdigest()[:16]
+    )
 
 
 def document_name_of(row: Mapping[str, Any]) -> str:
     """Return the name of the row's report: its own, else that of its file or page."""
     if name := filter_value("document_name", row.get("document_name")):
         return name if isinstance(name, str) else str(name)
-    source = next((text for field in SOURCES if (text := text_value(row.get(field)))), "")
+    source = next(
+        (text for field in SOURCES if (text := text_value(row.get(field)))), ""
+    )
     return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or NAMELESS
 
 
 def page_of(row: Mapping[str, Any]) -> int | None:
     """Return the row's page, counted from 1."""
-    stated = (number_value(row.get(field)) for field in ("document_page_number", "page_number"))
-    if (page := next((number for number in stated if number is not None), None)) is not None:
+    stated = (
+        number_value(row.get(field))
+        for field in ("document_page_number", "page_number")
+    )
+    if (
+        page := next((number for number in stated if number is not None), None)
+    ) is not None:
         return page
     # LangChain's loaders count from 0: langchain-community 0.4, document_loaders/parsers/pdf.py, `PyPDFParser`.
     counted = number_value(row.get("page"))
@@ -199,7 +224,9 @@ def filter_value(field: str, value: Any) -> Value | None:
     """Return a stored value as scopes compare it, of whatever type it is; None = there is none. Years are ints, also of
     dates and texts. A list means each of its values. An object is no value."""
     if isinstance(value, (list, tuple, set)):
-        each = dict.fromkeys(one for item in value if (one := filter_value(field, item)) is not None)
+        each = dict.fromkeys(
+            one for item in value if (one := filter_value(field, item)) is not None
+        )
         return Several(each) if len(each) > 1 else next(iter(each), None)
     if isinstance(value, str):
         if field == "year" and value.strip().isdecimal():
@@ -208,7 +235,13 @@ def filter_value(field: str, value: Any) -> Value | None:
     if isinstance(value, Decimal128):
         value = value.to_decimal()
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return None if not math.isfinite(value) else int(value) if value == int(value) else str(value)
+        return (
+            None
+            if not math.isfinite(value)
+            else int(value)
+            if value == int(value)
+            else str(value)
+        )
     if isinstance(value, date):
         return value.year if field == "year" else value.isoformat()[:10]
     return None if value is None or isinstance(value, Mapping) else id_text(value)
@@ -231,10 +264,20 @@ def number_value(value: Any) -> int | None:
 def list_value(value: Any) -> tuple[Value, ...]:
     """Return a stored list, or the one value that stands for it."""
     plain = filter_value("", value)
-    return () if plain is None else plain.values if isinstance(plain, Several) else (plain,)
+    return (
+        ()
+        if plain is None
+        else plain.values
+        if isinstance(plain, Several)
+        else (plain,)
+    )
 
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:
     """Return the row's filter values, without the report's name."""
-    values = {field: filter_value(field, row.get(field)) for field in fields if field != "document_name"}
+    values = {
+        field: filter_value(field, row.get(field))
+        for field in fields
+        if field != "document_name"
+    }
     return {field: value for field, value in values.items() if value is not None}

@@ -68,7 +68,9 @@ class Writer(OpenConnection):
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:  # SQLite rolls back by itself where the disk is full
+                if (
+                    connection.in_transaction
+                ):  # SQLite rolls back by itself where the disk is full
                     connection.execute("ROLLBACK")
                 raise
 
@@ -76,7 +78,9 @@ class Writer(OpenConnection):
 class SqliteCollection:
     """One table, which the first write creates. ``reader`` is the calling thread's connection."""
 
-    def __init__(self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]) -> None:
+    def __init__(
+        self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]
+    ) -> None:
         self._table = sql.quoted(name)
         self._name = name
         self._reader = reader
@@ -84,12 +88,20 @@ class SqliteCollection:
         self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
 
     def find(
-        self, filter: Filter, projection: Projection | None = None, *, sort: Sort = (), limit: int = 0
+        self,
+        filter: Filter,
+        projection: Projection | None = None,
+        *,
+        sort: Sort = (),
+        limit: int = 0,
     ) -> Iterator[Json]:
         """Yield documents as they were when this was called."""
         columns, read = sql.projected(projection)
         condition, values = sql.where(filter)
-        order = ", ".join(f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort)
+        order = ", ".join(
+            f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}"
+            for name, way in sort
+        )
         text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
         text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
         return map(read, self._read(text, [*values, limit] if limit else values))
@@ -102,12 +114,22 @@ class SqliteCollection:
                 raise
             return iter(())
 
-    def find_one(self, filter: Filter, projection: Projection | None = None) -> Json | None:
+    def find_one(
+        self, filter: Filter, projection: Projection | None = None
+    ) -> Json | None:
         return next(self.find(filter, projection, limit=1), None)
 
     def count_documents(self, filter: Filter) -> int:
         condition, values = sql.where(filter)
-        return next((row[0] for row in self._read(f"SELECT count(*) FROM {self._table} WHERE {condition}", values)), 0)
+        return next(
+            (
+                row[0]
+                for row in self._read(
+                    f"SELECT count(*) FROM {self._table} WHERE {condition}", values
+                )
+            ),
+            0,
+        )
 
     def estimated_document_count(self) -> int:
         return self.count_documents({})
@@ -126,11 +148,18 @@ class SqliteCollection:
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
         self._write(lambda db: db.executemany(text, rows).rowcount)
 
-    def update_one(self, filter: Filter, update: sql.Update, *, upsert: bool = False) -> WriteResult:
+    def update_one(
+        self, filter: Filter, update: sql.Update, *, upsert: bool = False
+    ) -> WriteResult:
         return self._update(filter, update, upsert=upsert)[0]
 
     def find_one_and_update(
-        self, filter: Filter, update: sql.Update, *, upsert: bool, return_document: Literal[True]
+        self,
+        filter: Filter,
+        update: sql.Update,
+        *,
+        upsert: bool,
+        return_document: Literal[True],
     ) -> Json | None:
         """Update the first match and return the new document. The previous document is not available."""
         return self._update(filter, update, upsert=upsert)[1]
@@ -151,13 +180,20 @@ class SqliteCollection:
 
         return self._write(run)
 
-    def _change(self, db: sqlite3.Connection, condition: sql.Sql, update: sql.Update) -> Json | None:
+    def _change(
+        self, db: sqlite3.Connection, condition: sql.Sql, update: sql.Update
+    ) -> Json | None:
         text, values = condition
-        row = db.execute(f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values).fetchone()
+        row = db.execute(
+            f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values
+        ).fetchone()
         if row is None:
             return None
         document = sql.apply(sql.to_document(row[1:]), update)
-        db.execute(f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?", [*sql.to_row(document), row[0]])
+        db.execute(
+            f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?",
+            [*sql.to_row(document), row[0]],
+        )
         return document
 
     def update_each(self, updates: Sequence[tuple[Any, sql.Update]]) -> None:
@@ -173,12 +209,19 @@ class SqliteCollection:
     def delete_many(self, filter: Filter) -> WriteResult:
         condition, values = sql.where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
-        return WriteResult(deleted_count=self._write(lambda db: db.execute(text, values).rowcount))
+        return WriteResult(
+            deleted_count=self._write(lambda db: db.execute(text, values).rowcount)
+        )
 
     def create_index(self, keys: str | Sort) -> None:
         fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
-        name, values = f"{self._name} by {', '.join(fields)}", ", ".join(sql.field(name).value for name in fields)
-        text = f"CREATE INDEX IF NOT EXISTS {sql.quoted(name)} ON {self._table} ({values})"
+        name, values = (
+            f"{self._name} by {', '.join(fields)}",
+            ", ".join(sql.field(name).value for name in fields),
+        )
+        text = (
+            f"CREATE INDEX IF NOT EXISTS {sql.quoted(name)} ON {self._table} ({values})"
+        )
         self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -192,7 +235,9 @@ class SqliteCollection:
             if not _no_table(error):
                 raise
         with writer.transaction() as connection:
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})")
+            connection.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})"
+            )
             return run(connection)
 
 

@@ -19,7 +19,13 @@ from ..domain import DatabaseError
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)
-LAYOUT = ", ".join(("_id NOT NULL PRIMARY KEY", "doc TEXT NOT NULL", *(f'"{name}" BLOB' for name in BYTE_FIELDS)))
+LAYOUT = ", ".join(
+    (
+        "_id NOT NULL PRIMARY KEY",
+        "doc TEXT NOT NULL",
+        *(f'"{name}" BLOB' for name in BYTE_FIELDS),
+    )
+)
 BYTES, DATE = "$report-chat:bytes", "$report-chat:date"
 Json = dict[str, Any]
 Row = tuple[Any, ...]
@@ -41,7 +47,14 @@ def to_row(document: Mapping[str, Any]) -> Row:
     if "_id" not in document:
         raise DatabaseError("A document for the embedded database lacks its _id.")
     blobs = list(map(as_bytes, map(document.get, BYTE_FIELDS)))
-    columns = {"_id", *(name for name, blob in zip(BYTE_FIELDS, blobs, strict=True) if blob is not None)}
+    columns = {
+        "_id",
+        *(
+            name
+            for name, blob in zip(BYTE_FIELDS, blobs, strict=True)
+            if blob is not None
+        ),
+    }
     rest = {name: value for name, value in document.items() if name not in columns}
     try:
         text = _encode(rest)
@@ -49,7 +62,9 @@ def to_row(document: Mapping[str, Any]) -> Row:
     except UnicodeEncodeError:  # half of a surrogate pair
         text = json.dumps(rest, allow_nan=False, default=_tag)
     except (TypeError, ValueError) as error:
-        raise DatabaseError(f"A document cannot be stored in the embedded database: {error}.") from error
+        raise DatabaseError(
+            f"A document cannot be stored in the embedded database: {error}."
+        ) from error
     return document["_id"], text, *blobs
 
 
@@ -61,7 +76,10 @@ def as_bytes(value: Any) -> bytes | None:
 def to_document(row: Sequence[Any]) -> Json:
     id, text, *blobs = row
     tagged = '{"$report-chat:' in text
-    document = {"_id": id, **(json.loads(text, object_hook=_untag) if tagged else _decode(text)[0])}
+    document = {
+        "_id": id,
+        **(json.loads(text, object_hook=_untag) if tagged else _decode(text)[0]),
+    }
     for name, blob in zip(BYTE_FIELDS, blobs, strict=True):
         if blob is not None:
             document[name] = blob
@@ -82,10 +100,14 @@ def _untag(value: Json) -> Any:
     return datetime.fromisoformat(value[DATE]) if DATE in value else value
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_tag, separators=(",", ":")).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, default=_tag, separators=(",", ":")
+).encode
 
 
-def projected(projection: Mapping[str, int] | None) -> tuple[str, Callable[[Sequence[Any]], Json]]:
+def projected(
+    projection: Mapping[str, int] | None,
+) -> tuple[str, Callable[[Sequence[Any]], Json]]:
     """Return the columns to read in place of COLUMNS, and a function that makes the reduced document of such a row."""
     included = {name for name, value in (projection or {}).items() if value}
     excluded = set(projection or ()) - included
@@ -123,11 +145,16 @@ def field(name: str) -> Field:
     if name == "_id":
         return Field("_id", "typeof(_id)")
     if not name or any(char in name for char in '."\\$'):
-        raise DatabaseError(f"The embedded database filters by top-level fields only, not by {name!r}.")
+        raise DatabaseError(
+            f"The embedded database filters by top-level fields only, not by {name!r}."
+        )
     path = "'$.\"{}\"'".format(name.replace("'", "''"))
     value, kind = f"json_extract(doc, {path})", f"json_type(doc, {path})"
     if name in BYTE_FIELDS:
-        value, kind = f'ifnull("{name}", {value})', f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END"
+        value, kind = (
+            f'ifnull("{name}", {value})',
+            f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END",
+        )
     return Field(value, kind)
 
 
@@ -142,7 +169,9 @@ def where(filter: Mapping[str, Any]) -> Sql:
             conditions.append(_join(f" {name[1:].upper()} ", map(where, condition)))
             continue
         tests: list[Sql] = []
-        for operator, value in (condition if isinstance(condition, Mapping) else {"$eq": condition}).items():
+        for operator, value in (
+            condition if isinstance(condition, Mapping) else {"$eq": condition}
+        ).items():
             _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
             tests.append(FILTERS[operator](field(name), value))
         conditions.append(_join(" AND ", tests))
@@ -154,10 +183,14 @@ def _join(word: str, conditions: Iterable[Sql]) -> Sql:
     return f"({word.join(texts)})", list(chain.from_iterable(values))
 
 
-def _check_operator(operator: str, operators: Mapping[str, Any], names: Iterable[str]) -> None:
+def _check_operator(
+    operator: str, operators: Mapping[str, Any], names: Iterable[str]
+) -> None:
     if operator not in operators:
         names = ", ".join(names)
-        raise DatabaseError(f"The embedded database does not know the operator {operator!r}. Known: {names}.")
+        raise DatabaseError(
+            f"The embedded database does not know the operator {operator!r}. Known: {names}."
+        )
 
 
 def _equal(of: Field, value: Any) -> Sql:
@@ -179,11 +212,21 @@ def _is_ambiguous(value: Any) -> bool:
 
 
 def _in(of: Field, values: Sequence[Any]) -> Sql:
-    plain = [value for value in values if isinstance(value, (int, float, str)) and not isinstance(value, bool)]
-    rest = [_equal(of, value) for value in values if value is None or isinstance(value, bool)]
+    plain = [
+        value
+        for value in values
+        if isinstance(value, (int, float, str)) and not isinstance(value, bool)
+    ]
+    rest = [
+        _equal(of, value)
+        for value in values
+        if value is None or isinstance(value, bool)
+    ]
     if len(plain) + len(rest) < len(values):
         raise _not_comparable(values)
-    test = "{value} IN (SELECT value FROM json_each(?))" + STRICT * any(map(_is_ambiguous, plain))
+    test = "{value} IN (SELECT value FROM json_each(?))" + STRICT * any(
+        map(_is_ambiguous, plain)
+    )
     return _join(" OR ", [of.meets(test, [json.dumps(plain)]), *rest])
 
 
@@ -202,14 +245,20 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise _not_comparable(value)
         # The type of a text is in the index of its values; that of a number has to be read, as it may be true or false.
-        kind = "typeof({value}) = 'text'" if isinstance(value, str) else "{kind} IN ('integer', 'real')"
+        kind = (
+            "typeof({value}) = 'text'"
+            if isinstance(value, str)
+            else "{kind} IN ('integer', 'real')"
+        )
         return of.meets(f"{{value}} {sign} ? AND {kind}", [value])
 
     return compared
 
 
 def _not_comparable(value: Any) -> DatabaseError:
-    return DatabaseError(f"The embedded database cannot compare fields with a {type(value).__name__}.")
+    return DatabaseError(
+        f"The embedded database cannot compare fields with a {type(value).__name__}."
+    )
 
 
 FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
@@ -222,7 +271,12 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
     "$gt": _ordered(">"),
     "$gte": _ordered(">="),
     # The first half of the negation is implied; it finds the rows by the index.
-    "$exists": lambda of, yes: (f"{of.kind} IS NOT NULL" if yes else f"({of.value} IS NULL AND {of.kind} IS NULL)", []),
+    "$exists": lambda of, yes: (
+        f"{of.kind} IS NOT NULL"
+        if yes
+        else f"({of.value} IS NULL AND {of.kind} IS NULL)",
+        [],
+    ),
 }
 
 
@@ -236,7 +290,9 @@ def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
                     UPDATES[operator](document, name, value)
                 except TypeError as error:
                     kind = type(document.get(name)).__name__
-                    raise DatabaseError(f"{operator} cannot change the field {name!r}, which is a {kind}.") from error
+                    raise DatabaseError(
+                        f"{operator} cannot change the field {name!r}, which is a {kind}."
+                    ) from error
     return document
 
 
@@ -246,12 +302,16 @@ def check_update(update: Update) -> None:
         _check_operator(operator, UPDATES, UPDATES)
         for name in fields:
             if "." in name:
-                raise DatabaseError(f"The embedded database updates top-level fields only, not {name!r}.")
+                raise DatabaseError(
+                    f"The embedded database updates top-level fields only, not {name!r}."
+                )
 
 
 def _push(document: Json, name: str, value: Any) -> None:
     """Append a value, or those of `$each`; a negative `$slice` keeps the last so many."""
-    options: Mapping[str, Any] = value if isinstance(value, Mapping) and "$each" in value else {"$each": [value]}
+    options: Mapping[str, Any] = (
+        value if isinstance(value, Mapping) and "$each" in value else {"$each": [value]}
+    )
     values = [*document.get(name, ()), *options["$each"]]
     document[name] = values[options["$slice"] :] if "$slice" in options else values
 
@@ -260,6 +320,8 @@ UPDATES: dict[str, Callable[[Json, str, Any], Any]] = {
     "$set": dict.__setitem__,
     "$setOnInsert": dict.__setitem__,
     "$unset": lambda document, name, value: document.pop(name, None),
-    "$inc": lambda document, name, by: document.update({name: document.get(name, 0) + by}),
+    "$inc": lambda document, name, by: document.update(
+        {name: document.get(name, 0) + by}
+    ),
     "$push": _push,
 }

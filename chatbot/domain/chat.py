@@ -197,9 +197,17 @@ class Citation(Inlines):
 
 
 MarkKind = Literal[
-    "figure", "unit", "year", "name", "direction", "negation", "attribution", "quotation",
-    "no_source", "unknown_citation",
-]  # fmt: skip
+    "figure",
+    "unit",
+    "year",
+    "name",
+    "direction",
+    "negation",
+    "attribution",
+    "quotation",
+    "no_source",
+    "unknown_citation",
+]
 """What is wrong with a place. ``unit`` and ``year``: the passages have the number with another unit or year."""
 
 
@@ -270,7 +278,9 @@ class ScopeSummary:
     documents: int
     chunks: int
     page: Annotated[int | None, Field(exclude_if=lambda page: page is None)] = None
-    from_question: Annotated[Scope, Field(exclude_if=lambda scope: not scope)] = field(default_factory=Scope)
+    from_question: Annotated[Scope, Field(exclude_if=lambda scope: not scope)] = field(
+        default_factory=Scope
+    )
     """The part of it that was found in the question."""
 
     @computed_field(exclude_if=lambda names: not names)
@@ -280,7 +290,11 @@ class ScopeSummary:
 
 
 def _years(years: Sequence[Condition]) -> list[Value | dict[str, int]]:
-    return [one for some in years for one in (some.values if isinstance(some, Values) else [some.to_json()])]
+    return [
+        one
+        for some in years
+        for one in (some.values if isinstance(some, Values) else [some.to_json()])
+    ]
 
 
 Years = Annotated[tuple[Condition, ...], PlainSerializer(_years)]
@@ -305,7 +319,9 @@ class StepEvent:
     hits: Annotated[
         tuple[SearchHit, ...],
         Field(serialization_alias="sources"),
-        PlainSerializer(lambda hits: [hit.chunk for hit in hits], return_type=list[Chunk]),
+        PlainSerializer(
+            lambda hits: [hit.chunk for hit in hits], return_type=list[Chunk]
+        ),
     ] = ()
     failed: bool = False
 
@@ -321,11 +337,15 @@ class Aggregation:
 
     collection: str
     stages: Annotated[
-        str, Field(serialization_alias="pipeline"), PlainSerializer(loads, return_type=list[dict[str, Any]])
+        str,
+        Field(serialization_alias="pipeline"),
+        PlainSerializer(loads, return_type=list[dict[str, Any]]),
     ]
 
     @classmethod
-    def of(cls, collection: str, pipeline: Sequence[Mapping[str, Any]]) -> "Aggregation":
+    def of(
+        cls, collection: str, pipeline: Sequence[Mapping[str, Any]]
+    ) -> "Aggregation":
         """Keep only the first numbers of query vectors, and their count."""
         return cls(collection, dumps(_without_vectors(list(pipeline))))
 
@@ -336,7 +356,9 @@ def _without_vectors(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
     return {
-        name: [*value[:NUMBERS_SHOWN], f"{len(value)} numbers"] if name == "queryVector" else _without_vectors(value)
+        name: [*value[:NUMBERS_SHOWN], f"{len(value)} numbers"]
+        if name == "queryVector"
+        else _without_vectors(value)
         for name, value in part.items()
     }
 
@@ -379,7 +401,11 @@ class SearchTrace:
     def cost(self) -> float | None:
         """The cost of all steps; None where a price is missing."""
         costs = [row.cost for row in self.ledger]
-        return None if None in costs else round(sum(cost for cost in costs if cost is not None), 10)
+        return (
+            None
+            if None in costs
+            else round(sum(cost for cost in costs if cost is not None), 10)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +433,11 @@ class Answer:
     @property
     def sources(self) -> list[str]:
         """The names of the cited reports, in the order of their citations."""
-        return list(dict.fromkeys(citation.hit.chunk.document_name for citation in self.citations))
+        return list(
+            dict.fromkeys(
+                citation.hit.chunk.document_name for citation in self.citations
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ class Addable:
     def __add__(self, other: Self) -> Self:
         values = attrgetter(*type(self).__match_args__)  # type: ignore[attr-defined]
         pairs = zip(values(self), values(other), strict=True)
-        return type(self)(*[one if isinstance(one, str) else one + more for one, more in pairs])
+        return type(self)(
+            *[one if isinstance(one, str) else one + more for one, more in pairs]
+        )
 
     @classmethod
     def total(cls, several: Iterable[Self]) -> Self:
@@ -82,10 +84,14 @@ def _price(entry: str) -> ModelPrice:
     name, _, figures = entry.rpartition("=")
     prompt, divided, completion = figures.partition("/")
     try:
-        price = ModelPrice(name.strip(), float(prompt), float(completion if divided else prompt))
+        price = ModelPrice(
+            name.strip(), float(prompt), float(completion if divided else prompt)
+        )
     except ValueError:
         raise ValueError(f"{entry!r} {FORM}.") from None
-    are_prices = all(math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion))
+    are_prices = all(
+        math.isfinite(each) and each >= 0 for each in (price.prompt, price.completion)
+    )
     if not price.model_id or "," in price.model_id or not are_prices:
         raise ValueError(f"{entry!r} {FORM}.")
     return price
@@ -105,8 +111,15 @@ class Sums(Addable, Inlines):
     @classmethod
     def of(cls, rows: Sequence[LedgerRow], *, questions: int = 1) -> "Sums":
         """Add up one answer's ledger, or the ledgers of several ``questions``."""
-        usage, cost = Usage.total(row.usage for row in rows), sum(row.cost for row in rows if row.cost is not None)
-        unpriced = sum(row.usage.tokens + row.usage.embedding_tokens for row in rows if row.cost is None)
+        usage, cost = (
+            Usage.total(row.usage for row in rows),
+            sum(row.cost for row in rows if row.cost is not None),
+        )
+        unpriced = sum(
+            row.usage.tokens + row.usage.embedding_tokens
+            for row in rows
+            if row.cost is None
+        )
         return cls(questions, usage, cost, unpriced)
 
     @computed_field(alias="cost")
@@ -150,7 +163,10 @@ class UsageReport:
     @classmethod
     def of(cls, days: Sequence[DayUsage]) -> "UsageReport":
         stages = add_up_stages(stage for day in days for stage in day.stages)
-        metered, sums = sum(day.metered_tokens for day in days), Sums.total(day.sums for day in days)
+        metered, sums = (
+            sum(day.metered_tokens for day in days),
+            Sums.total(day.sums for day in days),
+        )
         return cls(tuple(days), DayUsage("", metered, sums, stages))
 
 

@@ -57,7 +57,9 @@ def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
 def document_text(sections: Sequence[Section]) -> str:
     """Return the whole text that offsets refer to: sections in order, a new heading on a line above its section."""
     pairs = zip((None, *sections), sections, strict=False)
-    return PARAGRAPH.join(_headline(section, before) + section.text for before, section in pairs)
+    return PARAGRAPH.join(
+        _headline(section, before) + section.text for before, section in pairs
+    )
 
 
 def _headline(section: Section, before: Section | None) -> str:
@@ -140,7 +142,12 @@ class Part:
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:
     """Return the values of the fields of a dataclass that the sources have under the same names; the later wins."""
     names = [one.name for one in fields(kind)]
-    return {name: getattr(source, name) for source in sources for name in names if hasattr(source, name)}
+    return {
+        name: getattr(source, name)
+        for source in sources
+        for name in names
+        if hasattr(source, name)
+    }
 
 
 Status = Literal["pending", "ready", "failed", "deleting"]
@@ -199,7 +206,10 @@ class DocumentRecord:
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of its passages in reading order, and last that of its summary."""
-        return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in (*range(self.chunks), SUMMARY_ORDINAL)]
+        return [
+            Chunk.make_id(self.id, self.version, ordinal)
+            for ordinal in (*range(self.chunks), SUMMARY_ORDINAL)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,9 +229,13 @@ class Report:
 
     @classmethod
     def of(cls, record: DocumentRecord) -> "Report":
-        country_name, year, kind = (record.metadata.get(name) for name in ("country_name", "year", "type"))
+        country_name, year, kind = (
+            record.metadata.get(name) for name in ("country_name", "year", "type")
+        )
         about = (record.pages, record.chunks, record.status, record.updated_at)
-        return cls(record.id, record.name, record.title, country_name, year, kind, *about)
+        return cls(
+            record.id, record.name, record.title, country_name, year, kind, *about
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +255,18 @@ class Holdings:
         rows = [(record.status, count) for record, count in counted]
         ready = [count for status, count in rows if status == "ready"]
         pending = sum(status == "pending" for status, _ in rows)
-        return cls(len(rows), pending, len(ready), sum(count for _, count in rows), sum(ready))
+        return cls(
+            len(rows), pending, len(ready), sum(count for _, count in rows), sum(ready)
+        )
 
     def plus(self, other: "Holdings", sign: int = 1) -> "Holdings":
         """Return the sums of both; with ``sign`` -1 the differences."""
-        return Holdings(*(mine + sign * more for mine, more in zip(astuple(self), astuple(other), strict=True)))
+        return Holdings(
+            *(
+                mine + sign * more
+                for mine, more in zip(astuple(self), astuple(other), strict=True)
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +292,9 @@ class Chunk:
     """The years of its figures, newest first; not the year of its report."""
     url: Hidden[str] = ""
     """Address of its web page; "" = a file."""
-    confidence: Annotated[float | None, Field(exclude_if=lambda confidence: confidence is None)] = None
+    confidence: Annotated[
+        float | None, Field(exclude_if=lambda confidence: confidence is None)
+    ] = None
     """Mean confidence of the OCR that read its page, from 0 to 1; None = the file has the text."""
 
     @computed_field
@@ -303,7 +326,11 @@ class Chunk:
     @property
     def search_text(self) -> str:
         """The text that is embedded and indexed for keywords: title, headings and passage."""
-        return "\n".join(part for part in (self.title, self.section, self.text) if part and part != NAMELESS)
+        return "\n".join(
+            part
+            for part in (self.title, self.section, self.text)
+            if part and part != NAMELESS
+        )
 
     @property
     def is_summary(self) -> bool:
@@ -341,14 +368,21 @@ def standard(values: ScoreArray) -> ScoreArray:
     return z_scores
 
 
-def word_scores(question_terms: Iterable[str], texts: Sequence[Iterable[str]]) -> ScoreArray:
+def word_scores(
+    question_terms: Iterable[str], texts: Sequence[Iterable[str]]
+) -> ScoreArray:
     """Return how much each text has of a question, by the terms of both. They weigh by how few texts have
     them, and figures twice: unlike words, they are written in one way only."""
     terms = frozenset(question_terms)
     matches = [sorted(terms.intersection(text)) for text in texts]
     counts = Counter(chain(*matches))
-    weights = {term: log(1 + len(texts) / count) * (1 + term[0].isdigit()) for term, count in counts.items()}
-    return np.array([sum(map(weights.__getitem__, shared)) for shared in matches], np.float64)
+    weights = {
+        term: log(1 + len(texts) / count) * (1 + term[0].isdigit())
+        for term, count in counts.items()
+    }
+    return np.array(
+        [sum(map(weights.__getitem__, shared)) for shared in matches], np.float64
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,11 @@ class ChatbotError(Exception):
             setattr(cls, name, value)
 
     def __init__(
-        self, message: str, *, details: Sequence[Mapping[str, Any]] = (), retry_after: int | None = None
+        self,
+        message: str,
+        *,
+        details: Sequence[Mapping[str, Any]] = (),
+        retry_after: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -47,7 +51,9 @@ class InvalidRequestError(ChatbotError, code="invalid_request", status=400):
     """The request is wrong. ``details`` has one entry per field: field, message, valid_values."""
 
     @classmethod
-    def for_field(cls, field: str, message: str, valid_values: Iterable[object] | None = None) -> Self:
+    def for_field(
+        cls, field: str, message: str, valid_values: Iterable[object] | None = None
+    ) -> Self:
         """Return an error about one field, with the values that would have been accepted."""
         detail: dict[str, Any] = {"field": field, "message": message}
         if valid_values is not None:
@@ -63,7 +69,9 @@ class UnknownNameError(InvalidRequestError, code="unknown_name"):
         """``name`` came in ``field``, and is none of the ``valid`` ones of its ``kind``."""
         valid = sorted(valid)
         return cls.for_field(
-            field, f"{name[:LONGEST_SHOWN]!r} is not a valid {kind}. Valid: {', '.join(valid)}.", valid
+            field,
+            f"{name[:LONGEST_SHOWN]!r} is not a valid {kind}. Valid: {', '.join(valid)}.",
+            valid,
         )
 
 
@@ -98,7 +106,9 @@ class ReaderFailedError(LoadError, code="reader_failed"):
 class BudgetExhaustedError(ChatbotError, code="budget_exhausted", status=429):
     """Today's tokens are used up; ``retry_after`` is the seconds until the next day (UTC)."""
 
-    def __init__(self, *, used: int, limit: int, retry_after: int, whose: str = "Today's") -> None:
+    def __init__(
+        self, *, used: int, limit: int, retry_after: int, whose: str = "Today's"
+    ) -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
         super().__init__(
             f"{whose} budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
@@ -156,10 +166,18 @@ class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
     dependency: ClassVar[str] = "dependency"
 
     def __init__(
-        self, message: str, *, remedy: str = "", retry_after: int | None = None, reason: str = "", said: str = ""
+        self,
+        message: str,
+        *,
+        remedy: str = "",
+        retry_after: int | None = None,
+        reason: str = "",
+        said: str = "",
     ) -> None:
         details = [{"dependency": self.dependency, "remedy": remedy}]
-        super().__init__(f"{message} {remedy}".strip(), details=details, retry_after=retry_after)
+        super().__init__(
+            f"{message} {remedy}".strip(), details=details, retry_after=retry_after
+        )
         self.finding = message
         self.remedy = remedy
         self.reason = reason
@@ -186,32 +204,44 @@ def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
 
     def failure(name: str, /, **values: object) -> E:
         options = {"reason": name.partition(":")[0], **table[name]}
-        message, remedy = (str(options.pop(text)).format(**values) for text in ("message", "remedy"))
+        message, remedy = (
+            str(options.pop(text)).format(**values) for text in ("message", "remedy")
+        )
         return kind(message, remedy=remedy, **options)
 
     return failure
 
 
-class DatabaseError(DependencyError, code="database_unavailable", dependency="database"):
+class DatabaseError(
+    DependencyError, code="database_unavailable", dependency="database"
+):
     """MongoDB or the embedded file failed."""
 
 
 class DiskFullError(DatabaseError, code="no_space", status=507):
     """There is no space to write; reading continues."""
 
-    def __init__(self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR.") -> None:
+    def __init__(
+        self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR."
+    ) -> None:
         super().__init__(message, remedy=remedy, retry_after=60)
 
 
-class SearchEngineError(DependencyError, code="search_unavailable", dependency="vector_search"):
+class SearchEngineError(
+    DependencyError, code="search_unavailable", dependency="vector_search"
+):
     """$vectorSearch, $search, FAISS or pgvector failed."""
 
 
-class EmbeddingError(DependencyError, code="embedder_unavailable", dependency="embedder"):
+class EmbeddingError(
+    DependencyError, code="embedder_unavailable", dependency="embedder"
+):
     """The embedding model failed."""
 
 
-class ChatModelError(DependencyError, code="chat_model_unavailable", dependency="chat_model"):
+class ChatModelError(
+    DependencyError, code="chat_model_unavailable", dependency="chat_model"
+):
     """The chat model failed."""
 
 
@@ -219,9 +249,13 @@ class ContextLengthError(ChatModelError, code="context_too_long"):
     """The prompt is longer than the model reads."""
 
 
-class IdentityProviderError(DependencyError, code="sign_in_unavailable", dependency="identity_provider"):
+class IdentityProviderError(
+    DependencyError, code="sign_in_unavailable", dependency="identity_provider"
+):
     """OIDC_ISSUER failed."""
 
 
-class MissingPackageError(DependencyError, code="missing_package", dependency="python_package"):
+class MissingPackageError(
+    DependencyError, code="missing_package", dependency="python_package"
+):
     """An optional package is not installed."""

@@ -14,7 +14,12 @@ Indicators = Mapping[str, Mapping[str, int]]
 """The labels of each heading, with the number of subjects that have each; the label "" is the heading's own figure."""
 Number = Annotated[
     Decimal,
-    PlainSerializer(lambda value: int(value) if value == value.to_integral_value() else float(value), int | float),
+    PlainSerializer(
+        lambda value: (
+            int(value) if value == value.to_integral_value() else float(value)
+        ),
+        int | float,
+    ),
 ]
 """Whole values stay whole in JSON."""
 
@@ -55,7 +60,12 @@ def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
     for figure in once.values():
         key = (figure.subject, figure.indicator, figure.year)
         newest[key] = max(newest.get(key, ""), str(figure.edition or ""))
-    return [replace(f, newest=str(f.edition or "") == newest[f.subject, f.indicator, f.year]) for f in once.values()]
+    return [
+        replace(
+            f, newest=str(f.edition or "") == newest[f.subject, f.indicator, f.year]
+        )
+        for f in once.values()
+    ]
 
 
 SAMPLE_GLOSSARY = "sample_data"

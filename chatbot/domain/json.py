@@ -24,7 +24,9 @@ class Inlines:
     INLINED: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
         def write(value: Any, write_fields: Any) -> Any:
             data = write_fields(value)
             for name in cls.INLINED:
@@ -36,7 +38,9 @@ class Inlines:
         return cast("CoreSchema", schema)
 
     @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
         reference = handler(schema)
         handler.resolve_ref_schema(reference).update({INLINE: list(cls.INLINED)})
         return reference
@@ -46,13 +50,24 @@ def inlined(schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON schemas by name, with the fields of `Inlines` in their place."""
 
     def whole(schema: dict[str, Any]) -> dict[str, Any]:
-        properties, required = dict(schema.get("properties", {})), list(schema.get("required", []))
+        properties, required = (
+            dict(schema.get("properties", {})),
+            list(schema.get("required", [])),
+        )
         for name in schema.get(INLINE, ()):
             inner = whole(schemas[properties.pop(name)["$ref"].rpartition("/")[2]])
             properties = {**inner["properties"], **properties}
-            required = list(dict.fromkeys([*inner["required"], *(one for one in required if one != name)]))
-        changed = {"properties": properties, "required": required} if INLINE in schema else {}
-        return {key: value for key, value in {**schema, **changed}.items() if key != INLINE}
+            required = list(
+                dict.fromkeys(
+                    [*inner["required"], *(one for one in required if one != name)]
+                )
+            )
+        changed = (
+            {"properties": properties, "required": required} if INLINE in schema else {}
+        )
+        return {
+            key: value for key, value in {**schema, **changed}.items() if key != INLINE
+        }
 
     return {name: whole(schema) for name, schema in schemas.items()}
 
@@ -62,4 +77,6 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 def to_json(value: Any, type_: Any = None) -> Any:
     """Return the JSON of a value of the domain, as ``type_`` or its own class describes it."""
-    return _adapter(type(value) if type_ is None else type_).dump_python(value, mode="json", by_alias=True)
+    return _adapter(type(value) if type_ is None else type_).dump_python(
+        value, mode="json", by_alias=True
+    )

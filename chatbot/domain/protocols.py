@@ -8,7 +8,18 @@ from typing import Any, Protocol, runtime_checkable
 
 from .chat import Delta, Prompt
 from .costs import Usage
-from .documents import Chunk, Document, DocumentRecord, Holdings, Match, Matrix, Passage, Quotation, SearchHit, Vector
+from .documents import (
+    Chunk,
+    Document,
+    DocumentRecord,
+    Holdings,
+    Match,
+    Matrix,
+    Passage,
+    Quotation,
+    SearchHit,
+    Vector,
+)
 from .request import RequestContext
 from .scope import Scope, Value
 
@@ -30,10 +41,14 @@ class Embedder(Protocol):
     def count_tokens(self, text: str) -> int:
         """Count tokens by the model's own tokenizer, or estimate them, never too low."""
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         """Return a unit vector, shape (dimensions,). Raises EmbeddingError."""
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
 
 
@@ -69,7 +84,14 @@ class Reranker(Protocol):
     def candidates(self, top_k: int) -> int:
         """Number of hits it needs to choose ``top_k`` from; never fewer."""
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """``hits`` are best first. Raises DependencyError: its model failed."""
 
 
@@ -99,11 +121,18 @@ class Store(Protocol):
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Return a document's chunks that have a vector, of any version and in no order, with their vectors."""
 
-    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+    def surroundings(
+        self, chunks: Sequence[Chunk], *, margin: int
+    ) -> list[list[Chunk]]:
         """Return each chunk with its neighbours within ``margin`` characters, in reading order."""
 
     def vector_search(
-        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> list[Match]:
         """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2. With
         ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None =
@@ -112,7 +141,9 @@ class Store(Protocol):
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks by keywords, ties by id. A chunk without a query term is no match."""
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """Return the vector scores of chunks that only the keyword search found."""
 
     def count(self, scope: Scope) -> int:
@@ -130,7 +161,13 @@ class HybridStore(Store, Protocol):
     """A store that runs both searches in one go."""
 
     def hybrid_search(
-        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        query: str,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> tuple[list[Match], list[Match]]:
         """Return what vector_search and keyword_search would, as far as keywords can be searched."""
 
@@ -172,7 +209,9 @@ class LateStore(Store, Protocol):
         """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`. Return the
         ids of all that wait for deletion."""
 
-    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
+    def unfollowed(
+        self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
+    ) -> int:
         """Count the ``written`` and ``retired`` chunks whose change searches do not show yet. Raises
         SearchEngineError."""
 
@@ -206,6 +245,11 @@ class Chunker(Protocol):
     """True if a passage may span sections; it then contains their headings."""
 
     def chunk(
-        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+        self,
+        document: Document,
+        *,
+        version: str,
+        collection: str,
+        check: Callable[[int], None] = lambda made: None,
     ) -> list[Chunk]:
         """Return the chunks in reading order, with ids and ordinals as of `Chunk.make_id`."""

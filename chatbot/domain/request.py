@@ -36,23 +36,35 @@ POSITION = r"^[0-9]{1,9}$"
 _SEPARATORS = re.compile(r", | or ")
 """Between the values of a literal in pydantic's message: "'up', 'down' or 'none'"."""
 KINDS: Mapping[str, str] = {
-    "string_type": "text", "int_type": "a whole number", "int_from_float": "a whole number",
-    "int_parsing": "a whole number", "float_type": "a number",
-    "bool_type": "true or false", "list_type": "a list", "dict_type": "an object", "mapping_type": "an object",
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "mapping_type": "an object",
     "model_type": "an object",
-}  # fmt: skip
+}
 """Requirements on a value, by pydantic's name of the error."""
 PROBLEMS: Mapping[str, str] = {
-    "missing": "is required.", "string_too_long": "must have at most {max_length} characters.",
-    "string_too_short": "must not be empty.", "too_long": "must have at most {max_length} entries.",
-    "too_short": "must not be empty.", "greater_than_equal": "must be {ge} or more.",
-    "less_than_equal": "must be {le} or less.", "string_unicode": f"holds {HALF}",
-}  # fmt: skip
+    "missing": "is required.",
+    "string_too_long": "must have at most {max_length} characters.",
+    "string_too_short": "must not be empty.",
+    "too_long": "must have at most {max_length} entries.",
+    "too_short": "must not be empty.",
+    "greater_than_equal": "must be {ge} or more.",
+    "less_than_equal": "must be {le} or less.",
+    "string_unicode": f"holds {HALF}",
+}
 """Messages of other errors; every minimum length is one."""
 PATTERNS = {
-    IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.", ADDRESS: "must be an address, http(s).",
-    NOT_BLANK: "must not be empty.", POSITION: "send the `next` of the previous page.",
-}  # fmt: skip
+    IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.",
+    ADDRESS: "must be an address, http(s).",
+    NOT_BLANK: "must not be empty.",
+    POSITION: "send the `next` of the previous page.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +100,8 @@ class ApiKey:
 def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
     """Return the scope to which a key with these ``filters``, as in a request, and collections is limited."""
     conditions = {
-        name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value)) for name, value in filters.items()
+        name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
+        for name, value in filters.items()
     }
     return Scope.of(conditions).within(collections)
 
@@ -176,7 +189,9 @@ class Deadlines:
     def add(self, cancel: Cancellation, seconds: float) -> Callable[[], None]:
         """Cancel after so many seconds, unless the returned function is called before: the work is done."""
 
-        def end() -> None:  # in a thread: what is broken off by it may have to wait for a lock
+        def end() -> (
+            None
+        ):  # in a thread: what is broken off by it may have to wait for a lock
             threading.Thread(target=cancel.cancel, name="deadline", daemon=True).start()
 
         def forget() -> None:
@@ -185,8 +200,12 @@ class Deadlines:
 
         deadline = self._scheduler.enter(seconds, 0, end)
         with self._lock:
-            if self._thread is None or not self._thread.is_alive():  # a process that was forked has none
-                self._thread = threading.Thread(target=self.run, name="deadlines", daemon=True)
+            if (
+                self._thread is None or not self._thread.is_alive()
+            ):  # a process that was forked has none
+                self._thread = threading.Thread(
+                    target=self.run, name="deadlines", daemon=True
+                )
                 self._thread.start()
         self._changed.set()
         return forget
@@ -276,17 +295,29 @@ def parse(model: type[Model], body: Any) -> Model:
         parsed = model.model_validate(dict(body))
     except ValidationError as error:
         by_field: dict[str, list[dict[str, Any]]] = {}
-        for problem in error.errors(include_url=False, include_input=False)[:MAX_PROBLEMS]:
+        for problem in error.errors(include_url=False, include_input=False)[
+            :MAX_PROBLEMS
+        ]:
             detail = _detail(model, problem)
             by_field.setdefault(detail["field"], []).append(detail)
         details = []
-        for alternatives in by_field.values():  # one entry for a field: all kinds that it may have, else the last one
-            kinds = list(dict.fromkeys(detail.pop("kind", "") for detail in alternatives))
+        for alternatives in (
+            by_field.values()
+        ):  # one entry for a field: all kinds that it may have, else the last one
+            kinds = list(
+                dict.fromkeys(detail.pop("kind", "") for detail in alternatives)
+            )
             if all(kinds):
-                kinds = [kind for kind in kinds if kind != "a whole number" or "a number" not in kinds]
+                kinds = [
+                    kind
+                    for kind in kinds
+                    if kind != "a whole number" or "a number" not in kinds
+                ]
                 alternatives[-1]["message"] = f"must be {' or '.join(kinds)}."
             details.append(alternatives[-1])
-        summary = "; ".join(f"{detail['field']}: {detail['message']}" for detail in details)
+        summary = "; ".join(
+            f"{detail['field']}: {detail['message']}" for detail in details
+        )
         raise InvalidRequestError(summary, details=details) from None
     try:
         dumps(body, ensure_ascii=False).encode()  # pydantic checks some fields only
@@ -297,7 +328,11 @@ def parse(model: type[Model], body: Any) -> Model:
 
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
     # Positions inside a union name its branches ("list[...]"): not the client's business.
-    path = [str(part) for part in problem["loc"] if not any(mark in str(part) for mark in "[(")]
+    path = [
+        str(part)
+        for part in problem["loc"]
+        if not any(mark in str(part) for mark in "[(")
+    ]
     path = [part for part in path if part not in {"str", "int", "float", "dict"}]
     field, kind, about = ".".join(path), problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
@@ -306,18 +341,40 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
                 model = next(_models_in(model.model_fields[name].annotation), model)
         valid = sorted(model.model_fields)
         listed = f" Valid: {', '.join(valid)}." if valid else ""
-        return {"field": field, "message": f"unknown field.{listed}", "valid_values": valid}
+        return {
+            "field": field,
+            "message": f"unknown field.{listed}",
+            "valid_values": valid,
+        }
     if path[:1] == ["filters"] and len(path) > 1:
-        return {"field": ".".join(path[:2]), "message": "must be a value, a list of values or a range {gte, lte}."}
+        return {
+            "field": ".".join(path[:2]),
+            "message": "must be a value, a list of values or a range {gte, lte}.",
+        }
     if kind in KINDS:
-        return {"field": field, "message": f"must be {KINDS[kind]}.", "kind": KINDS[kind]}
+        return {
+            "field": field,
+            "message": f"must be {KINDS[kind]}.",
+            "kind": KINDS[kind],
+        }
     if kind == "literal_error":
         values = [literal_eval(value) for value in _SEPARATORS.split(about["expected"])]
-        listed = ", ".join(value if isinstance(value, str) else dumps(value) for value in values)
-        return {"field": field, "message": f"unknown. Valid: {listed}.", "valid_values": values}
+        listed = ", ".join(
+            value if isinstance(value, str) else dumps(value) for value in values
+        )
+        return {
+            "field": field,
+            "message": f"unknown. Valid: {listed}.",
+            "valid_values": values,
+        }
     if kind == "string_pattern_mismatch":
         return {"field": field, "message": PATTERNS[about["pattern"]]}
-    return {"field": field, "message": PROBLEMS[kind].format(**about) if kind in PROBLEMS else str(problem["msg"])}
+    return {
+        "field": field,
+        "message": PROBLEMS[kind].format(**about)
+        if kind in PROBLEMS
+        else str(problem["msg"]),
+    }
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

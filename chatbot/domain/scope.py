@@ -51,10 +51,18 @@ class Values:
     or_none: bool = False
 
     def matches(self, value: Value | None) -> bool:
-        return self.or_none if value is None else any(one in self.values for one in each_value(value))
+        return (
+            self.or_none
+            if value is None
+            else any(one in self.values for one in each_value(value))
+        )
 
     def to_mql(self) -> dict[str, Any]:
-        return {"$eq": self.values[0]} if len(self.values) == 1 else {"$in": list(self.values)}
+        return (
+            {"$eq": self.values[0]}
+            if len(self.values) == 1
+            else {"$in": list(self.values)}
+        )
 
     def to_json(self) -> Any:
         return list(self.values)
@@ -70,15 +78,25 @@ class Range:
 
     def matches(self, value: Value | None) -> bool:
         numbers = (one for one in each_value(value) if isinstance(one, int))
-        return any((self.gte is None or n >= self.gte) and (self.lte is None or n <= self.lte) for n in numbers)
+        return any(
+            (self.gte is None or n >= self.gte) and (self.lte is None or n <= self.lte)
+            for n in numbers
+        )
 
     def to_mql(self) -> dict[str, Any]:
         # An upper bound always: SQLite takes text, as `NO_VALUE`, for greater than every number.
-        ends = (("gte", self.gte), ("lte", MOST_NUMBER if self.lte is None else self.lte))
+        ends = (
+            ("gte", self.gte),
+            ("lte", MOST_NUMBER if self.lte is None else self.lte),
+        )
         return {f"${name}": end for name, end in ends if end is not None}
 
     def to_json(self) -> Any:
-        return {name: end for name, end in (("gte", self.gte), ("lte", self.lte)) if end is not None}
+        return {
+            name: end
+            for name, end in (("gte", self.gte), ("lte", self.lte))
+            if end is not None
+        }
 
 
 Condition = Values | Range
@@ -87,9 +105,17 @@ Condition = Values | Range
 def both(one: Condition, other: Condition) -> Condition | None:
     """Return the condition that admits what both admit, None if that is nothing; without ``or_none``."""
     if isinstance(one, Range) and isinstance(other, Range):
-        least = max((end for end in (one.gte, other.gte) if end is not None), default=None)
-        most = min((end for end in (one.lte, other.lte) if end is not None), default=None)
-        return None if least is not None and most is not None and least > most else Range(least, most)
+        least = max(
+            (end for end in (one.gte, other.gte) if end is not None), default=None
+        )
+        most = min(
+            (end for end in (one.lte, other.lte) if end is not None), default=None
+        )
+        return (
+            None
+            if least is not None and most is not None and least > most
+            else Range(least, most)
+        )
     values, rest = (one, other) if isinstance(one, Values) else (other, one)
     assert isinstance(values, Values)
     common = tuple(value for value in values.values if rest.matches(value))
@@ -124,13 +150,17 @@ class Scope:
         """Return the scope without its own condition on a field; its limit stays."""
         conditions = [item for item in self.conditions if item[0] != name]
         limit = [item for item in self.limit if item[0] == name]
-        return replace(self, conditions=Scope.of(dict((*conditions, *limit))).conditions)
+        return replace(
+            self, conditions=Scope.of(dict((*conditions, *limit))).conditions
+        )
 
     def widest(self) -> "Scope":
         """Return the scope of all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
 
-    def having(self, name: str, values: Iterable[Value], *, or_none: bool = False) -> "Scope":
+    def having(
+        self, name: str, values: Iterable[Value], *, or_none: bool = False
+    ) -> "Scope":
         """Return the scope with these values of a field instead of its own; itself if there are none."""
         chosen = tuple(values)
         if not chosen:
@@ -140,33 +170,56 @@ class Scope:
 
     def beyond(self, other: "Scope") -> "Scope":
         """Return its conditions on the fields that ``other`` does not restrict."""
-        return Scope(tuple(item for item in self.conditions if other.get(item[0]) is None))
+        return Scope(
+            tuple(item for item in self.conditions if other.get(item[0]) is None)
+        )
 
     def and_(self, other: "Scope") -> "Scope":
         """Return the conditions of both scopes, where ``other`` wins, in its own collections."""
-        return replace(self, conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions)
+        return replace(
+            self,
+            conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions,
+        )
 
     def strict(self) -> "Scope":
         """Return the scope without passages that lack one of its fields."""
-        kept = ((name, Values(one.values) if isinstance(one, Values) else one) for name, one in self.conditions)
+        kept = (
+            (name, Values(one.values) if isinstance(one, Values) else one)
+            for name, one in self.conditions
+        )
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> "Scope":
         """Return the same conditions in these collections; none = all that its limit allows."""
-        return replace(self, collections=tuple(sorted(set(collections))) or self.limit_collections)
+        return replace(
+            self, collections=tuple(sorted(set(collections))) or self.limit_collections
+        )
 
     def holds(self, collection: str) -> bool:
         return not self.collections or collection in self.collections
 
     def matches(self, metadata: Mapping[str, Value | None]) -> bool:
-        return all(condition.matches(metadata.get(name)) for name, condition in self.conditions)
+        return all(
+            condition.matches(metadata.get(name)) for name, condition in self.conditions
+        )
 
     def to_mql(self) -> dict[str, Any]:
         """Return the filter for `$vectorSearch.filter` and `find`."""
-        strict = {name: condition.to_mql() for name, condition in self.conditions if not condition.or_none}
+        strict = {
+            name: condition.to_mql()
+            for name, condition in self.conditions
+            if not condition.or_none
+        }
         # Not one `$in`: the engine wants all of its values to be of one type.
-        optional = ((name, condition.to_mql()) for name, condition in self.conditions if condition.or_none)
-        wider = [{"$or": [{name: wanted}, {name: {"$eq": NO_VALUE}}]} for name, wanted in optional]
+        optional = (
+            (name, condition.to_mql())
+            for name, condition in self.conditions
+            if condition.or_none
+        )
+        wider = [
+            {"$or": [{name: wanted}, {name: {"$eq": NO_VALUE}}]}
+            for name, wanted in optional
+        ]
         return {**strict, "$and": wider} if wider else strict
 
     @model_serializer
@@ -175,7 +228,9 @@ class Scope:
         return {name: condition.to_json() for name, condition in self.conditions}
 
 
-Kind = Literal["value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"]
+Kind = Literal[
+    "value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"
+]
 """``series``: one thing over time. ``filter``, ``count``: the countries for which a bound holds, or their number."""
 
 
@@ -225,7 +280,9 @@ class NamedYears:
     @property
     def condition(self) -> Condition:
         """For the field of a scope."""
-        return Values((self.gte,)) if self.gte == self.lte else Range(self.gte, self.lte)
+        return (
+            Values((self.gte,)) if self.gte == self.lte else Range(self.gte, self.lte)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,13 +319,19 @@ class Reading:
     @property
     def every_year(self) -> list[NamedYears]:
         """The years of reports and of figures, in text order."""
-        return sorted([*self.editions, *self.figure_years], key=lambda years: years.start)
+        return sorted(
+            [*self.editions, *self.figure_years], key=lambda years: years.start
+        )
 
     @property
     def names(self) -> list[Named | NamedDocument]:
         """All that is named, in text order."""
         documents = [self.document] if self.document else []
-        named: list[Named | NamedDocument] = [*self.countries, *self.every_year, *documents]
+        named: list[Named | NamedDocument] = [
+            *self.countries,
+            *self.every_year,
+            *documents,
+        ]
         return sorted(named, key=lambda name: name.start)
 
     def with_years_of_reports(self) -> "Reading":

@@ -15,7 +15,14 @@ from pydantic import Field, computed_field
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
-from ..domain import LONGEST_SHOWN, Hidden, NotFoundError, Proposal, QueueFullError, TooManyRequestsError
+from ..domain import (
+    LONGEST_SHOWN,
+    Hidden,
+    NotFoundError,
+    Proposal,
+    QueueFullError,
+    TooManyRequestsError,
+)
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
@@ -24,7 +31,15 @@ MAX_WAITING, MAX_WAITING_EACH = 5_000, 1_000
 """Unfinished files of all callers and of one: each claim reads them all, and the disk holds their originals."""
 WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
 FileState = Literal[
-    "queued", "loading", "embedding", "indexing", "waiting", "done", "failed", "cancelled", "superseded"
+    "queued",
+    "loading",
+    "embedding",
+    "indexing",
+    "waiting",
+    "done",
+    "failed",
+    "cancelled",
+    "superseded",
 ]
 FINISHED: tuple[FileState, ...] = ("done", "failed", "cancelled", "superseded")
 UNFINISHED = {"state": {"$nin": list(FINISHED)}}
@@ -80,8 +95,14 @@ class IngestionFile:
             return 1.0
         if self.state == "indexing":
             return 0.97
-        read, reading = (0.5 * self.pages_read / self.pages, 0.5) if self.pages else (0.0, 0.0)
-        return reading + (0.95 - reading) * self.done_chunks / self.chunks if self.chunks else read
+        read, reading = (
+            (0.5 * self.pages_read / self.pages, 0.5) if self.pages else (0.0, 0.0)
+        )
+        return (
+            reading + (0.95 - reading) * self.done_chunks / self.chunks
+            if self.chunks
+            else read
+        )
 
 
 _FILE = partial(from_row, IngestionFile)
@@ -101,7 +122,9 @@ class Ingestion:
         """queued, running, or how it ended: cancelled (a file), done (at least one file) or failed."""
         states = {file.state for file in self.files}
         if states <= set(FINISHED):
-            ended: Literal["done", "failed"] = "done" if states & {"done", "superseded"} else "failed"
+            ended: Literal["done", "failed"] = (
+                "done" if states & {"done", "superseded"} else "failed"
+            )
             return "cancelled" if "cancelled" in states else ended
         return "queued" if states == {"queued"} else "running"
 
@@ -109,7 +132,9 @@ class Ingestion:
     @property
     def progress(self) -> float:
         """The finished share of all files, from 0 to 1."""
-        return round(sum(file.progress for file in self.files) / max(1, len(self.files)), 3)
+        return round(
+            sum(file.progress for file in self.files) / max(1, len(self.files)), 3
+        )
 
 
 class IngestionQueue:
@@ -128,21 +153,42 @@ class IngestionQueue:
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
         first = self._facts.next_upload_number(len(files))
         rows = tuple(
-            replace(file, id=f"{job}-{n:05d}", ingestion_id=job, uploader=uploader, upload_number=first + n)
+            replace(
+                file,
+                id=f"{job}-{n:05d}",
+                ingestion_id=job,
+                uploader=uploader,
+                upload_number=first + n,
+            )
             for n, file in enumerate(files)
         )
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self._files.replace_many([{"_id": (values := asdict(row)).pop("id"), **values} for row in rows])
+        self._files.replace_many(
+            [{"_id": (values := asdict(row)).pop("id"), **values} for row in rows]
+        )
         # Last, so that a job which is listed has all its files.
-        self._jobs.replace_many([{"_id": job, "created_at": created_at, "files": len(rows), "owner": uploader}])
+        self._jobs.replace_many(
+            [
+                {
+                    "_id": job,
+                    "created_at": created_at,
+                    "files": len(rows),
+                    "owner": uploader,
+                }
+            ]
+        )
         return Ingestion(job, created_at, rows)
 
     def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Return a job of this uploader or of nobody. Raises NotFoundError."""
-        owners = {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}  # None: rows of version 0.4
+        owners = (
+            {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}
+        )  # None: rows of version 0.4
         job = self._jobs.find_one({"_id": ingestion_id, **owners})
         if job is None:
-            raise NotFoundError(f"There is no ingestion {ingestion_id[:LONGEST_SHOWN]!r}.")
+            raise NotFoundError(
+                f"There is no ingestion {ingestion_id[:LONGEST_SHOWN]!r}."
+            )
         return self._with_files(job)
 
     def latest(self, limit: int, uploader: str | None = None) -> list[Ingestion]:
@@ -150,7 +196,10 @@ class IngestionQueue:
         if uploader == "":
             return []
         owners = {} if uploader is None else {"owner": uploader}
-        return [self._with_files(job) for job in self._jobs.find(owners, sort=[("created_at", -1)], limit=limit)]
+        return [
+            self._with_files(job)
+            for job in self._jobs.find(owners, sort=[("created_at", -1)], limit=limit)
+        ]
 
     def _with_files(self, job: Json) -> Ingestion:
         rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
@@ -163,11 +212,16 @@ class IngestionQueue:
     def require_room(self, more: int, uploader: str) -> None:
         """Raise TooManyRequestsError, QueueFullError: with ``more`` files of ``uploader`` there would be too many of
         its own, or of all."""
-        if self._files.count({**UNFINISHED, "uploader": uploader}) + more > MAX_WAITING_EACH:
+        if (
+            self._files.count({**UNFINISHED, "uploader": uploader}) + more
+            > MAX_WAITING_EACH
+        ):
             message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
             raise TooManyRequestsError(message, retry_after=60)
         if self._files.count(UNFINISHED) + more > MAX_WAITING:
-            raise QueueFullError(f"{MAX_WAITING:,} files wait to be read. Send these later.")
+            raise QueueFullError(
+                f"{MAX_WAITING:,} files wait to be read. Send these later."
+            )
 
     def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Cancel a job: files that nobody works on now, the others by their worker."""
@@ -177,7 +231,10 @@ class IngestionQueue:
 
     def _cancel(self, file: IngestionFile) -> None:
         if file.state == "queued":
-            self._files.update_one({"_id": file.id, "state": "queued", "owner": ""}, {"$set": {"state": "cancelled"}})
+            self._files.update_one(
+                {"_id": file.id, "state": "queued", "owner": ""},
+                {"$set": {"state": "cancelled"}},
+            )
         if file.state not in FINISHED:
             self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
 
@@ -187,15 +244,26 @@ class IngestionQueue:
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
             file = _FILE(row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}
-            self._files.update_one({"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}})
+            self._files.update_one(
+                {"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}}
+            )
             self._cancel(file)
 
     def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Queue the failed and the cancelled files of a job again."""
-        queued = {"state": "queued", "error": "", "detail": "", "cancel": False, "tries": 0, "until": 0.0}
+        queued = {
+            "state": "queued",
+            "error": "",
+            "detail": "",
+            "cancel": False,
+            "tries": 0,
+            "until": 0.0,
+        }
         for file in self.get(ingestion_id, uploader).files:
             if file.state in {"failed", "cancelled"} and not file.withdrawn:
-                self._files.update_one({"_id": file.id, "state": file.state}, {"$set": queued})
+                self._files.update_one(
+                    {"_id": file.id, "state": file.state}, {"$set": queued}
+                )
         return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:
@@ -206,13 +274,32 @@ class IngestionQueue:
         for file in sorted(unfinished, key=attrgetter("upload_number", "id")):
             oldest.setdefault(file.identity, file)
         # A lease that ends much later than one made now was made before the clock was set back: it counts as expired.
-        leased = [file for file in unfinished if now <= file.until <= now + 2 * LEASE_SECONDS]
-        busy, held = Counter(map(attrgetter("ingestion_id"), leased)), {file.id for file in leased}
-        free = [file for file in unfinished if file.id not in held and oldest[file.identity] is file]
-        free.sort(key=lambda file: (busy[file.ingestion_id], file.id.rpartition("-")[2], file.id))
+        leased = [
+            file for file in unfinished if now <= file.until <= now + 2 * LEASE_SECONDS
+        ]
+        busy, held = (
+            Counter(map(attrgetter("ingestion_id"), leased)),
+            {file.id for file in leased},
+        )
+        free = [
+            file
+            for file in unfinished
+            if file.id not in held and oldest[file.identity] is file
+        ]
+        free.sort(
+            key=lambda file: (
+                busy[file.ingestion_id],
+                file.id.rpartition("-")[2],
+                file.id,
+            )
+        )
         for file in free[:CANDIDATES]:
             unchanged = {"_id": file.id, "state": file.state, "until": file.until}
-            lease = {"owner": owner, "until": time.time() + LEASE_SECONDS, "tries": file.tries + 1}
+            lease = {
+                "owner": owner,
+                "until": time.time() + LEASE_SECONDS,
+                "tries": file.tries + 1,
+            }
             if self._files.update_one(unchanged, {"$set": lease}) == 1:
                 return replace(file, owner=owner, tries=file.tries + 1)
         return None
@@ -220,7 +307,9 @@ class IngestionQueue:
     def renew(self, file: IngestionFile) -> bool | None:
         """Extend the lease; return whether the file is to be cancelled, None when another worker has it."""
         lease = {"$set": {"until": time.time() + LEASE_SECONDS}}
-        row = self._files.find_one_and_update({"_id": file.id, "owner": file.owner}, lease)
+        row = self._files.find_one_and_update(
+            {"_id": file.id, "owner": file.owner}, lease
+        )
         return None if row is None else bool(row["cancel"])
 
     def note(self, file: IngestionFile, **values: Any) -> None:

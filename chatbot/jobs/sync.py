@@ -60,7 +60,10 @@ class SourceState:
 
     def counting(self, change: SourceChange) -> "SourceState":
         """Return the state after one more file."""
-        failed, changed = change.outcome == "failed", change.outcome in {"added", "replaced", "removed"}
+        failed, changed = (
+            change.outcome == "failed",
+            change.outcome in {"added", "replaced", "removed"},
+        )
         counts = {**self.counts, change.outcome: self.counts.get(change.outcome, 0) + 1}
         failures = (*self.failures, *[change] * failed)[:KEPT_CHANGES]
         changes = (*[change] * changed, *self.changes)[:KEPT_CHANGES]
@@ -89,12 +92,21 @@ class Synchroniser:
 
     def states(self) -> list[SourceState]:
         """Return the sources of the latest run in the order of their names."""
-        return [from_row(SourceState, row) for row in self._sources.find({}, sort=[("_id", 1)])]
+        return [
+            from_row(SourceState, row)
+            for row in self._sources.find({}, sort=[("_id", 1)])
+        ]
 
     def run(
-        self, sources: Mapping[str, Connector], *, control: JobControl, report: Report, prune: bool = False,
-        confirmed: bool = False, patience: float = LEASE_SECONDS,
-    ) -> list[SourceState]:  # fmt: skip
+        self,
+        sources: Mapping[str, Connector],
+        *,
+        control: JobControl,
+        report: Report,
+        prune: bool = False,
+        confirmed: bool = False,
+        patience: float = LEASE_SECONDS,
+    ) -> list[SourceState]:
         """Read what is new or changed. A file or a source that fails stops no other. ``prune``: remove what is gone
         also from sources that do not say so; ``confirmed``: however much that is. ``patience``: seconds to wait for
         another process; one that was killed counts for LEASE_SECONDS. Raises ConflictError: another process does this;
@@ -105,13 +117,23 @@ class Synchroniser:
                 for rows, field in ((self._files, "source"), (self._sources, "_id")):
                     rows.delete_many({field: {"$nin": list(sources)}})
                 control = replace(leased, waiting=control.waiting)
-                states = [self._sync(name, one, prune, confirmed, control, report) for name, one in sources.items()]
+                states = [
+                    self._sync(name, one, prune, confirmed, control, report)
+                    for name, one in sources.items()
+                ]
                 self.tidy()
                 return states
         except errors.ConflictError as error:
-            raise errors.ConflictError("Another process reads the sources now. Try again when it is done.") from error
+            raise errors.ConflictError(
+                "Another process reads the sources now. Try again when it is done."
+            ) from error
 
-    def follow(self, stop: threading.Event, read: Callable[[], Mapping[str, Connector]], every: int) -> None:
+    def follow(
+        self,
+        stop: threading.Event,
+        read: Callable[[], Mapping[str, Connector]],
+        every: int,
+    ) -> None:
         """Run whenever the latest run is ``every`` seconds old, or was interrupted, until ``stop`` is set. Of all
         processes one runs. What fails is logged, and tried again after as long."""
         while not stop.is_set():
@@ -125,7 +147,9 @@ class Synchroniser:
             try:
                 states = self.states()
                 latest = max((state.started_at for state in states), default="")
-                due = (datetime.now(UTC) - timedelta(seconds=every)).isoformat(timespec="milliseconds")
+                due = (datetime.now(UTC) - timedelta(seconds=every)).isoformat(
+                    timespec="milliseconds"
+                )
                 if latest <= due or not all(state.finished_at for state in states):
                     with heartbeat("sync-stop", STOP_SECONDS, look):
                         self.run(read(), control=control, report=log_change, patience=0)
@@ -137,16 +161,35 @@ class Synchroniser:
             stop.wait(min(every, LOOK_SECONDS))
 
     def _sync(
-        self, name: str, source: Connector, prune: bool, confirmed: bool, control: JobControl, report: Report
+        self,
+        name: str,
+        source: Connector,
+        prune: bool,
+        confirmed: bool,
+        control: JobControl,
+        report: Report,
     ) -> SourceState:
-        rows, listed = {row["identity"]: row for row in self._files.find({"source": name})}, set[str]()
-        before, settings = self._sources.find_one({"_id": name}), self.service.reading_key()
-        state = SourceState(name, source.kind, now(), changes=from_row(SourceState, before).changes if before else ())
+        rows, listed = (
+            {row["identity"]: row for row in self._files.find({"source": name})},
+            set[str](),
+        )
+        before, settings = (
+            self._sources.find_one({"_id": name}),
+            self.service.reading_key(),
+        )
+        state = SourceState(
+            name,
+            source.kind,
+            now(),
+            changes=from_row(SourceState, before).changes if before else (),
+        )
 
         def note(outcome: str, identity: str = "", detail: str = "") -> None:
             nonlocal state
             if identity:
-                state = state.counting(change := SourceChange(now(), outcome, identity, detail))
+                state = state.counting(
+                    change := SourceChange(now(), outcome, identity, detail)
+                )
                 report(name, change)
             if outcome != "unchanged":
                 self._sources.replace_many([{"_id": name, **asdict(state)}])
@@ -157,21 +200,36 @@ class Synchroniser:
                 control.check()
                 if (identity := file.source.identity) not in listed:
                     listed.add(identity)
-                    note(*self._read(name, source, file, rows.get(identity), settings, control))
+                    note(
+                        *self._read(
+                            name, source, file, rows.get(identity), settings, control
+                        )
+                    )
         except errors.LoadError as error:
             state = replace(state, problem=error.message)
-        gone = [] if state.problem else [identity for identity in rows if identity not in listed]
+        gone = (
+            []
+            if state.problem
+            else [identity for identity in rows if identity not in listed]
+        )
         if not (prune or source.prune):
-            state = replace(state, counts={**state.counts, "gone": len(gone)} if gone else state.counts)
+            state = replace(
+                state,
+                counts={**state.counts, "gone": len(gone)} if gone else state.counts,
+            )
         elif len(gone) * PRUNED_SHARE > len(rows) and not confirmed:
             problem = f"{len(gone)} of {len(rows)} files are gone, more than a fifth, so none was removed. "
             problem += "If that is right: python -m chatbot sync --prune --yes"
-            state = replace(state, problem=problem, counts={**state.counts, "gone": len(gone)})
+            state = replace(
+                state, problem=problem, counts={**state.counts, "gone": len(gone)}
+            )
         else:
             for identity in gone:
                 control.check()
                 record = self.service.documents.get(document_id(identity))
-                if record is not None and not self._files.find_one({"identity": identity, "source": {"$ne": name}}):
+                if record is not None and not self._files.find_one(
+                    {"identity": identity, "source": {"$ne": name}}
+                ):
                     self.delete(record)
                 self._files.delete_many({"source": name, "identity": identity})
                 note("removed", identity)
@@ -180,39 +238,76 @@ class Synchroniser:
         return state
 
     def _read(
-        self, name: str, source: Connector, file: SourceFile, row: Json | None, settings: str, control: JobControl
+        self,
+        name: str,
+        source: Connector,
+        file: SourceFile,
+        row: Json | None,
+        settings: str,
+        control: JobControl,
     ) -> tuple[str, str, str]:
         """Make a file searchable unless it is. Return the outcome, its identity, and why it failed."""
         labels = tuple(dict.fromkeys((*file.source.labels, *source.labels)))
         metadata = {**source.metadata(), **file.source.metadata}
         description = file.source.description or source.description or ""
-        described = replace(file.source, metadata=metadata, labels=labels, description=description)
-        identity, overrides = described.identity, {"collection": source.collection} if source.collection else {}
-        stated = [settings, overrides, described.title, dict(described.metadata), described.labels]
-        digest = hashlib.sha256(json.dumps([*stated, described.description]).encode()).hexdigest()[:24]
+        described = replace(
+            file.source, metadata=metadata, labels=labels, description=description
+        )
+        identity, overrides = (
+            described.identity,
+            {"collection": source.collection} if source.collection else {},
+        )
+        stated = [
+            settings,
+            overrides,
+            described.title,
+            dict(described.metadata),
+            described.labels,
+        ]
+        digest = hashlib.sha256(
+            json.dumps([*stated, described.description]).encode()
+        ).hexdigest()[:24]
         if row is not None and row["stamp"] == file.stamp:
             record = self.service.documents.get(document_id(identity))
             if record is None:
                 return "deleted", identity, ""
-            if file.stamp and row["stated"] == digest and record.status == "ready" and not record.replacing:
+            if (
+                file.stamp
+                and row["stated"] == digest
+                and record.status == "ready"
+                and not record.replacing
+            ):
                 return "unchanged", identity, ""
         try:
             with TemporaryDirectory(prefix="report-chat-") as folder:
                 file_id = ""
                 if file.fetch is not None:
                     if file.size > self.max_bytes:
-                        raise errors.LoadError(f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB.")
+                        raise errors.LoadError(
+                            f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB."
+                        )
                     described = replace(described, path=file.fetch(Path(folder)))
                     if self.originals is not None:
                         self.originals.require_space(described.path.stat().st_size)
                         file_id = self.originals.put(described.path)
                 # The lease of one report may be lost without an end of the run.
                 of_file = replace(control, cancel=Cancellation(control.cancel))
-                result = self.service.ingest(described, overrides=overrides, file_id=file_id, control=of_file)
-        except (errors.LoadError, errors.CancelledError, errors.SupersededError, errors.InvalidRequestError) as error:
+                result = self.service.ingest(
+                    described, overrides=overrides, file_id=file_id, control=of_file
+                )
+        except (
+            errors.LoadError,
+            errors.CancelledError,
+            errors.SupersededError,
+            errors.InvalidRequestError,
+        ) as error:
             control.check()  # stopped, not cancelled
             return "failed", identity, error.message
-        key = {"_id": f"{name}:{document_id(identity)}", "source": name, "identity": identity}
+        key = {
+            "_id": f"{name}:{document_id(identity)}",
+            "source": name,
+            "identity": identity,
+        }
         self._files.replace_many([{**key, "stamp": file.stamp, "stated": digest}])
         return result.outcome, identity, ""
 
@@ -220,4 +315,11 @@ class Synchroniser:
 def log_change(name: str, change: SourceChange) -> None:
     if change.outcome not in {"unchanged", "deleted"}:
         level = logging.WARNING if change.outcome == "failed" else logging.INFO
-        log.log(level, "Source %s: %s %s %s", name, change.outcome, change.name, change.detail)
+        log.log(
+            level,
+            "Source %s: %s %s %s",
+            name,
+            change.outcome,
+            change.name,
+            change.detail,
+        )

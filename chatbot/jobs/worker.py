@@ -115,7 +115,9 @@ class IngestionWorker(Worker):
             if self._has_worked and sys.platform == "linux":
                 self._has_worked = False
                 with suppress(AttributeError):  # not every C library has it
-                    ctypes.CDLL(None).malloc_trim(0)  # returns to the system what reading has freed
+                    ctypes.CDLL(None).malloc_trim(
+                        0
+                    )  # returns to the system what reading has freed
             self.idle()
         return is_done
 
@@ -130,7 +132,9 @@ class IngestionWorker(Worker):
                 self._helpers.discard(threading.current_thread())
 
         if len(self._helpers) < FILES_AT_ONCE:
-            helper = threading.Thread(target=help_out, name="ingestion-helper", daemon=True)
+            helper = threading.Thread(
+                target=help_out, name="ingestion-helper", daemon=True
+            )
             self._helpers.add(helper)
             helper.start()
         with aside(self._turns):
@@ -141,7 +145,11 @@ class IngestionWorker(Worker):
         if file.cancel or file.tries > MAX_TRIES:
             self.service().abandon(file.identity)
             error = f"Reading {file.name} ended the process {MAX_TRIES} times. It is not tried again."
-            outcome = {"state": "cancelled"} if file.cancel else {"state": "failed", "error": error}
+            outcome = (
+                {"state": "cancelled"}
+                if file.cancel
+                else {"state": "failed", "error": error}
+            )
             self.queue.release(file, **outcome, detail="")
             return True
         cancel, lost = Cancellation(), threading.Event()
@@ -164,8 +172,17 @@ class IngestionWorker(Worker):
             nonlocal noted_at, noted_state
             if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
                 noted_at, noted_state = time.monotonic() if done else 0.0, state
-                names = ("pages_read", "pages") if state == "loading" else ("done_chunks", "chunks")
-                self.queue.note(file, state=state, detail="", **dict(zip(names, (done, total), strict=True)))
+                names = (
+                    ("pages_read", "pages")
+                    if state == "loading"
+                    else ("done_chunks", "chunks")
+                )
+                self.queue.note(
+                    file,
+                    state=state,
+                    detail="",
+                    **dict(zip(names, (done, total), strict=True)),
+                )
 
         def note_page(page: int, pages: int) -> None:
             if pages:
@@ -198,7 +215,9 @@ class IngestionWorker(Worker):
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
                 self.queue.note(file, state="loading", detail="", error="")
                 path, file_id = self.fetch(file, Path(folder), cancel)
-                limit = limit_of(file.limit.get("filters", {}), file.limit.get("collections", ()))
+                limit = limit_of(
+                    file.limit.get("filters", {}), file.limit.get("collections", ())
+                )
                 result = self.service().ingest(
                     Source(path, file.identity, **file.about),
                     overrides=file.overrides,
@@ -209,20 +228,38 @@ class IngestionWorker(Worker):
                     control=control,
                 )
         except errors.DiskFullError as error:
-            return {"state": "waiting", "detail": error.message, "tries": file.tries - 1}
+            return {
+                "state": "waiting",
+                "detail": error.message,
+                "tries": file.tries - 1,
+            }
         except errors.SupersededError as error:
             return {"state": "superseded", "detail": error.message}
         except errors.ChatbotError as error:
             control.refresh()
             # Interrupted work may fail with another error than its cancellation.
-            if isinstance(error, errors.StoppedError) or (cancel.cancelled and control.stopping()):
+            if isinstance(error, errors.StoppedError) or (
+                cancel.cancelled and control.stopping()
+            ):
                 # Not queued: cancelling a queued file would leave the passages that are written.
-                return {"state": "waiting", "detail": "The server was stopped.", "tries": file.tries - 1}
+                return {
+                    "state": "waiting",
+                    "detail": "The server was stopped.",
+                    "tries": file.tries - 1,
+                }
             if cancel.cancelled:
                 return {"state": "cancelled", "detail": ""}
-            state = "cancelled" if isinstance(error, errors.CancelledError) else "failed"
+            state = (
+                "cancelled" if isinstance(error, errors.CancelledError) else "failed"
+            )
             return {"state": state, "error": error.message, "detail": ""}
-        return {"state": "done", "detail": "", "done_chunks": result.chunks, "file_id": file_id, **asdict(result)}
+        return {
+            "state": "done",
+            "detail": "",
+            "done_chunks": result.chunks,
+            "file_id": file_id,
+            **asdict(result),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +271,9 @@ class Originals:
     documents: DocumentRepository
     settings: Settings
 
-    def fetch(self, file: IngestionFile, folder: Path, cancel: Cancellation) -> tuple[Path, str]:
+    def fetch(
+        self, file: IngestionFile, folder: Path, cancel: Cancellation
+    ) -> tuple[Path, str]:
         """Return the path of a job's file on disk and the id of the stored file ("" = not stored). Raises LoadError:
         the web address cannot be read; NotFoundError: the stored file is gone."""
         if file.file_id:
@@ -247,22 +286,37 @@ class Originals:
         return Path(file.identity), ""
 
     def download(
-        self, url: str, folder: Path, cancel: Cancellation | None = None, *, also: Mapping[str, str] = READABLE
+        self,
+        url: str,
+        folder: Path,
+        cancel: Cancellation | None = None,
+        *,
+        also: Mapping[str, str] = READABLE,
     ) -> Path:
         """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as `fetch`. Raises LoadError."""
         rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
         limit = self.settings.max_upload_mb * 1024 * 1024
-        return fetch(url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also)
+        return fetch(
+            url, folder, rules=rules, cancel=cancel, max_bytes=limit, also=also
+        )
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
         """Return what a job needs to ingest a document again; None when its original is not available."""
         if record.source.startswith(WEB):
-            return IngestionFile("", "", record.source, record.source, url=record.source)
+            return IngestionFile(
+                "", "", record.source, record.source, url=record.source
+            )
         if record.file_id:
-            return IngestionFile("", "", _name(record), record.source, file_id=record.file_id)
+            return IngestionFile(
+                "", "", _name(record), record.source, file_id=record.file_id
+            )
         if record.sample or _on_disk(record) is None:
             return None
-        about = {"title": record.title, "description": record.description, "listed": True}
+        about = {
+            "title": record.title,
+            "description": record.description,
+            "listed": True,
+        }
         about |= {"metadata": dict(record.metadata), "labels": list(record.labels)}
         return IngestionFile("", "", _name(record), record.source, about=about)
 
@@ -282,13 +336,22 @@ class Originals:
     def tidy(self) -> None:
         """Delete old jobs, and the files that neither a job nor a document needs."""
         self.queue.prune()
-        self.files.keep_only(lambda: self.queue.file_ids() | {record.file_id for record in self.documents.all()})
+        self.files.keep_only(
+            lambda: (
+                self.queue.file_ids()
+                | {record.file_id for record in self.documents.all()}
+            )
+        )
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:
     """Return the path of a sample report, or of a file that the command line ingested; None when it is gone."""
     source = record.source
-    path = SAMPLE_DATA / source.removeprefix(f"{SAMPLES}/") if record.sample else Path(source)
+    path = (
+        SAMPLE_DATA / source.removeprefix(f"{SAMPLES}/")
+        if record.sample
+        else Path(source)
+    )
     return path if path.is_absolute() and path.is_file() else None
 
 

@@ -22,7 +22,9 @@ _TERM = re.compile(r"\w+(?:[.,]\d+)*")
 _COMPOUND = re.compile(r"\b\w*?(?:[a-z0-9][A-Z]|_)\w*")
 _SEAM_HINT = re.compile(r"[a-z0-9][A-Z]|_")
 _SEAM = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_SENTENCE_END = re.compile(r"(?<=[.!?。！？؟])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Яء-ي])|\n+")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?。！？؟])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9À-ÞЀ-Яء-ي])|\n+"
+)
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|vs|etc|est|approx|incl|No|Gen|Lt|Col|Maj|Capt|Gov|Sen|Rep|Fig|Vol|ca|pp?|e\.g|i\.e"
@@ -41,7 +43,9 @@ _CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufff9-\ufffb\ufff
 """Control characters, noncharacters, annotations of lines (UAX #44: general categories Cc, Cn and Cf)."""
 _JOINING_SCRIPTS = "[\u0600-\u109f\u1780-\u18af]"
 """From Arabic to Myanmar, Khmer and Mongolian, a joiner between two letters is part of the spelling (UAX #31, 2.3)."""
-_INVISIBLE = re.compile(f"(?!(?<={_JOINING_SCRIPTS})[\u200c\u200d]{_JOINING_SCRIPTS})[{_IGNORABLE}{_CONTROLS}]+?")
+_INVISIBLE = re.compile(
+    f"(?!(?<={_JOINING_SCRIPTS})[\u200c\u200d]{_JOINING_SCRIPTS})[{_IGNORABLE}{_CONTROLS}]+?"
+)
 _MAYBE_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROLS}]")
 """A quick first look, which takes a third of the time."""
 _BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
@@ -51,7 +55,8 @@ MAX_ABBREVIATION_CHARACTERS = 12
 """Searching the whole sentence for one would take minutes on a page of initials."""
 
 STOP_WORDS: dict[str, frozenset[str]] = {
-    language: frozenset(words.split()) for language, words in read_table(__package__, "stop_words").items()
+    language: frozenset(words.split())
+    for language, words in read_table(__package__, "stop_words").items()
 }
 _SIGNS = {
     language: words if language == "english" else words - STOP_WORDS["english"]
@@ -61,7 +66,9 @@ _SIGNS = {
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
 """Python's lower() splits "İ" into an i and a separate dot, which would end the word."""
 _SPELLINGS = {
-    "spanish": re.compile(r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]|\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b"),
+    "spanish": re.compile(
+        r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]|\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b"
+    ),
     "french": re.compile(
         r"[«»]|\s(?=[?!:])|\b[a-zé]*[çàèêâîôûùœ]|(?<=\b[dlnsjcm])['’](?=[a-zéèêàh])|\bqu['’]|-t-"
         r"|\b(?:[Qq]uel(?:le)?|[Cc]ombien)\b"
@@ -74,7 +81,10 @@ _SPELLINGS = {
 """Signs of a language besides its stop words; a word with a capital may be a name."""
 CLEAR = 5
 """Different stop words of a language that show it, where no other has half as many."""
-_LATIN, _NOT_LATIN = re.compile("[a-zA-Z\u00c0-\u024f]"), re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+")
+_LATIN, _NOT_LATIN = (
+    re.compile("[a-zA-Z\u00c0-\u024f]"),
+    re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+"),
+)
 _ARABIC = re.compile("[ةىيك]")
 """Letters that Persian and Urdu, in the same script, write in other ways."""
 LANGUAGES = sorted(STOP_WORDS)
@@ -84,7 +94,11 @@ LANGUAGES = sorted(STOP_WORDS)
 def lowered(text: str) -> str:
     """Return a text of the same length in lower case: to search it takes a third of the time of `re.IGNORECASE`."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(s if len(s.lower()) > 1 else s.lower() for s in text)
+    return (
+        lower
+        if len(lower) == len(text)
+        else "".join(s if len(s.lower()) > 1 else s.lower() for s in text)
+    )
 
 
 class Analyzer:
@@ -92,10 +106,14 @@ class Analyzer:
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
-            raise SettingsError(f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}.")
+            raise SettingsError(
+                f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}."
+            )
         self._stem = Stemmer.Stemmer(language).stemWords
         self._stop_words = STOP_WORDS[language]
-        self._letters = {ord(sign): " " for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹"}  # marks of notes: "Collections¹"
+        self._letters = {
+            ord(sign): " " for sign in "⁰¹²³⁴⁵⁶⁷⁸⁹"
+        }  # marks of notes: "Collections¹"
         self._letters |= _TURKISH_CAPITALS if language == "turkish" else {}
         self._terms_of_short = lru_cache(KEPT_SHORT_TEXTS)(self._terms_of)
 
@@ -103,11 +121,19 @@ class Analyzer:
         """Return the index terms in text order. A number keeps its decimals: 2.09 is one term. A compound such as
         maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with the original
         preserved (measured on questions about code: benchmarks/README.md)."""
-        return list(self._terms_of_short(text) if len(text) <= MAX_SHORT_CHARACTERS else self._terms_of(text))
+        return list(
+            self._terms_of_short(text)
+            if len(text) <= MAX_SHORT_CHARACTERS
+            else self._terms_of(text)
+        )
 
     def _terms_of(self, text: str) -> Sequence[str]:
-        if _SEAM_HINT.search(text):  # most texts have none, and looking is cheaper than replacing
-            text = _COMPOUND.sub(lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text)
+        if _SEAM_HINT.search(
+            text
+        ):  # most texts have none, and looking is cheaper than replacing
+            text = _COMPOUND.sub(
+                lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text
+            )
         # An accent that is a character of its own (NFD, in some PDFs) would end a word.
         text = unicodedata.normalize("NFC", text).translate(self._letters).lower()
         words = [word for word in _TERM.findall(text) if word not in self._stop_words]
@@ -148,21 +174,38 @@ def estimate_tokens(text: str) -> int:
 
 
 @lru_cache(maxsize=256)
-def language_of(text: str, otherwise: str = "english", preferred: str = "spanish") -> str:
+def language_of(
+    text: str, otherwise: str = "english", preferred: str = "spanish"
+) -> str:
     """Return the one of `LANGUAGES` that a text is written in; "arabic", or "" for one in another script. Signs are
     stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few;
     ``preferred``: among those with as many signs."""
     words = set(_TERM.findall(text.lower()))
-    signs = {language: len(words & stop_words) for language, stop_words in _SIGNS.items()}
+    signs = {
+        language: len(words & stop_words) for language, stop_words in _SIGNS.items()
+    }
     # Spellings decide where stop words leave a doubt: looking for them takes four fifths of the time.
     if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < CLEAR:
         for language, pattern in _SPELLINGS.items():
             signs[language] += len(set(pattern.findall(text)))
-    best = max(LANGUAGES, key=lambda language: (signs[language], language == preferred, language == "spanish"))
+    best = max(
+        LANGUAGES,
+        key=lambda language: (
+            signs[language],
+            language == preferred,
+            language == "spanish",
+        ),
+    )
     if signs[best] > max(1, signs[otherwise]):
         return best
-    letters = 0 if text.isascii() or otherwise == "russian" else sum(map(len, _NOT_LATIN.findall(text)))
-    if letters == 0 or len(_LATIN.findall(text)) >= letters:  # "GDP" in an Arabic question is Latin too
+    letters = (
+        0
+        if text.isascii() or otherwise == "russian"
+        else sum(map(len, _NOT_LATIN.findall(text)))
+    )
+    if (
+        letters == 0 or len(_LATIN.findall(text)) >= letters
+    ):  # "GDP" in an Arabic question is Latin too
         return otherwise
     return "arabic" if _ARABIC.search(text) else ""
 
@@ -183,7 +226,13 @@ def count_of(count: int, noun: str) -> str:
     """Return a count with its noun: "1 report", "2 searches", "1,200 countries"."""
     if count != 1:
         is_changed = noun.endswith("y") and noun[-2] not in "aeiou"  # but "keys"
-        noun = f"{noun[:-1]}ies" if is_changed else f"{noun}es" if noun.endswith("ch") else f"{noun}s"
+        noun = (
+            f"{noun[:-1]}ies"
+            if is_changed
+            else f"{noun}es"
+            if noun.endswith("ch")
+            else f"{noun}s"
+        )
     return f"{count:,} {noun}"
 
 
@@ -194,7 +243,11 @@ def quotation_markdown(quotation: "Quotation") -> str:
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:
     """Return a quotation and its source as an item of a Markdown list; ``say`` marks a general one."""
-    source = say("General: {source}", source=quotation.where) if quotation.general else quotation.where
+    source = (
+        say("General: {source}", source=quotation.where)
+        if quotation.general
+        else quotation.where
+    )
     return f"- **{escape_markdown(source)}:** {quotation_markdown(quotation)}"
 
 
@@ -214,4 +267,6 @@ def visible(text: str) -> str:
     """Remove invisible characters, which a model would read, and replace blanks that are no white space by spaces."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    return _BLANK.sub(" ", _INVISIBLE.sub("", text) if _MAYBE_INVISIBLE.search(text) else text)
+    return _BLANK.sub(
+        " ", _INVISIBLE.sub("", text) if _MAYBE_INVISIBLE.search(text) else text
+    )

@@ -11,17 +11,24 @@ import pycountry
 from ..domain.errors import read_table
 
 _NAMES = read_table(__package__, "countries")
-ALIKE = {name: [" ".join(one.split()) for one in text.split(",")] for name, text in _NAMES["alike"].items()}
+ALIKE = {
+    name: [" ".join(one.split()) for one in text.split(",")]
+    for name, text in _NAMES["alike"].items()
+}
 """Words that look like names of countries, by kind."""
 ALIASES, FOREIGN_ALIASES = (
-    {name: code for code, names in _NAMES[table].items() for name in names} for table in ("aliases", "foreign")
+    {name: code for code, names in _NAMES[table].items() for name in names}
+    for table in ("aliases", "foreign")
 )
 FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
 _WITH_ARTICLE = re.compile(
     "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
     r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
 )
-_CODES, _SAME_IN_PLURAL = re.compile(r"\b[A-Z]{3}\b"), ("ese", "ish", "ch", "s", "shman", "chman")
+_CODES, _SAME_IN_PLURAL = (
+    re.compile(r"\b[A-Z]{3}\b"),
+    ("ese", "ish", "ch", "s", "shman", "chman"),
+)
 _INVERTED = re.compile(r"(.+), (?:The )?(.+)")
 _IN_BRACKETS = re.compile(r"\s*\((.+?)\)")
 
@@ -33,8 +40,14 @@ def normalise(name: str) -> str:
     """Return a name in lower case without accents, punctuation and article: "Gambia, The" is "gambia"."""
     plain = name.lower()
     if not plain.isascii():
-        plain = "".join(sign for sign in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(sign))
-    words = re.sub(r"[\W_]+", " ", re.sub(r"['’.]", "", plain.replace("&", " and "))).split()
+        plain = "".join(
+            sign
+            for sign in unicodedata.normalize("NFKD", plain)
+            if not unicodedata.combining(sign)
+        )
+    words = re.sub(
+        r"[\W_]+", " ", re.sub(r"['’.]", "", plain.replace("&", " and "))
+    ).split()
     words = ["saint" if word == "st" else word for word in words]
     words = words[1:] if len(words) > 1 and words[0] == "the" else words
     return " ".join(words[:-1] if len(words) > 1 and words[-1] == "the" else words)
@@ -44,7 +57,11 @@ def normalise(name: str) -> str:
 def _codes() -> dict[str, str]:
     codes: dict[str, str] = {}
     for country in pycountry.countries:
-        names = (country.name, getattr(country, "official_name", ""), getattr(country, "common_name", ""))
+        names = (
+            country.name,
+            getattr(country, "official_name", ""),
+            getattr(country, "common_name", ""),
+        )
         for name in (*names, country.alpha_2, country.alpha_3):
             if name:
                 codes.setdefault(normalise(name), country.alpha_3)
@@ -54,21 +71,28 @@ def _codes() -> dict[str, str]:
 @lru_cache(maxsize=1)
 def country_names() -> dict[str, str]:
     """Return the ISO-3 codes by normalised name or alias, without the ISO codes themselves."""
-    codes = {normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)} | {"xk"}
+    codes = {
+        normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)
+    } | {"xk"}
     return {name: code for name, code in _codes().items() if name not in codes}
 
 
 @lru_cache(maxsize=1)
 def foreign_names() -> dict[str, str]:
     """Return the ISO-3 codes by normalised name in `FOREIGN_LANGUAGES`, without names that are English, too."""
-    from babel import Locale  # late: its tables take a third of a second, and most commands need none
+    from babel import (
+        Locale,
+    )  # late: its tables take a third of a second, and most commands need none
 
     codes = dict(FOREIGN_ALIASES)
     for language in FOREIGN_LANGUAGES:
         territories = Locale.parse(language).territories
         for country in pycountry.countries:
             name = territories.get(country.alpha_2, "")
-            for part in (_IN_BRACKETS.sub("", name), *_IN_BRACKETS.findall(name)):  # "Myanmar (Birmania)"
+            for part in (
+                _IN_BRACKETS.sub("", name),
+                *_IN_BRACKETS.findall(name),
+            ):  # "Myanmar (Birmania)"
                 codes.setdefault(normalise(part), country.alpha_3)
     return {name: code for name, code in codes.items() if name and name not in _codes()}
 
@@ -77,13 +101,21 @@ def foreign_names() -> dict[str, str]:
 def demonyms() -> dict[str, tuple[str, ...]]:
     """Return ISO-3 codes by demonym, also in the plural. What is also a name is no demonym."""
     codes_of, people = dict[str, tuple[str, ...]](), _NAMES["people"]
-    forms = [(normalise(_CODES.sub("", one)), tuple(_CODES.findall(one))) for one in people["others"].split(",")]
+    forms = [
+        (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))
+        for one in people["others"].split(",")
+    ]
     for pattern, suffix in people["usual"]:
-        forms += [(re.sub(pattern, suffix, name, count=1), (code,)) for name, code in country_names().items()]
+        forms += [
+            (re.sub(pattern, suffix, name, count=1), (code,))
+            for name, code in country_names().items()
+        ]
     for form, codes in forms:
         if form not in country_names():
             codes_of.setdefault(form, codes)
-            codes_of.setdefault(form if form.endswith(_SAME_IN_PLURAL) else f"{form}s", codes)
+            codes_of.setdefault(
+                form if form.endswith(_SAME_IN_PLURAL) else f"{form}s", codes
+            )
     return {form: codes for form, codes in codes_of.items() if form not in _codes()}
 
 
@@ -111,12 +143,16 @@ def country_code(name: str) -> str | None:
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    names = {c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries} | {"XKX": "Kosovo"}
+    names = {
+        c.alpha_3: getattr(c, "common_name", c.name) for c in pycountry.countries
+    } | {"XKX": "Kosovo"}
     # "Congo, The Democratic Republic of the"
     return {code: _INVERTED.sub(r"\2 \1", name) for code, name in names.items()}
 
 
-def resolve_country(text: str, spellings: Sequence[str]) -> tuple[str | None, list[str]]:
+def resolve_country(
+    text: str, spellings: Sequence[str]
+) -> tuple[str | None, list[str]]:
     """Return a country's name: as one of ``spellings``, else the text itself if it is a name, else its usual name.
     Return None and similar names if the text is no country."""
     code = country_code(text)
@@ -127,5 +163,8 @@ def resolve_country(text: str, spellings: Sequence[str]) -> tuple[str | None, li
     for name in spellings:
         if country_code(name) == code:
             return name, []
-    spelled_out = len(normalise(text)) > ISO_CODE_LENGTH and text not in {text.lower(), text.upper()}
+    spelled_out = len(normalise(text)) > ISO_CODE_LENGTH and text not in {
+        text.lower(),
+        text.upper(),
+    }
     return (text if spelled_out else _names()[code]), []

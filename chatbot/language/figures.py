@@ -13,17 +13,36 @@ from ..domain.errors import read_table
 from . import LETTERS_PATTERN, lowered
 
 _WORDS_OF = read_table(__package__, "numbers")
-SCALES = {word: Decimal(10) ** int(power) for power, words in _WORDS_OF["scales"].items() for word in words.split()}
+SCALES = {
+    word: Decimal(10) ** int(power)
+    for power, words in _WORDS_OF["scales"].items()
+    for word in words.split()
+}
 SCALES["mil millones"] = Decimal(10) ** 9
-SCALE_SIGNS = {sign: Decimal(10) ** int(power) for power, signs in _WORDS_OF["signs"].items() for sign in signs}
+SCALE_SIGNS = {
+    sign: Decimal(10) ** int(power)
+    for power, signs in _WORDS_OF["signs"].items()
+    for sign in signs
+}
 """Written directly after the number."""
-SHORT_SCALES = {"k": Decimal(10) ** 3, "m": Decimal(10) ** 6, "b": Decimal(10) ** 9, "t": Decimal(10) ** 12}
+SHORT_SCALES = {
+    "k": Decimal(10) ** 3,
+    "m": Decimal(10) ** 6,
+    "b": Decimal(10) ** 9,
+    "t": Decimal(10) ** 12,
+}
 """Only after a currency: 5 m may be metres."""
 CURRENCIES: dict[str, str] = _WORDS_OF["currencies"]
 PERCENT = "|".join(_WORDS_OF["percent"])
 ONES = {word: number for number, word in enumerate(_WORDS_OF["ones"].split(), start=1)}
-TENS = {word: number * 10 for number, word in enumerate(_WORDS_OF["tens"].split(), start=2)}
-MONTHS = {name: number for number, names in enumerate(_WORDS_OF["months"], start=1) for name in names.split()}
+TENS = {
+    word: number * 10 for number, word in enumerate(_WORDS_OF["tens"].split(), start=2)
+}
+MONTHS = {
+    name: number
+    for number, names in enumerate(_WORDS_OF["months"], start=1)
+    for name in names.split()
+}
 GAP = "\u202f"
 """Replaces every space that keeps the digits of one number together."""
 _ALIKE = {
@@ -32,7 +51,10 @@ _ALIKE = {
     **dict.fromkeys("\u2019\u02bc", "'"),
     **dict(zip("\uff05\uff0e\uff0c\u066b\u066c\ufe6a", "%.,.,%", strict=True)),
 }
-_ALIKE_SIGN, _OTHER_DIGIT = re.compile(f"[{''.join(_ALIKE)}]"), re.compile(r"\d(?<![0-9])")
+_ALIKE_SIGN, _OTHER_DIGIT = (
+    re.compile(f"[{''.join(_ALIKE)}]"),
+    re.compile(r"\d(?<![0-9])"),
+)
 _WORDS = rf"(?:{'|'.join(TENS)})(?:[- ](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"
 _NUMBER = (
     rf"\d{{1,3}}(?:[{GAP}']\d{{3}})+(?!\d)(?:[.,]\d+)?"
@@ -42,7 +64,9 @@ _NUMBER = (
 _MONEY = "|".join(CURRENCIES.values())
 _SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
 SCALE_WORD = re.compile(rf"\b(?:{_SCALE})\b")
-_STARTS = sorted({word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))})
+_STARTS = sorted(
+    {word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))}
+)
 _FIGURE = re.compile(
     # It begins at a sign, a digit or such a word; without this the alternatives are tried at each letter.
     rf"(?=[-\d$€£¥₹₽]|(?<![a-z])(?:{'|'.join(_STARTS)}|[a-z][$.ó]))"
@@ -55,8 +79,12 @@ _YEARS = {str(year): year for year in range(1000, 2100)}
 KEPT_NUMBERS = 4096
 """Numbers whose readings are kept: answers repeat those of their passages."""
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
-_COMMA_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)")
-_POINT_DECIMAL = re.compile(r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)")
+_COMMA_DECIMAL = re.compile(
+    r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)"
+)
+_POINT_DECIMAL = re.compile(
+    r"\d(?<![\d.,]\d)\d{0,2}(?:(?:,\d{3})+\.\d+|\.\d{1,2}|(?:,\d{3}){2,})(?![\d.])(?!,\d)"
+)
 _NOTE_MARK = re.compile("[⁰¹²³⁴-⁹](?<=[0-9⁰¹²³⁴-⁹].)(?<!10.)")
 """2023⁴; 10⁴ is a power."""
 
@@ -87,7 +115,11 @@ def unify_signs(text: str) -> str:
     if text.isascii():
         return text
     text = _NOTE_MARK.sub(" ", _ALIKE_SIGN.sub(lambda sign: _ALIKE[sign[0]], text))
-    return text if text.isascii() else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    return (
+        text
+        if text.isascii()
+        else _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    )
 
 
 def comma_decimals(text: str) -> bool:
@@ -104,22 +136,44 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
     for match in _FIGURE.finditer(lower):
         start, end = match.span()
         written = text[start:end].strip()
-        in_text.append(Figure(written, start, end, *_meaning(match.groups(), comma), _YEARS.get(written)))
+        in_text.append(
+            Figure(
+                written,
+                start,
+                end,
+                *_meaning(match.groups(), comma),
+                _YEARS.get(written),
+            )
+        )
         if len(in_text) > 1:
             in_text[-2:] = _shared(lower, *in_text[-2:])
     return in_text
 
 
 @lru_cache(KEPT_NUMBERS)
-def _meaning(groups: tuple[str, ...], comma: bool) -> tuple[frozenset[Decimal], str, bool, bool, tuple[Decimal, ...]]:
+def _meaning(
+    groups: tuple[str, ...], comma: bool
+) -> tuple[frozenset[Decimal], str, bool, bool, tuple[Decimal, ...]]:
     """Return what the groups of `_FIGURE` mean: `Figure.values` to `Figure.parts`."""
     sign, before, inner, number, *_, percent, after = groups
-    (values, parts), scale, unit = _readings(number, comma), _scale(groups), "%" if percent else ""
+    (values, parts), scale, unit = (
+        _readings(number, comma),
+        _scale(groups),
+        "%" if percent else "",
+    )
     factor = (scale or 1) * (-1 if sign or inner else 1)
     if not unit and (money := (before or after or "").strip(f" {GAP}-")):
-        unit = next((one for one, names in CURRENCIES.items() if re.match(names, money)), "")
+        unit = next(
+            (one for one, names in CURRENCIES.items() if re.match(names, money)), ""
+        )
     whole = frozenset(_normal(value * factor) for value in values)
-    return whole, unit, scale is not None, number[0].isalpha(), tuple(map(_normal, parts))
+    return (
+        whole,
+        unit,
+        scale is not None,
+        number[0].isalpha(),
+        tuple(map(_normal, parts)),
+    )
 
 
 def _scale(groups: tuple[str, ...]) -> Decimal | None:
@@ -136,15 +190,27 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
         return (Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0)),), ()
     if " " in number:
         whole, _ = _readings(number.replace(" ", GAP), comma)
-        return whole, tuple(value for part in number.split(" ") for value in _readings(part, comma)[0])
+        return whole, tuple(
+            value for part in number.split(" ") for value in _readings(part, comma)[0]
+        )
     number = number.replace(GAP, "").replace("'", "")
     if number.isdigit():
         return (Decimal(number),), ()
     pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
     parts = tuple(Decimal(piece) for piece in pieces)
-    whole, decimal = (Decimal("".join(pieces)),), (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),)
-    head, *middle, last = pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
-    grouped = 1 <= len(head) <= 3 and head[0] != "0" and len(last) == 3 and all(len(part) in (2, 3) for part in middle)
+    whole, decimal = (
+        (Decimal("".join(pieces)),),
+        (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),),
+    )
+    head, *middle, last = (
+        pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
+    )
+    grouped = (
+        1 <= len(head) <= 3
+        and head[0] != "0"
+        and len(last) == 3
+        and all(len(part) in (2, 3) for part in middle)
+    )
     if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):
         return decimal, parts if marks[-1] == "," else ()
     if len(marks) == 1 and (marks[0] == ",") == comma:
@@ -157,16 +223,27 @@ def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
     gap = text[first.end : second.start]
     if len(gap) > len(" bis $") or not RANGE.fullmatch(gap):
         return first, second
-    if (year := first.year) and re.fullmatch(r"[-/]", gap) and re.fullmatch(r"\d{2}", second.text):
+    if (
+        (year := first.year)
+        and re.fullmatch(r"[-/]", gap)
+        and re.fullmatch(r"\d{2}", second.text)
+    ):
         later = {Decimal(year // 100 * 100) + value for value in second.values}
-        return first, second._replace(values=second.values | {value for value in later if value > year})
+        return first, second._replace(
+            values=second.values | {value for value in later if value > year}
+        )
     if first.year or second.year:
         return first, second
     if second.scaled and not first.scaled:
         match = _FIGURE.match(second.text.lower())
         scale = (match and _scale(match.groups())) or Decimal(1)
-        first = first._replace(values=first.values | {_normal(value * scale) for value in first.values}, scaled=True)
-    return first._replace(unit=first.unit or second.unit), second._replace(unit=second.unit or first.unit)
+        first = first._replace(
+            values=first.values | {_normal(value * scale) for value in first.values},
+            scaled=True,
+        )
+    return first._replace(unit=first.unit or second.unit), second._replace(
+        unit=second.unit or first.unit
+    )
 
 
 def _normal(value: Decimal) -> Decimal:
@@ -176,8 +253,14 @@ def _normal(value: Decimal) -> Decimal:
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
     """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
     spans = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
-    named = ((word.start(), SCALES[word[0]]) for word in SCALE_WORD.finditer(lowered(text)))
-    return {size for at, size in named if size >= 1000 and not any(start <= at < end for start, end in spans)}
+    named = (
+        (word.start(), SCALES[word[0]]) for word in SCALE_WORD.finditer(lowered(text))
+    )
+    return {
+        size
+        for at, size in named
+        if size >= 1000 and not any(start <= at < end for start, end in spans)
+    }
 
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
@@ -190,13 +273,23 @@ _WRITTEN = (
     re.compile(rf"\b{_MONTH},?{_OF}{_DATE_YEAR}"),
 )
 _NUMERIC = (
-    re.compile(r"(?<!\d)(?P<year>(?:1\d|20)\d{2})-(?P<month>[01]?\d)-(?P<day>[0-3]?\d)(?!\d)"),
-    re.compile(r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<month>[01]?\d)\.\s?(?P<year>(?:1\d|20)\d{2})(?!\d)"),
-    re.compile(r"(?<![\d/])(?P<day>[0-3]?\d)/(?P<month>[01]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"),
-    re.compile(r"(?<![\d/])(?P<month>[01]?\d)/(?P<day>[0-3]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"),
+    re.compile(
+        r"(?<!\d)(?P<year>(?:1\d|20)\d{2})-(?P<month>[01]?\d)-(?P<day>[0-3]?\d)(?!\d)"
+    ),
+    re.compile(
+        r"(?<![\d.])(?P<day>[0-3]?\d)\.\s?(?P<month>[01]?\d)\.\s?(?P<year>(?:1\d|20)\d{2})(?!\d)"
+    ),
+    re.compile(
+        r"(?<![\d/])(?P<day>[0-3]?\d)/(?P<month>[01]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"
+    ),
+    re.compile(
+        r"(?<![\d/])(?P<month>[01]?\d)/(?P<day>[0-3]?\d)/(?P<year>(?:1\d|20)\d{2})(?!\d)"
+    ),
 )
 _MAY_BE_NUMERIC = re.compile(r"\d[-./]\s?\d\d?[-./]")
-_EARLIER_DAY = re.compile(r"(?<![\d.,])([0-3]?\d)(?:st|nd|rd|th)?\.?\s?(?:-|/|,|to|and|or|bis|und|et|y)\s?$")
+_EARLIER_DAY = re.compile(
+    r"(?<![\d.,])([0-3]?\d)(?:st|nd|rd|th)?\.?\s?(?:-|/|,|to|and|or|bis|und|et|y)\s?$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +308,18 @@ def dates(text: str) -> list[Date]:
     text = lowered(unify_signs(text))
     in_text: list[Date] = []
     # Most sentences have neither, and to look for both is quicker than for dates.
-    written = () if MONTHS.keys().isdisjoint(LETTERS_PATTERN.findall(text)) else _WRITTEN
+    written = (
+        () if MONTHS.keys().isdisjoint(LETTERS_PATTERN.findall(text)) else _WRITTEN
+    )
     numeric = _NUMERIC if _MAY_BE_NUMERIC.search(text) else ()
     for pattern in (*written, *numeric):
         for match in pattern.finditer(text):
             named = match.groupdict()
-            month = int(named["month"]) if named["month"].isdigit() else MONTHS[named["month"]]
+            month = (
+                int(named["month"])
+                if named["month"].isdigit()
+                else MONTHS[named["month"]]
+            )
             day = int(named["day"]) if named.get("day") else None
             if not 1 <= month <= 12 or (day is not None and not 1 <= day <= 31):
                 continue
@@ -228,22 +327,33 @@ def dates(text: str) -> list[Date]:
             start, end = match.span()
             in_text.append(Date(start, end, year, month, day))
             # The other days of "3, 7 and 8 August 2022".
-            while day is not None and (earlier := _EARLIER_DAY.search(text[max(0, start - 12) : start])):
+            while day is not None and (
+                earlier := _EARLIER_DAY.search(text[max(0, start - 12) : start])
+            ):
                 start = max(0, start - 12) + earlier.start()
                 if 1 <= int(earlier[1]) <= 31:
                     in_text.append(Date(start, end, year, month, int(earlier[1])))
     return in_text
 
 
-def date_stands(claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]) -> bool:
+def date_stands(
+    claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]
+) -> bool:
     """Return whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has. A date
     in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another day of
     that month."""
     has_year = claimed.year is None or has(Decimal(claimed.year))
     for date in in_text:
         same_year = has_year if date.year is None else claimed.year in (None, date.year)
-        if same_year and date.month == claimed.month and claimed.day in (None, date.day):
+        if (
+            same_year
+            and date.month == claimed.month
+            and claimed.day in (None, date.day)
+        ):
             return True
-    if not has_year or any(d.day is not None and (d.month == claimed.month or d.day == claimed.day) for d in in_text):
+    if not has_year or any(
+        d.day is not None and (d.month == claimed.month or d.day == claimed.day)
+        for d in in_text
+    ):
         return False
     return claimed.day is None or has(Decimal(claimed.day))

@@ -29,18 +29,24 @@ _DATED = re.compile(
 """(2018), (2018 est.), (31 December 2021 est.), (2020-25 est.), (FY 2021/22)."""
 _NEXT_DATED = re.compile(r"(?:(?<=\d\))|(?<=t\.\))) +(?=[-$€£¥\d])")
 """Between two figures of a line, each with its year."""
-_NOTE = re.compile(r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE)
+_NOTE = re.compile(
+    r"^\W*(?:note|definition|methodology)s?:.*|\bnote:[^(]*", re.IGNORECASE
+)
 _BULLET = re.compile(r"^(?:[-*•]|\d+\.) +")
 _LABEL = re.compile(r"([^:]{1,80}?) ?:\s+")
 _FOOTNOTE = re.compile(r"\s*\(\d+\)$")
 _LED_BY_YEAR = re.compile(rf"(?P<year>{_YEAR})(?: (?P<rest>[^\d\s].*))?")
-_YEAR_COLUMN = re.compile(r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE)
+_YEAR_COLUMN = re.compile(
+    r"(?:(?:fiscal|calendar|reference) )?year|jahr|année|año|ano|anno", re.IGNORECASE
+)
 _ITEM_END = re.compile(r"[;,]\s+(?![^()]*\))")
 _PART_END = re.compile(r"(?:(?<!\s)\s+)?[/;]\s*|,\s+")
 _ASIDE = re.compile(r"(?:^|(?<=\s))\(([^()]*)\)\s?")
 _RATE = re.compile(r"(?:/|\bper )[\d,]+")
 _BEHIND_UNIT = re.compile(r", | (?:or|and|with|in|for|as)\b")
-_ROUGHLY = re.compile(r"\b(?:approximately|about|around|roughly|some|ca\.|circa) ?$", re.IGNORECASE)
+_ROUGHLY = re.compile(
+    r"\b(?:approximately|about|around|roughly|some|ca\.|circa) ?$", re.IGNORECASE
+)
 _NO_NAME = re.compile(
     r"\b(?:less|more|fewer|greater|over|under|nearly|almost|up|than|or|and|to|in|since|the|by|from|at|of|until|before"
     rf"|after|{'|'.join(MONTHS)})\W*$",
@@ -51,19 +57,26 @@ _NO_UNIT = re.compile(rf"^(?i:{'|'.join(MONTHS)})\b|[\[\]]|[A-Z]\S* [A-Z]")
 _CODE = re.compile(r"0\d")
 _PLACE = re.compile(r"[A-Z][\w']{3,}(?![\w/])")
 """Behind a figure without a name: 5.3 million NAIROBI."""
-_CONTACT = re.compile(r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b", re.IGNORECASE)
+_CONTACT = re.compile(
+    r"\b(?:telephone|phone|fax|e-?mail|address|chancery|embassy|consulate|code)\b",
+    re.IGNORECASE,
+)
 """Numbers that count nothing."""
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
 _BINDING = re.compile(
     r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
 )
-_PRICES = re.compile(r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b")
+_PRICES = re.compile(
+    r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b"
+)
 _IN_UNIT = re.compile(r"(?:/|\bper )$")
 """Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live births (2017)"."""
 _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
-_ANY_COLUMN = re.compile(r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE)
+_ANY_COLUMN = re.compile(
+    r"(?:: |^)(?:values?|figures?|amounts?)(?=: |$)", re.IGNORECASE
+)
 """A column head of a table that says nothing about the figures below it."""
 _ROW = re.compile(r"Row \d+\b")
 KEPT_LINES = 4096
@@ -107,19 +120,30 @@ def figure_years(text: str) -> tuple[int, ...]:
             numbers = figures(sentence)
             every_year = every_year.union(*bound_years(sentence, numbers))
             if not all(number.bare for number in numbers):
-                every_year |= {int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)}
+                every_year |= {
+                    int(match["year"]) for match in _SENTENCE_YEAR.finditer(sentence)
+                }
     return tuple(sorted(every_year, reverse=True))
 
 
-def figures_of(chunk: Chunk, statements: Iterable[Stated] | None = None) -> Iterator[ReportedFigure]:
+def figures_of(
+    chunk: Chunk, statements: Iterable[Stated] | None = None
+) -> Iterator[ReportedFigure]:
     """Yield the figures that a passage states, in order. ``statements``: of its text, if they were read before."""
     country = chunk.metadata.get("country_name")
     # The heading may name a row of a table: its columns say what is counted.
-    names_row = _ROW.match(chunk.heading) or (country and chunk.heading.startswith(str(country)))
+    names_row = _ROW.match(chunk.heading) or (
+        country and chunk.heading.startswith(str(country))
+    )
     section = "" if names_row else chunk.heading
     for figure in stated(chunk.text) if statements is None else statements:
         heading = figure.heading or section
-        label = _TOTAL.sub("", _ANY_COLUMN.sub("", figure.label).removeprefix(": ") if heading else figure.label)
+        label = _TOTAL.sub(
+            "",
+            _ANY_COLUMN.sub("", figure.label).removeprefix(": ")
+            if heading
+            else figure.label,
+        )
         yield ReportedFigure(
             subject=str(country or chunk.title),
             heading=heading or ("" if label else chunk.title),
@@ -145,7 +169,11 @@ def dated_text(figure: ReportedFigure, say: Say) -> str:
     when = say("{year} edition", year=figure.edition) if figure.edition else ""
     if figure.year is not None:
         when = f"{figure.year}{' est.' if figure.estimate else ''}"
-    return f"{escape_markdown(figure.text)} ({when})" if when else escape_markdown(figure.text)
+    return (
+        f"{escape_markdown(figure.text)} ({when})"
+        if when
+        else escape_markdown(figure.text)
+    )
 
 
 def stated(text: str) -> list[Stated]:
@@ -179,12 +207,16 @@ def _figures_of_line(
     elif items and group:
         items[0] = ([*group, *items[0][0]], items[0][1])
     statements = _statements(items, comma)
-    return [figure._replace(heading=heading) for figure in statements] if heading else statements, group
+    return [
+        figure._replace(heading=heading) for figure in statements
+    ] if heading else statements, group
 
 
 def _lines(text: str) -> Iterator[str]:
     for line in unify_signs(text).replace("**", "").splitlines():
-        if UNSURE not in line and (words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip()):
+        if UNSURE not in line and (
+            words := _NOTE.sub("", _BULLET.sub("", line.strip())).strip()
+        ):
             yield words
 
 
@@ -204,7 +236,12 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
 def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
     """The statements of one line; the label of its first item counts for all, where the others have none."""
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
-    if len(items) > 1 and len(items[0][0]) == 1 and not _DIGIT.search(items[0][1]) and all(one for one, _ in items):
+    if (
+        len(items) > 1
+        and len(items[0][0]) == 1
+        and not _DIGIT.search(items[0][1])
+        and all(one for one, _ in items)
+    ):
         row = items[0][1]  # "Source: Loans; 2020: 268.8; Share: 23.3%"
         items = [([row, *labels], words) for labels, words in items[1:]]
     of_row = led = frozenset[int]()
@@ -212,20 +249,32 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
     for labels, words in items:
         names, years = list[str](), frozenset[int]()
         for name in labels or shared:
-            if match := _LED_BY_YEAR.fullmatch(name):  # a column for each year: "2018", "2018 Men"
+            if match := _LED_BY_YEAR.fullmatch(
+                name
+            ):  # a column for each year: "2018", "2018 Men"
                 years = frozenset({int(match["year"])})
             if not match or match["rest"]:
                 names.append(match["rest"] if match else name)
-        if re.fullmatch(_YEAR, words) and (not names or _YEAR_COLUMN.fullmatch(names[-1])):
+        if re.fullmatch(_YEAR, words) and (
+            not names or _YEAR_COLUMN.fullmatch(names[-1])
+        ):
             of_row = frozenset({int(words)})
         else:
             led = years if years and names else frozenset() if years else led
             statements += _item(names, words, years or led, comma)
     for place in reversed(range(len(statements) - 1)):
         last = statements[place + 1]
-        if last.years and not statements[place].years:  # the items of one line have the year of its end
-            statements[place] = statements[place]._replace(years=last.years, estimate=last.estimate)
-    return [figure._replace(years=figure.years or of_row) for figure in statements] if of_row else statements
+        if (
+            last.years and not statements[place].years
+        ):  # the items of one line have the year of its end
+            statements[place] = statements[place]._replace(
+                years=last.years, estimate=last.estimate
+            )
+    return (
+        [figure._replace(years=figure.years or of_row) for figure in statements]
+        if of_row
+        else statements
+    )
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -237,39 +286,69 @@ def _take_labels(item: str) -> tuple[list[str], str]:
     return labels, item.strip()
 
 
-def _item(labels: Sequence[str], words: str, years: frozenset[int], comma: bool) -> Iterator[Stated]:
+def _item(
+    labels: Sequence[str], words: str, years: frozenset[int], comma: bool
+) -> Iterator[Stated]:
     """The figure of an item, and those in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
     estimate = False
     if dated := _DATED.search(words):
         years, estimate = years or _years(dated), bool(dated["estimate"])
         words = f"{words[: dated.start()]}{words[dated.end() :]}"
-    asides, core = [aside[1] for aside in _ASIDE.finditer(words)], _ASIDE.sub("", words).strip()
-    named = next((aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)), "")
+    asides, core = (
+        [aside[1] for aside in _ASIDE.finditer(words)],
+        _ASIDE.sub("", words).strip(),
+    )
+    named = next(
+        (aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)),
+        "",
+    )
     main = _figure(labels, core, comma, named)
     names = [main.label] if main else [*labels, core.strip(" -")]
     if main is None and (_DIGIT.search(core) or len(core.split()) > MOST_WORDS):
         return  # prose, as in "takes the following five (5) measures of ..."
-    parts = [_figure(names, part, comma) for aside in asides for part in _PART_END.split(aside)]
+    parts = [
+        _figure(names, part, comma)
+        for aside in asides
+        for part in _PART_END.split(aside)
+    ]
     for figure in [main, *parts]:
         if figure is not None:
-            yield figure._replace(years=years, estimate=estimate) if years or estimate else figure
+            yield (
+                figure._replace(years=years, estimate=estimate)
+                if years or estimate
+                else figure
+            )
 
 
-def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> Stated | None:
+def _figure(
+    labels: Sequence[str], words: str, comma: bool, named: str = ""
+) -> Stated | None:
     """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
     behind the figure in brackets."""
     if not _DIGIT.search(words):
         return None
     numbers = figures(words, comma=comma)
-    if not numbers or len(numbers[0].values) != 1 or numbers[0].word or _CODE.match(numbers[0].text):
+    if (
+        not numbers
+        or len(numbers[0].values) != 1
+        or numbers[0].word
+        or _CODE.match(numbers[0].text)
+    ):
         return None
     first, behind = numbers[0], words[numbers[0].end :]
-    before, unit = _ROUGHLY.sub("", words[: first.start]).strip(" -"), _BEHIND_UNIT.split(behind)[0].rstrip()
+    before, unit = (
+        _ROUGHLY.sub("", words[: first.start]).strip(" -"),
+        _BEHIND_UNIT.split(behind)[0].rstrip(),
+    )
     unit, text = unit.strip(" -"), f"{first.text}{unit}"
-    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(before)
+    prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(
+        before
+    )
     if prose or _NO_UNIT.search(unit):
         return None
-    if (first.year and first.bare and not unit) or (len(numbers) > 1 and figures(_RATE.sub("", behind))):
+    if (first.year and first.bare and not unit) or (
+        len(numbers) > 1 and figures(_RATE.sub("", behind))
+    ):
         return None
     if _CONTACT.search(": ".join([*labels, before])):
         return None
@@ -283,7 +362,11 @@ def _figure(labels: Sequence[str], words: str, comma: bool, named: str = "") -> 
 def _years(dated: re.Match[str]) -> frozenset[int]:
     start, until = int(dated["year"]), dated["until"] or dated["year"]
     end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
-    return frozenset(range(start, end + 1)) if start <= end <= start + LONGEST_SPAN else frozenset({start})
+    return (
+        frozenset(range(start, end + 1))
+        if start <= end <= start + LONGEST_SPAN
+        else frozenset({start})
+    )
 
 
 def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]]:
@@ -292,13 +375,20 @@ def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(numbers))):
-        figure, after = numbers[place], numbers[place + 1] if place + 1 < len(numbers) else None
+        figure, after = (
+            numbers[place],
+            numbers[place + 1] if place + 1 < len(numbers) else None,
+        )
         gap = sentence[figure.end : after.start] if after else ""
         if figure.year is not None or after is None:
             next_years = frozenset()
         elif after.year is not None:
-            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(sentence, after.end)
-            next_years = _span(sentence, numbers[place + 1 :]) if is_bound else frozenset()
+            is_bound = _BINDING.fullmatch(gap) and not _PRICES.match(
+                sentence, after.end
+            )
+            next_years = (
+                _span(sentence, numbers[place + 1 :]) if is_bound else frozenset()
+            )
         elif not (_NEXT_ITEM.fullmatch(gap) or _IN_UNIT.search(gap)):
             next_years = frozenset()
         bound.append(next_years)
@@ -310,8 +400,12 @@ def _span(sentence: str, numbers: Sequence[Figure]) -> frozenset[int]:
     years = {numbers[0].year or 0}
     for first, last in pairwise(numbers):
         gap = unify_signs(sentence[first.end : last.start])
-        ends = {int(value) for value in last.values if last.bare and 1000 <= value < 2100}
+        ends = {
+            int(value) for value in last.values if last.bare and 1000 <= value < 2100
+        }
         if not ends or not _MORE_YEARS.fullmatch(gap):
             break
-        years |= set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
+        years |= (
+            set(range(max(years), max(ends) + 1)) if gap.strip() in "-/to" else ends
+        )
     return frozenset(years)

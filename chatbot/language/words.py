@@ -11,11 +11,22 @@ from ..config import STATIC
 from . import count_of
 
 Language = Literal["en", "es", "fr", "pt", "ar"]
-LANGUAGES: Mapping[str, str] = {"en": "English", "es": "Español", "fr": "Français", "pt": "Português", "ar": "العربية"}
+LANGUAGES: Mapping[str, str] = {
+    "en": "English",
+    "es": "Español",
+    "fr": "Français",
+    "pt": "Português",
+    "ar": "العربية",
+}
 """Each language's own name by its code."""
 RIGHT_TO_LEFT = frozenset({"ar"})
 ENGLISH: Language = "en"
-CODES: Mapping[str, Language] = {"spanish": "es", "french": "fr", "portuguese": "pt", "arabic": "ar"}
+CODES: Mapping[str, Language] = {
+    "spanish": "es",
+    "french": "fr",
+    "portuguese": "pt",
+    "arabic": "ar",
+}
 """Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
 NAMES_OF_CODES: Mapping[str, str] = {code: name for name, code in CODES.items()}
 _LATIN = re.compile(r"^.*[A-Za-z].*$", re.DOTALL)
@@ -38,7 +49,10 @@ def speaking(language: str) -> Say:
 
     def say(text: str, /, **values: object) -> str:
         if language in RIGHT_TO_LEFT:
-            values = {name: _LATIN.sub("\u2068\\g<0>\u2069", str(value)) for name, value in values.items()}
+            values = {
+                name: _LATIN.sub("\u2068\\g<0>\u2069", str(value))
+                for name, value in values.items()
+            }
         return in_english(_words(language).get(text, text), **values)
 
     return say
@@ -54,5 +68,7 @@ def counted(say: Say, number: int, noun: str) -> str:
 def _words(language: str) -> Mapping[str, str]:
     if language == ENGLISH:
         return {}
-    words: Mapping[str, str] = json.loads((STATIC / "words" / f"{language}.json").read_text("utf-8"))
+    words: Mapping[str, str] = json.loads(
+        (STATIC / "words" / f"{language}.json").read_text("utf-8")
+    )
     return words

@@ -10,7 +10,9 @@ from .loaders.office import MAX_ENTRIES, check_entries, office_errors
 MAX_UNPACKED_BYTES = 1024**3
 
 
-def unpack(archive: Path, folder: Path, *, max_bytes: int, most: int = MAX_ENTRIES) -> Iterator[tuple[str, Path]]:
+def unpack(
+    archive: Path, folder: Path, *, max_bytes: int, most: int = MAX_ENTRIES
+) -> Iterator[tuple[str, Path]]:
     """Unpack the members of an archive below ``folder``, each up to ``max_bytes``, and yield their names and places.
     Hidden files are left out, archives in it stay packed. Raises LoadError: it is damaged, protected or too large."""
     size = count = 0
@@ -18,11 +20,15 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int, most: int = MAX_ENTRI
         check_entries(archive, file.infolist())
         for entry in file.infolist():
             name = PurePosixPath(entry.filename.replace("\\", "/"))
-            if entry.is_dir() or any(part.startswith((".", "__MACOSX")) for part in name.parts):
+            if entry.is_dir() or any(
+                part.startswith((".", "__MACOSX")) for part in name.parts
+            ):
                 continue
             count += 1
             if count > most:
-                raise LoadError(f"{archive.name} has more than {most:,} files. Split it and try again.")
+                raise LoadError(
+                    f"{archive.name} has more than {most:,} files. Split it and try again."
+                )
             path = folder / str(count) / name.name
             path.parent.mkdir(parents=True)
             with file.open(entry) as source, path.open("wb") as target:
@@ -30,5 +36,7 @@ def unpack(archive: Path, folder: Path, *, max_bytes: int, most: int = MAX_ENTRI
                     size += target.write(block)
                     if target.tell() > max_bytes or size > MAX_UNPACKED_BYTES:
                         limit = min(max_bytes, MAX_UNPACKED_BYTES) // 1024**2
-                        raise LoadError(f"{archive.name}: {name} exceeds the limit of {limit} MB when unpacked.")
+                        raise LoadError(
+                            f"{archive.name}: {name} exceeds the limit of {limit} MB when unpacked."
+                        )
             yield str(name), path

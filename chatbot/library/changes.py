@@ -49,31 +49,53 @@ class ReportChanges:
 class ChangeLog:
     """The changes of the reports that somebody may see: ``records`` within ``limit``."""
 
-    def __init__(self, records: Iterable[DocumentRecord], figures: FigureRepository, limit: Scope) -> None:
+    def __init__(
+        self, records: Iterable[DocumentRecord], figures: FigureRepository, limit: Scope
+    ) -> None:
         self._figures = figures
         self._limit = limit
         self._series: dict[tuple[object, ...], list[DocumentRecord]] = {}
         for record in records:
-            if record.status == "ready" and isinstance(record.metadata.get("year"), int):
+            if record.status == "ready" and isinstance(
+                record.metadata.get("year"), int
+            ):
                 self._series.setdefault(_series(record), []).append(record)
 
     def of(self, record: DocumentRecord) -> ReportChanges:
         """Hold one report against the edition before it and its former version. Raises DatabaseError."""
         edition = record.metadata.get("year")
-        earlier = [one for one in self._series.get(_series(record), ()) if str(one.metadata["year"]) < str(edition)]
+        earlier = [
+            one
+            for one in self._series.get(_series(record), ())
+            if str(one.metadata["year"]) < str(edition)
+        ]
         former = max(earlier, key=lambda one: str(one.metadata["year"]), default=None)
         figures: Sequence[ChangedFigure] = ()
         if former is not None:
             differences = _compared(self._stated(former), self._stated(record))
-            figures = sorted(differences, key=lambda one: (one.old is None) + 2 * (one.new is None))
+            figures = sorted(
+                differences, key=lambda one: (one.old is None) + 2 * (one.new is None)
+            )
         before_it = None if former is None else Report.of(former)
-        return ReportChanges(Report.of(record), record.updated_at, before_it, figures, self._corrected(record))
+        return ReportChanges(
+            Report.of(record),
+            record.updated_at,
+            before_it,
+            figures,
+            self._corrected(record),
+        )
 
     def _stated(self, record: DocumentRecord) -> Stated:
-        stated: defaultdict[Key, defaultdict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
+        stated: defaultdict[Key, defaultdict[int | None, list[str]]] = defaultdict(
+            lambda: defaultdict(list)
+        )
         for figure in self._figures.find(self._limit, document_id=record.id):
-            subject = "" if figure.subject == record.title else figure.subject  # the titles of two editions differ
-            if figure.text not in (texts := stated[subject, figure.indicator][figure.year]):
+            subject = (
+                "" if figure.subject == record.title else figure.subject
+            )  # the titles of two editions differ
+            if figure.text not in (
+                texts := stated[subject, figure.indicator][figure.year]
+            ):
                 texts.append(figure.text)
         return stated
 
@@ -82,7 +104,12 @@ class ChangeLog:
             return ()  # a change does not say which part of a report it is of
         rows = self._figures.changes(record.id)
         return [
-            ChangedFigure(row.subject, row.indicator, _statement(row.old, row.year), _statement(row.new, row.year))
+            ChangedFigure(
+                row.subject,
+                row.indicator,
+                _statement(row.old, row.year),
+                _statement(row.new, row.year),
+            )
             for row in rows
             if row.at == rows[0].at
         ]
@@ -98,14 +125,20 @@ def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:
     """Yield the last figure of each indicator where it differs, and what was stated otherwise of earlier years."""
     for key in dict.fromkeys((*new, *old)):
         was, now = old.get(key, {}), new.get(key, {})
-        last = [max(years, key=lambda year: year or 0, default=None) for years in (was, now)]
-        for before, after in dict.fromkeys([(last[0], last[1]), *((year, year) for year in now if year in was)]):
+        last = [
+            max(years, key=lambda year: year or 0, default=None) for years in (was, now)
+        ]
+        for before, after in dict.fromkeys(
+            [(last[0], last[1]), *((year, year) for year in now if year in was)]
+        ):
             texts = was.get(before, ()), now.get(after, ())
             # Where one report states the figures of several parts under one name, the other perhaps only their sum.
             shared = set(texts[0]) & set(texts[1])
             if len(shared) < min(map(len, texts)) or not all(texts):
                 yield ChangedFigure(
-                    *key, _statement("; ".join(texts[0]), before), _statement("; ".join(texts[1]), after)
+                    *key,
+                    _statement("; ".join(texts[0]), before),
+                    _statement("; ".join(texts[1]), after),
                 )
 
 

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..database.repositories.corpus import CorpusFacts
-from ..domain import Cancellation, CancelledError, ConflictError, DependencyError, StoppedError
+from ..domain import (
+    Cancellation,
+    CancelledError,
+    ConflictError,
+    DependencyError,
+    StoppedError,
+)
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0
@@ -108,15 +114,24 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
 
 
 @contextmanager
-def lease(leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None) -> Iterator[JobControl]:
+def lease(
+    leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None
+) -> Iterator[JobControl]:
     """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block. The control
     that it yields also stops the work when another worker has the lease. Raises CancelledError: cancelled while
     waiting; ConflictError: another worker still has it."""
-    owner, began, waited, lost = uuid.uuid4().hex, time.monotonic(), False, threading.Event()
+    owner, began, waited, lost = (
+        uuid.uuid4().hex,
+        time.monotonic(),
+        False,
+        threading.Event(),
+    )
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):
         control.check()
         if longest is not None and time.monotonic() - began > longest:
-            raise ConflictError("This report is being read or edited. Try again when that is done.")
+            raise ConflictError(
+                "This report is being read or edited. Try again when that is done."
+            )
         waited = True
         control.waiting("Another worker is reading this report.")
         control.cancel.wait(POLL_SECONDS)

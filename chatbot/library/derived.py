@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..domain import SECTION_SEPARATOR, Chunk, Context, Document, Message, Prompt, Section, document_text
+from ..domain import (
+    SECTION_SEPARATOR,
+    Chunk,
+    Context,
+    Document,
+    Message,
+    Prompt,
+    Section,
+    document_text,
+)
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import ChatModel
@@ -20,7 +29,9 @@ MAX_CHARACTERS = 900
 """Characters of an extractive summary: one passage."""
 MAX_LEAD_CHARACTERS = 450
 MAX_COUNTRIES = 15
-_SUBSTANCE = re.compile(r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL)
+_SUBSTANCE = re.compile(
+    r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL
+)
 """A whole sentence: no figure, no label with its value, no source line."""
 CHARACTERS_PER_TOKEN = 4
 COLUMNS = ("term", "meaning", "other_words", "heading", "label")
@@ -32,28 +43,46 @@ _LIST = re.compile(
     re.IGNORECASE,
 )
 """The heading of a list of terms."""
-_TABLE_ROW = re.compile(r"[^:;]{1,80}: (?P<term>[^:;]{1,60}); [^:;]{1,300}: (?P<meaning>.+)")
+_TABLE_ROW = re.compile(
+    r"[^:;]{1,80}: (?P<term>[^:;]{1,60}); [^:;]{1,300}: (?P<meaning>.+)"
+)
 """A row of a table with named columns, as loaders write it."""
-_LINE = re.compile(r"[\s|*•-]*(?P<term>\w[^:|\t]{0,59}?)[\s*]*(?:[:|\t]|\s[–—-]\s)[\s*]*(?P<meaning>\w[^|]{2,}?)[\s|]*")
+_LINE = re.compile(
+    r"[\s|*•-]*(?P<term>\w[^:|\t]{0,59}?)[\s*]*(?:[:|\t]|\s[–—-]\s)[\s*]*(?P<meaning>\w[^|]{2,}?)[\s|]*"
+)
 _HEADER = re.compile(r"^.*\n(?=[\s|:-]*---)", re.MULTILINE)
 """The names of the columns of a Markdown table."""
 
 
 def extractive_summary(document: Document) -> str:
     """Return the subject of a report and the beginnings of its chapters, without a model."""
-    about = [str(document.metadata[name]) for name in ("country_name", "year") if name in document.metadata]
+    about = [
+        str(document.metadata[name])
+        for name in ("country_name", "year")
+        if name in document.metadata
+    ]
     named = f" ({', '.join(about)})" if about else ""
     head = f"{document.title}{named}: an overview of the report."
     if rows := [section.metadata for section in document.sections if section.metadata]:
-        countries = list(dict.fromkeys(str(row["country_name"]) for row in rows if "country_name" in row))
+        countries = list(
+            dict.fromkeys(
+                str(row["country_name"]) for row in rows if "country_name" in row
+            )
+        )
         years = sorted({row["year"] for row in rows if "year" in row}, key=str)
         table = [f"A table of {len(document.sections)} rows."]
         if countries:
-            more = f" and {len(countries) - MAX_COUNTRIES} more" if len(countries) > MAX_COUNTRIES else ""
+            more = (
+                f" and {len(countries) - MAX_COUNTRIES} more"
+                if len(countries) > MAX_COUNTRIES
+                else ""
+            )
             table.append(f"Countries: {', '.join(countries[:MAX_COUNTRIES])}{more}.")
         table += [f"Years: {years[0]} to {years[-1]}."] if years else []
         table.append(f"Its first row: {document.sections[0].text}")
-        return "\n".join(filter(None, (head, document.description, " ".join(table))))[:MAX_CHARACTERS]
+        return "\n".join(filter(None, (head, document.description, " ".join(table))))[
+            :MAX_CHARACTERS
+        ]
     parts = [head, document.description, *_chapter_beginnings(document.sections)]
     kept: list[str] = []
     for part in filter(None, parts):
@@ -94,13 +123,24 @@ class ModelSummary:
         text = document_text(document.sections)
         if len(text) > self._characters:
             share = max(200, self._characters // max(1, len(document.sections)))
-            parts = ("\n".join([*section.path[-1:], section.text[:share]]) for section in document.sections)
+            parts = (
+                "\n".join([*section.path[-1:], section.text[:share]])
+                for section in document.sections
+            )
             text = "\n\n".join(parts)[: self._characters]
-        user = render("summary_user", title=on_one_line(document.title, "report"), text=inert(text, "report"))
-        prompt = Prompt(
-            (Message("system", render("summary_system")), Message("user", user)), "Summarise the report.", Context()
+        user = render(
+            "summary_user",
+            title=on_one_line(document.title, "report"),
+            text=inert(text, "report"),
         )
-        return " ".join(complete(self._chat_model, prompt, RequestContext(cancel)).text.split())
+        prompt = Prompt(
+            (Message("system", render("summary_system")), Message("user", user)),
+            "Summarise the report.",
+            Context(),
+        )
+        return " ".join(
+            complete(self._chat_model, prompt, RequestContext(cancel)).text.split()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +152,9 @@ class Summary:
 
 
 NONE = Summary("off", lambda document, cancel: "")
-EXTRACTIVE = Summary("extractive", lambda document, cancel: extractive_summary(document))
+EXTRACTIVE = Summary(
+    "extractive", lambda document, cancel: extractive_summary(document)
+)
 
 
 def read_glossary(path: Path) -> list[GlossaryEntry]:
@@ -121,19 +163,38 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
     table = read_table(path)
     header = [name.casefold() for name in next(table, (0, []))[1]]
     wrong = [f"{name}: is missing" for name in NEEDED if name not in header]
-    if wrong := [*wrong, *(f"{name}: is unknown" for name in header if name not in COLUMNS)]:
-        raise InvalidRequestError(f"{path.name}, row 1, column {wrong[0]}. Valid: {', '.join(COLUMNS)}.")
+    if wrong := [
+        *wrong,
+        *(f"{name}: is unknown" for name in header if name not in COLUMNS),
+    ]:
+        raise InvalidRequestError(
+            f"{path.name}, row 1, column {wrong[0]}. Valid: {', '.join(COLUMNS)}."
+        )
     rows: dict[tuple[str, str, str], int] = {}
     entries: list[GlossaryEntry] = []
     for line, cells in table:
         row = dict.fromkeys(COLUMNS, "") | dict(zip(header, cells, strict=False))
         if empty := [name for name in NEEDED if not row[name]]:
-            raise InvalidRequestError(f"{path.name}, row {line}, column {empty[0]}: is empty. Fill it in.")
-        first = rows.setdefault((row["term"].casefold(), row["heading"], row["label"]), line)
+            raise InvalidRequestError(
+                f"{path.name}, row {line}, column {empty[0]}: is empty. Fill it in."
+            )
+        first = rows.setdefault(
+            (row["term"].casefold(), row["heading"], row["label"]), line
+        )
         if first != line:
-            raise InvalidRequestError(f"{path.name}, row {line}, column term: {row['term']!r} is in row {first} too.")
-        words = tuple(dict.fromkeys(filter(None, map(str.strip, row["other_words"].split(SEPARATOR)))))
-        entries.append(GlossaryEntry(row["term"], row["meaning"], words, row["heading"], row["label"]))
+            raise InvalidRequestError(
+                f"{path.name}, row {line}, column term: {row['term']!r} is in row {first} too."
+            )
+        words = tuple(
+            dict.fromkeys(
+                filter(None, map(str.strip, row["other_words"].split(SEPARATOR)))
+            )
+        )
+        entries.append(
+            GlossaryEntry(
+                row["term"], row["meaning"], words, row["heading"], row["label"]
+            )
+        )
     return entries
 
 
@@ -143,4 +204,6 @@ def listed_terms(chunks: Iterable[Chunk]) -> Iterator[GlossaryEntry]:
         if _LIST.search(chunk.section.split(SECTION_SEPARATOR)[-1]):
             for line in _HEADER.sub("", chunk.text).splitlines():
                 if match := _TABLE_ROW.fullmatch(line) or _LINE.fullmatch(line):
-                    yield GlossaryEntry(match["term"], match["meaning"], passage=chunk.ordinal)
+                    yield GlossaryEntry(
+                        match["term"], match["meaning"], passage=chunk.ordinal
+                    )

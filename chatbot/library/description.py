@@ -18,7 +18,9 @@ from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual
 from ..questions.names import find_countries
 
 _TABLE = read_table(__package__, "description")
-TYPES: dict[str, str] = {phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases}
+TYPES: dict[str, str] = {
+    phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases
+}
 KINDS, BODIES, PARTS, LABELS, GOVERNMENTS = map(frozenset, _TABLE["words"].values())
 NATIONAL = KINDS | GOVERNMENTS
 LANGUAGE_NOTE = (
@@ -40,8 +42,12 @@ LANGUAGE_WORDS = 5
 """Fewer words do not tell a language."""
 _RANGE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s*[-–—/]\s*((?:19|20)?\d\d)(?!\d|-\d)")
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|[.,]\d)")
-_PAST = re.compile(r"\b(?:since|depuis|desde|seit)\s+(?:\w+\s+)?(?:19|20)\d\d", re.IGNORECASE)
-_GOVERNMENT_HOST = re.compile(r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z]{2}))?\b(?!\.?\w)")
+_PAST = re.compile(
+    r"\b(?:since|depuis|desde|seit)\s+(?:\w+\s+)?(?:19|20)\d\d", re.IGNORECASE
+)
+_GOVERNMENT_HOST = re.compile(
+    r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z]{2}))?\b(?!\.?\w)"
+)
 _NUMBERED = re.compile(r"(?:\d{1,3}(?:\.\d+)*\.?|[IVXL]+\.)\s")
 _CELLS = re.compile(r"\s*\|\s*")
 _SERIES = re.compile(r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)", re.IGNORECASE)
@@ -55,7 +61,8 @@ _RULE = re.compile(r"[|\s:-]*")
 _PAIRS = re.compile(r"([^:;]+): ([^:;]+); ([^:;]+): (.+)")
 _ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
 _JOINED = re.compile(
-    r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$", re.IGNORECASE
+    r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$",
+    re.IGNORECASE,
 )
 
 
@@ -68,8 +75,14 @@ class FirstPages:
 
     @cached_property
     def text(self) -> str:
-        first = [one for one in self.loaded.sections[:FIRST_SECTIONS] if (one.page or 0) <= FIRST_PAGES]
-        texts = ("\n".join((*one.path[-1:], one.text[:FIRST_CHARACTERS])) for one in first)
+        first = [
+            one
+            for one in self.loaded.sections[:FIRST_SECTIONS]
+            if (one.page or 0) <= FIRST_PAGES
+        ]
+        texts = (
+            "\n".join((*one.path[-1:], one.text[:FIRST_CHARACTERS])) for one in first
+        )
         return "\n".join(texts)[:FIRST_CHARACTERS]
 
     @cached_property
@@ -83,7 +96,11 @@ class FirstPages:
                 row = _CELLS.sub(": ", text.strip("| "), 1).replace("|", " ")
                 line = " ".join((row if text.startswith("|") else text).split())
                 words = len(line.split())
-                if words >= BODY_WORDS or (line.endswith(".") and words >= SENTENCE_WORDS) or len(lines) == BLOCK_LINES:
+                if (
+                    words >= BODY_WORDS
+                    or (line.endswith(".") and words >= SENTENCE_WORDS)
+                    or len(lines) == BLOCK_LINES
+                ):
                     return list(lines)
                 lines |= {} if not line or _RULE.fullmatch(line) else {line: None}
         return list(lines)
@@ -94,30 +111,69 @@ class FirstPages:
         if title != self.stem and _is_title(title):
             return title, "title"
         lines = self.block
-        rows = [match.groups() if (match := _PAIRS.fullmatch(line)) else line.split(": ", 1) for line in lines]
-        labelled = (pair for row in rows for pair in zip(row, row[len(row) // 2 :], strict=False))
-        if stated := next((value for name, value in labelled if normalise(name) in LABELS and _is_title(value)), ""):
+        rows = [
+            match.groups() if (match := _PAIRS.fullmatch(line)) else line.split(": ", 1)
+            for line in lines
+        ]
+        labelled = (
+            pair
+            for row in rows
+            for pair in zip(row, row[len(row) // 2 :], strict=False)
+        )
+        if stated := next(
+            (
+                value
+                for name, value in labelled
+                if normalise(name) in LABELS and _is_title(value)
+            ),
+            "",
+        ):
             return stated, "title block"
-        country = next((line for line in (title, *lines) if line != self.stem and country_code(line)), "")
+        country = next(
+            (
+                line
+                for line in (title, *lines)
+                if line != self.stem and country_code(line)
+            ),
+            "",
+        )
         for number, line in enumerate(lines):
             while _JOINED.search(lines[number]) and number + 1 < len(lines):
                 line = f"{line} {lines[number + 1]}"  # noqa: PLW2901
                 number += 1  # noqa: PLW2901
             if _is_title(line) and KINDS & _words(line) and not _SERIES.search(line):
-                return f"{country}: {line}" if country and not _mentions(line) else line, "title block"
-        heading = next((line for line in lines if _is_title(line) and not _SERIES.search(line)), "")
-        names = [word[0].isupper() for word in LETTERS_PATTERN.findall(heading) if len(word) > 3]
+                return f"{country}: {line}" if country and not _mentions(
+                    line
+                ) else line, "title block"
+        heading = next(
+            (line for line in lines if _is_title(line) and not _SERIES.search(line)), ""
+        )
+        names = [
+            word[0].isupper()
+            for word in LETTERS_PATTERN.findall(heading)
+            if len(word) > 3
+        ]
         about = len(names) > 2 and (years_in(heading) or _mentions(heading))
-        if (about or sum(names) >= max(1.2, 0.6 * len(names))) and (self.loaded.pages is not None or len(lines) > 1):
+        if (about or sum(names) >= max(1.2, 0.6 * len(names))) and (
+            self.loaded.pages is not None or len(lines) > 1
+        ):
             return heading, "title block"
         stated = self.loaded.properties.get("title", "")
         if stated != self.stem and _is_title(stated):
             return stated, "document properties"
         if title != self.stem and not _names_part(title):
             return title, "title"
-        running = (" ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:–—-") for line in self.loaded.margins)
-        running = (line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line for line in running)
-        return next(((line, "running head") for line in running if _is_title(line)), None)
+        running = (
+            " ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:–—-")
+            for line in self.loaded.margins
+        )
+        running = (
+            line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line
+            for line in running
+        )
+        return next(
+            ((line, "running head") for line in running if _is_title(line)), None
+        )
 
     def places(self, title: str) -> dict[str, Sequence[str]]:
         """Return the lines of the places that describe the file, the ones that prove most first."""
@@ -125,7 +181,9 @@ class FirstPages:
             "title": [title],
             "title block": [*{self.loaded.title} - {self.stem}, *self.block],
             "running head": self.loaded.margins,
-            "document properties": [self.loaded.properties.get(name, "") for name in ("title", "subject")],
+            "document properties": [
+                self.loaded.properties.get(name, "") for name in ("title", "subject")
+            ],
             "file name": [re.sub(r"[\W_]+", " ", self.stem).title()],
         }
 
@@ -133,12 +191,20 @@ class FirstPages:
         """Yield years, the likeliest first, with their place and whether they are beyond doubt."""
         likely = list[tuple[int, str]]()
         for place, lines in self.places(title).items():
-            years = list(dict.fromkeys(year for line in lines for year in years_in(line)))
+            years = list(
+                dict.fromkeys(year for line in lines for year in years_in(line))
+            )
             # Of several years in the title, the one that another place names alone is the document's.
-            years = [year for year in years if not likely or year in dict(likely)] if len(years) == 1 else years
+            years = (
+                [year for year in years if not likely or year in dict(likely)]
+                if len(years) == 1
+                else years
+            )
             if len(years) == 1:
                 yield years[0], place, True
-            likely = likely or [(year, place) for year in next(filter(None, map(years_in, lines)), [])]
+            likely = likely or [
+                (year, place) for year in next(filter(None, map(years_in, lines)), [])
+            ]
         if likely:
             yield *likely[-1], False
         for year, _ in Counter(years_in(self.text)).most_common(1):
@@ -150,28 +216,52 @@ class FirstPages:
         """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
         body = _mentions(self.text)
         for place, lines in self.places(title).items():
-            texts = (line if place == "title" or NATIONAL & _words(line) else _ADDRESS.sub("", line) for line in lines)
+            texts = (
+                line
+                if place == "title" or NATIONAL & _words(line)
+                else _ADDRESS.sub("", line)
+                for line in lines
+            )
             named = set(_mentions("\n".join(texts)))
             if place == "file name":
-                named = named or {code for code in body if code.lower() in _words(self.stem)}
+                named = named or {
+                    code for code in body if code.lower() in _words(self.stem)
+                }
             if len(named) > 1 and place == "title":
                 return  # it is about several
             if len(named) == 1:
                 (code,) = named
-                rival = max((count for other, count in body.items() if other != code), default=0)
-                clear = rival <= max(MIN_MENTIONS, 2 * body[code]) and not _namesake(code) & body.keys()
+                rival = max(
+                    (count for other, count in body.items() if other != code), default=0
+                )
+                clear = (
+                    rival <= max(MIN_MENTIONS, 2 * body[code])
+                    and not _namesake(code) & body.keys()
+                )
                 yield usual_name(code), place, clear
-        hosts = {country_code(match[1] or "us") for match in _GOVERNMENT_HOST.finditer(self.text)}
+        hosts = {
+            country_code(match[1] or "us")
+            for match in _GOVERNMENT_HOST.finditer(self.text)
+        }
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield usual_name(host), "web address", host in body or not body
         for code, count in body.most_common(1):
-            clear = count >= MIN_MENTIONS and count >= MIN_SHARE * body.total() and not _namesake(code) & body.keys()
-            is_sole = len(body) == 1 and code not in _mentions("\n".join(self.block))  # there it is an address
+            clear = (
+                count >= MIN_MENTIONS
+                and count >= MIN_SHARE * body.total()
+                and not _namesake(code) & body.keys()
+            )
+            is_sole = len(body) == 1 and code not in _mentions(
+                "\n".join(self.block)
+            )  # there it is an address
             if is_sole or (count >= MIN_MENTIONS and 2 * count > body.total()):
                 yield usual_name(code), "first pages", clear
 
     def type(self, title: str) -> tuple[str, str, bool] | None:
-        for place, text in (("title", title), *(("title block", line) for line in self.block[:6])):
+        for place, text in (
+            ("title", title),
+            *(("title block", line) for line in self.block[:6]),
+        ):
             plain = f" {normalise(text)} "
             if phrases := [phrase for phrase in TYPES if f" {phrase} " in plain]:
                 return TYPES[max(phrases, key=len)], place, True
@@ -180,10 +270,16 @@ class FirstPages:
     def language(self) -> tuple[str, str, bool] | None:
         """Return the language's English name in lower case, None if the text is too short or in another script."""
         is_long = len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS
-        return (language, "first pages", True) if is_long and (language := language_of(self.text)) else None
+        return (
+            (language, "first pages", True)
+            if is_long and (language := language_of(self.text))
+            else None
+        )
 
 
-_NOT_RUNNING = re.compile(r"\bpage\b|[|–—]|(?<!\d)\d{1,3}(?:\s*/\s*\d+)?(?!\d)", re.IGNORECASE)
+_NOT_RUNNING = re.compile(
+    r"\bpage\b|[|–—]|(?<!\d)\d{1,3}(?:\s*/\s*\d+)?(?!\d)", re.IGNORECASE
+)
 """Page numbers in a running head."""
 
 
@@ -204,7 +300,9 @@ def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
     """Return a document's language if the embedder does not know it, else ""."""
-    language = next((str(one.value) for one in proposed if one.field == "language"), "english")
+    language = next(
+        (str(one.value) for one in proposed if one.field == "language"), "english"
+    )
     return "" if language == "english" or embedder.multilingual else language
 
 
@@ -231,8 +329,14 @@ def _mentions(text: str) -> Counter[str]:
     """Return how often a text names each country."""
     counts: Counter[str] = Counter()
     for country in find_countries(text, misspelt=False):
-        short = country.text.replace(".", "").upper()  # of two letters it is hardly a country: "C.A."
-        if len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH and (len(short) > 2 or short in _SHORT):
+        short = country.text.replace(
+            ".", ""
+        ).upper()  # of two letters it is hardly a country: "C.A."
+        if (
+            len(country.keys) == 1
+            and len(country.keys[0]) == ISO_CODE_LENGTH
+            and (len(short) > 2 or short in _SHORT)
+        ):
             counts[country.keys[0]] += not country.text[:1].islower()
     return +counts
 
@@ -240,8 +344,14 @@ def _mentions(text: str) -> Counter[str]:
 @cache
 def _namesake(code: str) -> set[str]:
     """Return the countries that have a part of the same name, as the United States have Georgia."""
-    parts = (part for part in pycountry.subdivisions if len(part.name) > ISO_CODE_LENGTH)
-    return {str(country_code(part.country_code)) for part in parts if country_code(part.name) == code} - {code}
+    parts = (
+        part for part in pycountry.subdivisions if len(part.name) > ISO_CODE_LENGTH
+    )
+    return {
+        str(country_code(part.country_code))
+        for part in parts
+        if country_code(part.name) == code
+    } - {code}
 
 
 def _words(text: str) -> set[str]:
@@ -256,6 +366,11 @@ def _names_part(line: str) -> bool:
 
 def _is_title(line: str) -> bool:
     """Return whether a line can name a document: neither a part of it nor who wrote it."""
-    if _ROW.match(line) or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40 or len(line) > 250 or _names_part(line):
+    if (
+        _ROW.match(line)
+        or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40
+        or len(line) > 250
+        or _names_part(line)
+    ):
         return False
     return bool(KINDS & _words(line)) or BODIES.isdisjoint(normalise(line).split()[:3])

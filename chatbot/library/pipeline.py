@@ -11,7 +11,18 @@ from typing import Any, Literal
 
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
-from ..domain import Chunk, Chunking, Document, DocumentRecord, Loaded, Proposal, Scope, Section, Vector, errors
+from ..domain import (
+    Chunk,
+    Chunking,
+    Document,
+    DocumentRecord,
+    Loaded,
+    Proposal,
+    Scope,
+    Section,
+    Vector,
+    errors,
+)
 from ..domain.documents import SUMMARY_ORDINAL, common_fields, lay_out
 from ..domain.protocols import Chunker, Store
 from ..language.countries import country_code
@@ -98,9 +109,12 @@ class Ingestor(VersionWriter):
             if old.version != record.version or old.replacing:
                 return old
             same = replace(
-                old, overrides=record.overrides, file_id=record.file_id, fingerprint=record.fingerprint,
+                old,
+                overrides=record.overrides,
+                file_id=record.file_id,
+                fingerprint=record.fingerprint,
                 notes=record.notes,
-            )  # fmt: skip
+            )
             if same != old:
                 self._swap(replace(same, upload_number=record.upload_number), old)
             elif not self.documents.note_upload(old, record.upload_number):
@@ -110,7 +124,13 @@ class Ingestor(VersionWriter):
             return old
         return self._swap(replace(record, replacing=old.version), old)
 
-    def ingest(self, document: Document, about: Registration = PLAIN, *, control: JobControl | None = None) -> Ingested:
+    def ingest(
+        self,
+        document: Document,
+        about: Registration = PLAIN,
+        *,
+        control: JobControl | None = None,
+    ) -> Ingested:
         """Make a document searchable. After an error the previous version, if any, is served. Raises LoadError: the
         document has no text; InvalidRequestError: no question searches that collection; DependencyError;
         EmbedderMismatchError: the database has another embedding model by now; CancelledError."""
@@ -120,9 +140,13 @@ class Ingestor(VersionWriter):
         registered = self._register(record, old, control)
         if registered is None:
             assert old is not None
-            return Ingested(document.id, "unchanged", old.chunks, document.proposed, document.notes)
+            return Ingested(
+                document.id, "unchanged", old.chunks, document.proposed, document.notes
+            )
         try:
-            summary = self.retries.run(lambda: about.summary.make(document, control.cancel), control)
+            summary = self.retries.run(
+                lambda: about.summary.make(document, control.cancel), control
+            )
             chunks = self.cut(document, summary, record, control)
             _require_inside(about.limit, chunks)
         except errors.ChatbotError as error:
@@ -134,7 +158,12 @@ class Ingestor(VersionWriter):
         notes = (*document.notes, *language_notes(document.proposed, self.embedder))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
-    def store_ready(self, record: DocumentRecord, chunks: Sequence[Chunk], vectors: Mapping[str, Vector]) -> bool:
+    def store_ready(
+        self,
+        record: DocumentRecord,
+        chunks: Sequence[Chunk],
+        vectors: Mapping[str, Vector],
+    ) -> bool:
         """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
         already is. Raises as `ingest`."""
         control, old = JobControl(), self.documents.get(record.id)
@@ -148,7 +177,9 @@ class Ingestor(VersionWriter):
         record = self.documents.get(document_id)
         return record.overrides if record else {}
 
-    def version(self, document: Document, summary: str, collection: str | None = None) -> str:
+    def version(
+        self, document: Document, summary: str, collection: str | None = None
+    ) -> str:
         """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
         READING."""
         parts = {
@@ -161,12 +192,21 @@ class Ingestor(VersionWriter):
             "metadata": dict(document.metadata),
             "labels": list(document.labels),
             "description": document.description,
-            "sections": [[list(s.path), s.text, s.page, dict(s.metadata)] for s in document.sections],
+            "sections": [
+                [list(s.path), s.text, s.page, dict(s.metadata)]
+                for s in document.sections
+            ],
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[
+            :12
+        ]
 
     def cut(
-        self, document: Document, summary: str, record: DocumentRecord | None = None, control: JobControl | None = None
+        self,
+        document: Document,
+        summary: str,
+        record: DocumentRecord | None = None,
+        control: JobControl | None = None,
     ) -> list[Chunk]:
         """Return the document's passages, its summary last; without a record their ids mean nothing. Raises
         LoadError: there are none, or too many; CancelledError: ``control`` was cancelled."""
@@ -175,57 +215,104 @@ class Ingestor(VersionWriter):
             if control is not None:
                 control.check()
             if made > SUMMARY_ORDINAL // 2:
-                raise errors.LoadError(f"{document.name} has more than {made:,} passages. Split the file.")
+                raise errors.LoadError(
+                    f"{document.name} has more than {made:,} passages. Split the file."
+                )
 
-        version, collection = (record.version, record.collection) if record else ("", "")
-        chunks = self.chunker.chunk(document, version=version, collection=collection, check=check)
+        version, collection = (
+            (record.version, record.collection) if record else ("", "")
+        )
+        chunks = self.chunker.chunk(
+            document, version=version, collection=collection, check=check
+        )
         texts, cancel = [chunk.text for chunk in chunks], control and control.cancel
-        years = zip(chunks, self.read_texts(figure_years, texts, document.name, cancel), strict=True)
+        years = zip(
+            chunks,
+            self.read_texts(figure_years, texts, document.name, cancel),
+            strict=True,
+        )
         chunks = [replace(chunk, figure_years=given) for chunk, given in years]
         if not chunks:
             raise errors.LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).
-        alone = replace(document, sections=lay_out([Section((SUMMARY_HEADING,), summary)]))
-        ends = self.chunker.chunk(alone, version=version, collection=collection)[:1] if summary.strip() else []
+        alone = replace(
+            document, sections=lay_out([Section((SUMMARY_HEADING,), summary)])
+        )
+        ends = (
+            self.chunker.chunk(alone, version=version, collection=collection)[:1]
+            if summary.strip()
+            else []
+        )
         chunk_id = Chunk.make_id(document.id, version, SUMMARY_ORDINAL)
-        return chunks + [replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0) for chunk in ends]
+        return chunks + [
+            replace(chunk, id=chunk_id, ordinal=SUMMARY_ORDINAL, start=0, end=0)
+            for chunk in ends
+        ]
 
     def _record(self, document: Document, about: Registration) -> DocumentRecord:
         check_collection(about.collection, self.collections)
         described = (document.metadata, *map(attrgetter("metadata"), document.sections))
-        rows = set(_ROW_NAME.findall("\n".join(map(attrgetter("text"), document.sections))))
+        rows = set(
+            _ROW_NAME.findall("\n".join(map(attrgetter("text"), document.sections)))
+        )
         values = common_fields(DocumentRecord, document, about)
-        values |= {"metadata": dict(document.metadata), "overrides": dict(about.overrides), "chunking": self.chunking}
+        values |= {
+            "metadata": dict(document.metadata),
+            "overrides": dict(about.overrides),
+            "chunking": self.chunking,
+        }
         values["collection"] = self.collection_of(described, about.collection)
         values["version"] = self.version(document, about.summary.kind, about.collection)
         if not document.metadata.get("country_name"):
-            values["row_countries"] = tuple(sorted(set(filter(None, map(country_code, rows)))))
+            values["row_countries"] = tuple(
+                sorted(set(filter(None, map(country_code, rows))))
+            )
         return DocumentRecord(status="pending", **values)
 
 
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:
     """Raise SupersededError when a newer upload is registered that has not failed."""
-    if old is not None and old.status not in {"failed", "deleting"} and old.upload_number > upload_number:
+    if (
+        old is not None
+        and old.status not in {"failed", "deleting"}
+        and old.upload_number > upload_number
+    ):
         raise errors.SupersededError(SUPERSEDED)
 
 
 def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
     """Raise LoadError with the first rows whose own country, year or type is outside of the uploader's limit."""
-    outside = [chunk for chunk in chunks if not (limit.holds(chunk.collection) and limit.matches(chunk.about))]
+    outside = [
+        chunk
+        for chunk in chunks
+        if not (limit.holds(chunk.collection) and limit.matches(chunk.about))
+    ]
     if not outside:
         return
     first = outside[0].about
-    field = next((name for name, one in limit.conditions if not one.matches(first.get(name))), "collection")
-    rows = [f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})" for chunk in outside[:MAX_NAMED_ROWS]]
+    field = next(
+        (name for name, one in limit.conditions if not one.matches(first.get(name))),
+        "collection",
+    )
+    rows = [
+        f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})"
+        for chunk in outside[:MAX_NAMED_ROWS]
+    ]
     more = f" and {len(outside) - len(rows)} more" if len(outside) > len(rows) else ""
     problem = f"This key is limited to another {field} than these rows have"
-    raise errors.LoadError(f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again.")
+    raise errors.LoadError(
+        f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again."
+    )
 
 
-def passages(store: Store, record: DocumentRecord, *, offset: int, limit: int) -> list[Chunk]:
+def passages(
+    store: Store, record: DocumentRecord, *, offset: int, limit: int
+) -> list[Chunk]:
     """Return passages of the visible version in reading order, the summary last."""
     if not record.version:  # of an older system, whose ids say nothing
-        return sorted(store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id))[offset : offset + limit]
+        return sorted(
+            store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id)
+        )[offset : offset + limit]
     if offset >= record.chunks:
         return []
     last = offset + limit >= record.chunks
@@ -271,7 +358,11 @@ class IngestionService:
                 return change
             stated, ingestor, fingerprint = change
             old = self.documents.get(id)
-            number = self.leases.next_upload_number() if upload_number is None else upload_number
+            number = (
+                self.leases.next_upload_number()
+                if upload_number is None
+                else upload_number
+            )
             document = self._document(source, stated, leased)
             leased.check()
             about = Registration(
@@ -287,7 +378,11 @@ class IngestionService:
             return ingestor.ingest(document, about, control=leased)
 
     def _change(
-        self, source: Source, overrides: Mapping[str, Any], file_id: str, upload_number: int | None
+        self,
+        source: Source,
+        overrides: Mapping[str, Any],
+        file_id: str,
+        upload_number: int | None,
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
         """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint. The
         fingerprint is a digest of the file, of what is stated about it and of the settings."""
@@ -297,9 +392,25 @@ class IngestionService:
         with opened(source.path) as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         settings = f"{ingestor.settings_key}:{self.summary.kind}"
-        about = [source.path.suffix.lower(), source.path.stem, source.title, dict(source.metadata), source.listed]
-        parts = [READING, content, settings, about, list(source.labels), source.description, stated]
-        fingerprint = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
+        about = [
+            source.path.suffix.lower(),
+            source.path.stem,
+            source.title,
+            dict(source.metadata),
+            source.listed,
+        ]
+        parts = [
+            READING,
+            content,
+            settings,
+            about,
+            list(source.labels),
+            source.description,
+            stated,
+        ]
+        fingerprint = hashlib.sha256(
+            json.dumps(parts, sort_keys=True).encode()
+        ).hexdigest()[:24]
         if (
             old is not None
             and _is_complete(old)
@@ -323,19 +434,29 @@ class IngestionService:
             self._undo(document_id, longest=0)
 
     def _undo(self, document_id: str, *, longest: float | None) -> None:
-        with lease(self.leases, f"document:{document_id}", JobControl(), longest=longest):
+        with lease(
+            self.leases, f"document:{document_id}", JobControl(), longest=longest
+        ):
             record = self.documents.get(document_id)
             if record is None:
-                self.ingestors({}).delete(document_id)  # passages that a worker wrote after the deletion
+                self.ingestors({}).delete(
+                    document_id
+                )  # passages that a worker wrote after the deletion
             elif record.status == "pending" or record.replacing:
-                self.ingestors({}).undo(record, record, errors.CancelledError("Given up."))
+                self.ingestors({}).undo(
+                    record, record, errors.CancelledError("Given up.")
+                )
 
-    def edit(self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING) -> DocumentRecord:
+    def edit(
+        self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING
+    ) -> DocumentRecord:
         """Apply checked overrides to a report, and store them with it. ``limit``: where the report must stay. Raises
         NotFoundError; ConflictError: another worker reads or edits it; ForbiddenError: it would leave the limit;
         InvalidRequestError: it is not ready to be edited; DependencyError."""
         patient = JobControl(patience=EDIT_PATIENCE)
-        with lease(self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT) as control:
+        with lease(
+            self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT
+        ) as control:
             record = self.documents.get(document_id)
             if record is None:
                 raise errors.NotFoundError(f"There is no report {document_id!r}.")
@@ -346,14 +467,20 @@ class IngestionService:
             return self.documents.get(document_id) or record
 
     def plan(
-        self, source: Source, *, overrides: Mapping[str, Any] | None = None, control: JobControl | None = None
+        self,
+        source: Source,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        control: JobControl | None = None,
     ) -> tuple[Document, str]:
         """Return the document and what `ingest` would do with it: "new", "changed", "unchanged". Raises as it does."""
         old, stated, ingestor = self._known(source, overrides or {})
         document = self._document(source, stated, control or JobControl())
         outcome = "new"
         if old is not None and _is_complete(old):
-            version = ingestor.version(document, self.summary.kind, stated.get("collection"))
+            version = ingestor.version(
+                document, self.summary.kind, stated.get("collection")
+            )
             outcome = "unchanged" if old.version == version else "changed"
         return document, outcome
 
@@ -364,9 +491,16 @@ class IngestionService:
         stated = {**(old.overrides if old else {}), **overrides}
         return old, stated, self.ingestors(stated)
 
-    def _document(self, source: Source, stated: Mapping[str, Any], control: JobControl) -> Document:
+    def _document(
+        self, source: Source, stated: Mapping[str, Any], control: JobControl
+    ) -> Document:
         loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
-        return make_document(source, loaded, overrides=stated, countries=self.documents.values("country_name"))
+        return make_document(
+            source,
+            loaded,
+            overrides=stated,
+            countries=self.documents.values("country_name"),
+        )
 
 
 def _is_complete(record: DocumentRecord) -> bool:

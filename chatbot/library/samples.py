@@ -9,7 +9,13 @@ from typing import Any
 
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.figures import GlossaryRepository
-from ..domain import SAMPLE_GLOSSARY, Cancellation, CancelledError, ChatbotError, Document
+from ..domain import (
+    SAMPLE_GLOSSARY,
+    Cancellation,
+    CancelledError,
+    ChatbotError,
+    Document,
+)
 from .control import JobControl, lease
 from .derived import Summary, read_glossary
 from .loaders import loader_for
@@ -44,17 +50,25 @@ class SampleReports:
     def running(self) -> bool:
         return self._thread is not None and self._thread.is_alive()
 
-    def documents(self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}) -> list[Document]:
+    def documents(
+        self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}
+    ) -> list[Document]:
         """Read the sample reports without ingesting them, described by ``overrides(document_id)``."""
         documents = []
         for source in folder_sources(self.folder, prefix=SAMPLES):
             stated = overrides(document_id(source.identity))
-            documents.append(make_document(source, loader_for(source.path).load(source.path), overrides=stated))
+            documents.append(
+                make_document(
+                    source, loader_for(source.path).load(source.path), overrides=stated
+                )
+            )
         return documents
 
     def start(self) -> None:
         self.unknown = True
-        self._thread = threading.Thread(target=self._run, name="sample-reports", daemon=True)
+        self._thread = threading.Thread(
+            target=self._run, name="sample-reports", daemon=True
+        )
         self._thread.start()
 
     def close(self) -> None:
@@ -77,24 +91,41 @@ class SampleReports:
         finally:
             self.unknown = False
 
-    def load(self, progress: Callable[[int, int], None] = lambda done, total: None) -> int:
+    def load(
+        self, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> int:
         """Register all, then ingest them one by one; return the number of new ones. ``progress`` counts documents."""
         ingestor = self.ingestor()
         dismissed = self.leases.dismissed_samples()
-        documents = [document for document in self.documents(ingestor.overrides) if document.id not in dismissed]
+        documents = [
+            document
+            for document in self.documents(ingestor.overrides)
+            if document.id not in dismissed
+        ]
         self.total = len(documents)
         terms = self.folder / GLOSSARY_FILE
-        if documents and self.glossary and terms.exists() and SAMPLE_GLOSSARY not in dismissed:
+        if (
+            documents
+            and self.glossary
+            and terms.exists()
+            and SAMPLE_GLOSSARY not in dismissed
+        ):
             self.glossary.put(SAMPLE_GLOSSARY, read_glossary(terms), replace_all=True)
 
         def about(document: Document) -> Registration:
             stated = self.ingestor().overrides(document.id)
             return Registration(sample=True, summary=self.summary, overrides=stated)
 
-        waiting = [document for document in documents if ingestor.register(document, about(document))]
+        waiting = [
+            document
+            for document in documents
+            if ingestor.register(document, about(document))
+        ]
         self.unknown = False
         progress(len(documents) - len(waiting), len(documents))
-        for done, document in enumerate(waiting, start=len(documents) - len(waiting) + 1):
+        for done, document in enumerate(
+            waiting, start=len(documents) - len(waiting) + 1
+        ):
             if self._stop.cancelled:
                 break
             # Looked up for each document: `reembed` may have replaced the ingestor.

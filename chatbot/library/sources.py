@@ -11,11 +11,28 @@ from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import NOT_BLANK, YEAR_IN_REVIEW, Document, Loaded, Proposal, Value, common_fields, parse
+from ..domain import (
+    NOT_BLANK,
+    YEAR_IN_REVIEW,
+    Document,
+    Loaded,
+    Proposal,
+    Value,
+    common_fields,
+    parse,
+)
 from ..domain.errors import InvalidRequestError, LoadError
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
@@ -47,31 +64,62 @@ def _printable(text: str) -> str:
 
 def _number(value: Any) -> Any:
     """Return the number that a text of a form consists of; anything else unchanged."""
-    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value.strip()) else value
+    return (
+        int(value)
+        if isinstance(value, str) and _WHOLE.fullmatch(value.strip())
+        else value
+    )
 
 
 def _year(value: Any) -> Any:
     year = _number(value)
     if not isinstance(year, int) or not FIRST_YEAR <= year <= LAST_YEAR:
-        raise PydanticCustomError("year", f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023.")
+        raise PydanticCustomError(
+            "year", f"must be a year from {FIRST_YEAR} to {LAST_YEAR}, like 2023."
+        )
     return year
 
 
 def _labels(given: list[str]) -> list[str]:
     labels = list(dict.fromkeys(filter(None, map(_on_one_line, given))))
     if any(len(_printable(label)) > LONGEST_LABEL for label in labels):
-        raise PydanticCustomError("label", "must have at most {longest} characters each.", {"longest": LONGEST_LABEL})
+        raise PydanticCustomError(
+            "label",
+            "must have at most {longest} characters each.",
+            {"longest": LONGEST_LABEL},
+        )
     return labels
 
 
-_ON_ONE_LINE, _PRINTABLE, _NUMBER = BeforeValidator(_on_one_line), AfterValidator(_printable), BeforeValidator(_number)
-Text = Annotated[str, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE]
+_ON_ONE_LINE, _PRINTABLE, _NUMBER = (
+    BeforeValidator(_on_one_line),
+    AfterValidator(_printable),
+    BeforeValidator(_number),
+)
+Text = Annotated[
+    str, Field(pattern=NOT_BLANK, max_length=300), _ON_ONE_LINE, _PRINTABLE
+]
 Kind = Annotated[str, Field(pattern=NOT_BLANK, max_length=60), _ON_ONE_LINE, _PRINTABLE]
-Description = Annotated[str, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE]
-Year = Annotated[int, Field(strict=True, ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)]
-_Stated = Annotated[list[Annotated[str, Field(max_length=LONGEST_LABEL)]], Field(max_length=MOST_LABELS)] | str
-_split = BeforeValidator(lambda one: one.split(",") if isinstance(one, str) else one, json_schema_input_type=_Stated)
-Labels = Annotated[list[str], Field(max_length=MOST_LABELS), AfterValidator(_labels), _split]
+Description = Annotated[
+    str, Field(pattern=NOT_BLANK, max_length=2000), _ON_ONE_LINE, _PRINTABLE
+]
+Year = Annotated[
+    int, Field(strict=True, ge=FIRST_YEAR, le=LAST_YEAR), BeforeValidator(_year)
+]
+_Stated = (
+    Annotated[
+        list[Annotated[str, Field(max_length=LONGEST_LABEL)]],
+        Field(max_length=MOST_LABELS),
+    ]
+    | str
+)
+_split = BeforeValidator(
+    lambda one: one.split(",") if isinstance(one, str) else one,
+    json_schema_input_type=_Stated,
+)
+Labels = Annotated[
+    list[str], Field(max_length=MOST_LABELS), AfterValidator(_labels), _split
+]
 """A list, or a text with commas."""
 Size = Annotated[int, Field(strict=True, ge=100, le=999_999), _NUMBER]
 Overlap = Annotated[int, Field(strict=True, ge=0, le=999_999), _NUMBER]
@@ -95,7 +143,9 @@ class Cutting(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    chunk_strategy: str | None = Field(None, json_schema_extra={"enum": [*CHUNKERS.names(), None]})
+    chunk_strategy: str | None = Field(
+        None, json_schema_extra={"enum": [*CHUNKERS.names(), None]}
+    )
     chunk_size: Size | None = None
     chunk_overlap: Overlap | None = None
 
@@ -106,11 +156,17 @@ class Overrides(About, Cutting):
     collection: Text | None = None
 
 
-def check_overrides(stated: About | Cutting, *, countries: Sequence[Value]) -> dict[str, Any]:
+def check_overrides(
+    stated: About | Cutting, *, countries: Sequence[Value]
+) -> dict[str, Any]:
     """Return the given fields as they are stored, a country as the data (``countries``) spells it. None = the report
     has none. Raises InvalidRequestError, UnknownNameError: an unknown country or chunk strategy."""
     given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
-    checked = {name: value for name, value in given.items() if value is not None or name not in NEEDED}
+    checked = {
+        name: value
+        for name, value in given.items()
+        if value is not None or name not in NEEDED
+    }
     if country := checked.get("country_name"):
         checked["country_name"] = check_country(country, countries)
     if strategy := checked.get("chunk_strategy"):
@@ -125,7 +181,9 @@ def check_country(name: str, countries: Sequence[Value]) -> str:
     resolved, similar = resolve_country(name, [str(country) for country in countries])
     if resolved is None:
         hint = f" Did you mean {similar[0]}?" if similar else ""
-        message = f"{name!r} is not a country name or ISO code.{hint} For regions use labels."
+        message = (
+            f"{name!r} is not a country name or ISO code.{hint} For regions use labels."
+        )
         raise InvalidRequestError.for_field("country_name", message, similar)
     return resolved
 
@@ -152,17 +210,24 @@ class Source:
     listed: bool = False
 
 
-def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "**/*") -> list[Source]:
+def folder_sources(
+    folder: Path, *, prefix: str | None = None, pattern: str = "**/*"
+) -> list[Source]:
     """Return the files below a folder that match a glob pattern, or those that its manifest lists, described by it.
     ``prefix`` replaces the folder in identities, so that these do not depend on where the folder lies."""
     entries = read_manifest(folder)
     files = {
         path.relative_to(folder).as_posix()
         for path in folder.glob(pattern)
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file()
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     }
     every = pattern == "**/*"
-    names = sorted(name for name in entries if every or name in files) if entries else sorted(files - {MANIFEST})
+    names = (
+        sorted(name for name in entries if every or name in files)
+        if entries
+        else sorted(files - {MANIFEST})
+    )
     root = prefix if prefix is not None else folder.resolve().as_posix()
     sources = []
     for name in names:
@@ -170,15 +235,23 @@ def folder_sources(folder: Path, *, prefix: str | None = None, pattern: str = "*
         if (entry := entries.get(name)) is not None:
             metadata = entry.model_dump(include=set(METADATA), exclude_none=True)
             source = replace(
-                source, title=entry.title, metadata=metadata, labels=entry.labels, description=entry.description,
+                source,
+                title=entry.title,
+                metadata=metadata,
+                labels=entry.labels,
+                description=entry.description,
                 listed=True,
-            )  # fmt: skip
+            )
         sources.append(source)
     return sources
 
 
 def make_document(
-    source: Source, loaded: Loaded, *, overrides: Mapping[str, Any] | None = None, countries: Sequence[Value] = ()
+    source: Source,
+    loaded: Loaded,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    countries: Sequence[Value] = (),
 ) -> Document:
     """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person's
     ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
@@ -187,41 +260,81 @@ def make_document(
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
     proposed = () if source.listed else propose(loaded, source.path)
     sure = {one.field: one.value for one in proposed if one.taken}
-    metadata = {name: sure[name] for name in METADATA if name in sure and name not in of_parts}
+    metadata = {
+        name: sure[name] for name in METADATA if name in sure and name not in of_parts
+    }
     of_file = {**loaded.metadata, **source.metadata}
-    named = {name: of_file[name] for name in ("country_name", "year") if name in of_file}
+    named = {
+        name: of_file[name] for name in ("country_name", "year") if name in of_file
+    }
     try:
         metadata |= of_file | check_overrides(parse(About, named), countries=countries)
     except InvalidRequestError as error:
         raise LoadError(f"{source.path.name}: {error.message}") from error
-    metadata |= {name: stated[name] for name in METADATA if stated.get(name) is not None}
+    metadata |= {
+        name: stated[name] for name in METADATA if stated.get(name) is not None
+    }
     if country := metadata.get("country_name"):
         metadata["country_name"] = spelled(str(country))
-    metadata = {name: value for name, value in metadata.items() if name not in stated or stated[name] is not None}
-    title = stated.get("title") or source.title or str(sure.get("title") or loaded.title)
-    labels = (stated["labels"] or ()) if "labels" in stated else (*loaded.labels, *source.labels)
+    metadata = {
+        name: value
+        for name, value in metadata.items()
+        if name not in stated or stated[name] is not None
+    }
+    title = (
+        stated.get("title") or source.title or str(sure.get("title") or loaded.title)
+    )
+    labels = (
+        (stated["labels"] or ())
+        if "labels" in stated
+        else (*loaded.labels, *source.labels)
+    )
     description = source.description or loaded.description
     if "year" in {**of_file, **stated} and not of_parts & set(METADATA):
         metadata = typed(metadata, stated, proposed)
-    values = common_fields(Document, loaded) | {"title": title, "name": title, "metadata": metadata}
+    values = common_fields(Document, loaded) | {
+        "title": title,
+        "name": title,
+        "metadata": metadata,
+    }
     values["labels"] = tuple(dict.fromkeys(labels))
-    values["description"] = (stated["description"] or "") if "description" in stated else description
+    values["description"] = (
+        (stated["description"] or "") if "description" in stated else description
+    )
     values["sections"] = tuple(
-        replace(one, metadata={**one.metadata, "country_name": spelled(str(one.metadata["country_name"]))})
+        replace(
+            one,
+            metadata={
+                **one.metadata,
+                "country_name": spelled(str(one.metadata["country_name"])),
+            },
+        )
         if one.metadata.get("country_name")
         else one
         for one in loaded.sections
     )
     values["proposed"] = tuple(
-        replace(one, value=spelled(str(one.value))) if one.field == "country_name" else one for one in proposed
+        replace(one, value=spelled(str(one.value)))
+        if one.field == "country_name"
+        else one
+        for one in proposed
     )
     return Document(id=document_id(source.identity), source=source.identity, **values)
 
 
-def typed(metadata: Mapping[str, Value], stated: Mapping[str, Any], proposed: Iterable[Proposal]) -> dict[str, Value]:
+def typed(
+    metadata: Mapping[str, Value],
+    stated: Mapping[str, Any],
+    proposed: Iterable[Proposal],
+) -> dict[str, Value]:
     """Mark a report of a year without country and type as a yearly review. A year that its text proposes is none."""
-    year = metadata.get("year") not in {None, *(one.value for one in proposed if one.field == "year" and not one.taken)}
-    review = year and "country_name" not in metadata and "type" not in {*metadata, *stated}
+    year = metadata.get("year") not in {
+        None,
+        *(one.value for one in proposed if one.field == "year" and not one.taken),
+    }
+    review = (
+        year and "country_name" not in metadata and "type" not in {*metadata, *stated}
+    )
     return {**metadata, **({"type": YEAR_IN_REVIEW} if review else {})}
 
 
@@ -258,8 +371,14 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
     except ValidationError as error:
         problem = error.errors()[0]
         number, *fields = problem["loc"] or (None,)
-        where = "" if number is None else f"{' '.join([f'entry {int(number) + 1}', *map(str, fields)])}: "
-        raise LoadError(f"{path}: not a valid manifest: {where}{problem['msg']}.") from error
+        where = (
+            ""
+            if number is None
+            else f"{' '.join([f'entry {int(number) + 1}', *map(str, fields)])}: "
+        )
+        raise LoadError(
+            f"{path}: not a valid manifest: {where}{problem['msg']}."
+        ) from error
     return {entry.file: entry for entry in entries}
 
 

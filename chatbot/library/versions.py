@@ -17,7 +17,17 @@ import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.figures import FigureRepository, GlossaryRepository
-from ..domain import YEAR_IN_REVIEW, Chunk, DocumentRecord, Matrix, Part, Scope, Value, Vector, errors
+from ..domain import (
+    YEAR_IN_REVIEW,
+    Chunk,
+    DocumentRecord,
+    Matrix,
+    Part,
+    Scope,
+    Value,
+    Vector,
+    errors,
+)
 from ..domain.protocols import Embedder, LateStore, Store
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
@@ -45,7 +55,9 @@ class VersionWriter:
     collections: Sequence[str]
     """That of documents without country and year, that of the others, and further searched ones."""
     require_current: Callable[[], None] = lambda: None
-    read_texts: Callable[..., Iterable[Any]] = lambda read, texts, name, cancel: map(read, texts)
+    read_texts: Callable[..., Iterable[Any]] = lambda read, texts, name, cancel: map(
+        read, texts
+    )
     """As `LoaderPool.read_texts`."""
     retries: Retries = NO_RETRIES
 
@@ -65,21 +77,37 @@ class VersionWriter:
         """
         # Passages by metadata; none where all have the document's.
         counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
-        parts = tuple(Part(dict(metadata), count) for metadata, count in sorted(counts.items(), key=str))
-        several = () if [part.metadata for part in parts] == [record.metadata] else parts
+        parts = tuple(
+            Part(dict(metadata), count)
+            for metadata, count in sorted(counts.items(), key=str)
+        )
+        several = (
+            () if [part.metadata for part in parts] == [record.metadata] else parts
+        )
         shown = replace(record, status="ready", chunks=len(chunks), several=several)
-        replaces = old is not None and (old.version != shown.version or bool(old.replacing))
+        replaces = old is not None and (
+            old.version != shown.version or bool(old.replacing)
+        )
         served = old if old is not None and old.status == "ready" else None
-        if served is not None and served.replacing:  # its writer was killed before it removed the previous version
+        if (
+            served is not None and served.replacing
+        ):  # its writer was killed before it removed the previous version
             self.figures.record_changes(served.id, served.replacing, served.version)
         try:
             if served is not None:
-                registered = self._swap(replace(served, replacing=record.version), registered)
-            self._store_all(record, chunks, vectors, again=old is not None, control=control)
+                registered = self._swap(
+                    replace(served, replacing=record.version), registered
+                )
+            self._store_all(
+                record, chunks, vectors, again=old is not None, control=control
+            )
             self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
             # From this step on questions see the new version; then the old one is removed.
             registered = self._swap(
-                replace(shown, replacing=old.version) if old is not None and replaces else shown, registered
+                replace(shown, replacing=old.version)
+                if old is not None and replaces
+                else shown,
+                registered,
             )
         except errors.ChatbotError as error:
             self.undo(record, old, error)
@@ -93,7 +121,9 @@ class VersionWriter:
             self.figures.remove(shown.id, keep=[shown.version])
             self._swap(shown, registered)
 
-    def _swap(self, record: DocumentRecord, registered: DocumentRecord) -> DocumentRecord:
+    def _swap(
+        self, record: DocumentRecord, registered: DocumentRecord
+    ) -> DocumentRecord:
         """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
         if not self.documents.replace(record, registered):
             self._raise_changed(record)
@@ -104,10 +134,14 @@ class VersionWriter:
         SupersededError (a newer upload), or StoppedError (another worker goes on with this upload)."""
         current = self.documents.get(record.id)
         if current is None or current.status == "deleting":
-            raise errors.CancelledError(f"{record.title} was deleted while it was read.")
+            raise errors.CancelledError(
+                f"{record.title} was deleted while it was read."
+            )
         if current.upload_number > record.upload_number:
             raise errors.SupersededError(SUPERSEDED)
-        raise errors.StoppedError("Stopped here: another worker goes on with this report.")
+        raise errors.StoppedError(
+            "Stopped here: another worker goes on with this report."
+        )
 
     def _store_all(
         self,
@@ -119,17 +153,33 @@ class VersionWriter:
         control: JobControl,
     ) -> None:
         """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
-        stored, vectors = self.store.stored(record.id) if again else ([], np.empty((0, 0), np.float32))
+        stored, vectors = (
+            self.store.stored(record.id)
+            if again
+            else ([], np.empty((0, 0), np.float32))
+        )
         written = {chunk.id: chunk for chunk in stored}
-        reusable = {**{chunk.search_text: one for chunk, one in zip(stored, vectors, strict=True)}, **given}
+        reusable = {
+            **{
+                chunk.search_text: one
+                for chunk, one in zip(stored, vectors, strict=True)
+            },
+            **given,
+        }
         for start in (*range(0, len(chunks), BATCH), len(chunks)):
             control.progress(start, len(chunks))
-            batch = [chunk for chunk in chunks[start : start + BATCH] if written.get(chunk.id) != chunk]
+            batch = [
+                chunk
+                for chunk in chunks[start : start + BATCH]
+                if written.get(chunk.id) != chunk
+            ]
             if batch:
                 matrix = self._embed(batch, reusable, control)
                 self.require_current()
                 self.store.upsert(batch, matrix)
-        if not self._followed(record.id, control, written=[chunk.id for chunk in chunks]):
+        if not self._followed(
+            record.id, control, written=[chunk.id for chunk in chunks]
+        ):
             raise errors.SearchEngineError(
                 f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
                 remedy="See: python -m chatbot doctor. Then ingest it again.",
@@ -137,19 +187,32 @@ class VersionWriter:
         # The last check may have been before a write: then the document must not become ready.
         control.check()
         self.require_current()
-        read = self.read_texts(stated, [chunk.text for chunk in chunks], record.name, control.cancel)
+        read = self.read_texts(
+            stated, [chunk.text for chunk in chunks], record.name, control.cancel
+        )
         self.figures.write(record.id, record.version, zip(chunks, read, strict=True))
 
     def _followed(
-        self, document_id: str, control: JobControl, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
+        self,
+        document_id: str,
+        control: JobControl,
+        *,
+        written: AnyOf[str] = (),
+        retired: AnyOf[str] = (),
     ) -> bool:
         """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
         if not isinstance(self.store, LateStore):
             return True
-        until, pause, total = time.monotonic() + control.patience, FIRST_PAUSE, len(written) + len(retired)
+        until, pause, total = (
+            time.monotonic() + control.patience,
+            FIRST_PAUSE,
+            len(written) + len(retired),
+        )
         while total:
             try:
-                behind = self.store.unfollowed(document_id, written=written, retired=retired)
+                behind = self.store.unfollowed(
+                    document_id, written=written, retired=retired
+                )
             except errors.SearchEngineError as error:
                 if error.retry_after is None and written:
                     raise
@@ -169,13 +232,22 @@ class VersionWriter:
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
 
-    def _retire(self, document_id: str, control: JobControl, keep: Sequence[str] = ()) -> bool:
+    def _retire(
+        self, document_id: str, control: JobControl, keep: Sequence[str] = ()
+    ) -> bool:
         """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
         if not isinstance(self.store, LateStore):
             return True
-        return self._followed(document_id, control, retired=self.store.retire(document_id, keep=keep))
+        return self._followed(
+            document_id, control, retired=self.store.retire(document_id, keep=keep)
+        )
 
-    def _embed(self, batch: Sequence[Chunk], reusable: Mapping[str, Vector], control: JobControl) -> Matrix:
+    def _embed(
+        self,
+        batch: Sequence[Chunk],
+        reusable: Mapping[str, Vector],
+        control: JobControl,
+    ) -> Matrix:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
         vectors = dict(reusable)
@@ -183,12 +255,19 @@ class VersionWriter:
         for start in range(0, len(new), step):
             part = new[start : start + step]
             with nullcontext() if self.embedder.local else control.aside():
-                made = self.retries.run(partial(self.embedder.embed_documents, part), control)
+                made = self.retries.run(
+                    partial(self.embedder.embed_documents, part), control
+                )
             vectors.update(zip(part, made, strict=True))
         control.check()
         return np.stack([vectors[text] for text in texts])
 
-    def undo(self, record: DocumentRecord, old: DocumentRecord | None, error: errors.ChatbotError) -> None:
+    def undo(
+        self,
+        record: DocumentRecord,
+        old: DocumentRecord | None,
+        error: errors.ChatbotError,
+    ) -> None:
         """Remove what was written: a previous version stays; a new report is marked as failed where a retry may
         help, else deleted. After an outage of the database the next ingest of the report does it."""
         if isinstance(error, errors.StoppedError):
@@ -199,11 +278,17 @@ class VersionWriter:
                 self._forget(record.id)
             elif current.upload_number > record.upload_number:
                 stored = [chunk.id for chunk in self.store.stored(record.id)[0]]
-                others = [id for id in stored if Chunk.version_of(id)[1] != record.version]
+                others = [
+                    id for id in stored if Chunk.version_of(id)[1] != record.version
+                ]
                 if record.version not in {current.version, current.replacing}:
                     self.store.delete_document(record.id, keep=others)
-                    self.figures.remove(record.id, keep=[current.version, current.replacing])
-            elif current.status == "ready" and (old is None or current.version != old.version):
+                    self.figures.remove(
+                        record.id, keep=[current.version, current.replacing]
+                    )
+            elif current.status == "ready" and (
+                old is None or current.version != old.version
+            ):
                 return  # another worker has finished it
             elif old is not None and old.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
@@ -217,28 +302,56 @@ class VersionWriter:
             else:
                 self.store.delete_document(record.id)
                 self.figures.remove(record.id)
-                self.documents.replace(replace(record, status="failed", error=error.message), current)
+                self.documents.replace(
+                    replace(record, status="failed", error=error.message), current
+                )
         except errors.DependencyError:
             return
 
-    def collection_of(self, described: Iterable[Mapping[str, Value]], chosen: str | None = None) -> str:
+    def collection_of(
+        self, described: Iterable[Mapping[str, Value]], chosen: str | None = None
+    ) -> str:
         """Return the chosen collection; else that of reports if a part has a country or a year, or the general one."""
         general, reports, *_ = self.collections
-        return chosen or (reports if any({"country_name", "year"} & part.keys() for part in described) else general)
+        return chosen or (
+            reports
+            if any({"country_name", "year"} & part.keys() for part in described)
+            else general
+        )
 
-    def edit(self, old: DocumentRecord, stated: Mapping[str, Any], control: JobControl, limit: Scope) -> None:
+    def edit(
+        self,
+        old: DocumentRecord,
+        stated: Mapping[str, Any],
+        control: JobControl,
+        limit: Scope,
+    ) -> None:
         """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
-        metadata: dict[str, Value] = {**old.metadata, **{name: stated[name] for name in METADATA if name in stated}}
-        metadata = {name: value for name, value in metadata.items() if value is not None}
+        metadata: dict[str, Value] = {
+            **old.metadata,
+            **{name: stated[name] for name in METADATA if name in stated},
+        }
+        metadata = {
+            name: value for name, value in metadata.items() if value is not None
+        }
         overrides = {**old.overrides, **stated}
         if not old.several:
-            was_review = old.metadata.get("type") == YEAR_IN_REVIEW and "country_name" not in old.metadata
+            was_review = (
+                old.metadata.get("type") == YEAR_IN_REVIEW
+                and "country_name" not in old.metadata
+            )
             if was_review and "type" not in overrides:
-                del metadata["type"]  # set because it had no country; it may have one now
+                del metadata[
+                    "type"
+                ]  # set because it had no country; it may have one now
             metadata = typed(metadata, overrides, old.proposed)
         title = stated.get("title", old.title)
         labels = tuple(stated["labels"] or ()) if "labels" in stated else old.labels
-        description = (stated["description"] or "") if "description" in stated else old.description
+        description = (
+            (stated["description"] or "")
+            if "description" in stated
+            else old.description
+        )
         parts = [metadata, *(part.metadata for part in old.several)]
         collection = self.collection_of(parts, overrides.get("collection"))
         if collection != old.collection and old.collection not in self.collections[:2]:
@@ -248,25 +361,52 @@ class VersionWriter:
                 f"With this metadata the report moves to {collection}, outside of this key's limit."
             )
         edited = replace(
-            old, title=title, name=title, metadata=metadata, labels=labels, description=description,
+            old,
+            title=title,
+            name=title,
+            metadata=metadata,
+            labels=labels,
+            description=description,
             collection=collection,
-        )  # fmt: skip
+        )
         if edited == old:
             return
         # The passages get a version of their own: questions see all of the old ones or all of these.
-        shown = [old.version, title, sorted(metadata.items()), labels, description, collection]
+        shown = [
+            old.version,
+            title,
+            sorted(metadata.items()),
+            labels,
+            description,
+            collection,
+        ]
         version = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
-        edited = replace(edited, version=version, overrides=overrides, fingerprint="", replacing="")
+        edited = replace(
+            edited, version=version, overrides=overrides, fingerprint="", replacing=""
+        )
         chunks = []
         for chunk in self.store.stored(old.id)[0]:
             if Chunk.version_of(chunk.id)[1] == old.version:
                 # A table's row keeps the metadata that differs from its document's.
-                extra = {name: value for name, value in chunk.metadata.items() if old.metadata.get(name) != value}
+                extra = {
+                    name: value
+                    for name, value in chunk.metadata.items()
+                    if old.metadata.get(name) != value
+                }
                 id = Chunk.make_id(old.id, version, chunk.ordinal)
-                about = {"title": title, "document_name": title, "labels": labels, "description": description}
+                about = {
+                    "title": title,
+                    "document_name": title,
+                    "labels": labels,
+                    "description": description,
+                }
                 about["collection"] = collection
-                chunks.append(replace(chunk, id=id, metadata={**metadata, **extra}, **about))
-        self.write(edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old)
+                chunks.append(
+                    replace(chunk, id=id, metadata={**metadata, **extra}, **about)
+                )
+        self.write(
+            edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old
+        )
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document. Questions see nothing of it

@@ -20,7 +20,16 @@ import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from ..domain import Answer, Budget, Embedder, Matrix, Question, RequestContext, TokenPlaces, Vector
+from ..domain import (
+    Answer,
+    Budget,
+    Embedder,
+    Matrix,
+    Question,
+    RequestContext,
+    TokenPlaces,
+    Vector,
+)
 
 if TYPE_CHECKING:
     from ..database.repositories.caches import CacheRepository
@@ -38,7 +47,9 @@ def normalise(text: str) -> str:
 
 def cache_key(*parts: Any) -> str:
     """Return a hash of everything that changes a result. ``parts`` are JSON values."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()
+    ).hexdigest()
 
 
 def text_key(text: str) -> bytes:
@@ -56,7 +67,9 @@ class WarmCache:
             with np.load(path, allow_pickle=False) as stored:
                 self.model_id = str(stored["model_id"])
                 self._vectors = stored["vectors"]
-                self._rows = {key.tobytes(): row for row, key in enumerate(stored["keys"])}
+                self._rows = {
+                    key.tobytes(): row for row, key in enumerate(stored["keys"])
+                }
 
     def __contains__(self, text: object) -> bool:
         return isinstance(text, str) and text_key(text) in self._rows
@@ -75,14 +88,22 @@ class CachedEmbedder:
     memory. ``cache`` stores questions and documents of a model behind an API; a model that runs in this process
     computes a vector about as fast as it could be stored."""
 
-    def __init__(self, inner: Embedder, shipped: WarmCache, *, cache: "CacheRepository | None" = None) -> None:
+    def __init__(
+        self,
+        inner: Embedder,
+        shipped: WarmCache,
+        *,
+        cache: "CacheRepository | None" = None,
+    ) -> None:
         self._inner = inner
         self._shipped = shipped
         self._cache = None if inner.local else cache
         self._counts = cache is not None and cache.enabled
         self._recent: dict[str, Vector] = {}
         self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(thread_name_prefix="embed")  # started by the first question
+        self._threads = ThreadPoolExecutor(
+            thread_name_prefix="embed"
+        )  # started by the first question
         self.model_id = inner.model_id
         self.local = inner.local
         self.multilingual = inner.multilingual
@@ -103,7 +124,9 @@ class CachedEmbedder:
         if close := getattr(self._inner, "close", None):
             close()
 
-    def prefetch(self, texts: Iterable[str], *, request: RequestContext | None = None) -> None:
+    def prefetch(
+        self, texts: Iterable[str], *, request: RequestContext | None = None
+    ) -> None:
         """Compute at the same time what `embed_query` will return: the first text here, the others in threads.
         Raises EmbeddingError."""
         missing: list[str] = []
@@ -112,13 +135,18 @@ class CachedEmbedder:
                 missing.append(text)
             elif request is not None and self._counts:
                 request.meter.count_lookup("embedding", hit=True)
-        others = [self._threads.submit(copy_context().run, self._embed, text, request) for text in missing[1:]]
+        others = [
+            self._threads.submit(copy_context().run, self._embed, text, request)
+            for text in missing[1:]
+        ]
         for text in missing[:1]:
             self._embed(text, request)
         for other in others:
             other.result()
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         """Return the question's vector, from memory or the cache if it is there. Raises EmbeddingError."""
         recent = self._recent.get(text)
         return self._embed(text, request) if recent is None else recent
@@ -131,7 +159,9 @@ class CachedEmbedder:
         if vector is None:
             vector = self._inner.embed_query(text, request=request)
             self._store(name, text, vector)
-            if request is not None and self._counts and self._cache is None:  # else the cache has counted it
+            if (
+                request is not None and self._counts and self._cache is None
+            ):  # else the cache has counted it
                 request.meter.count_lookup("embedding", hit=False)
         with self._lock:
             self._recent[text] = vector
@@ -139,16 +169,22 @@ class CachedEmbedder:
                 del self._recent[next(iter(self._recent))]
         return vector
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         """Return the vectors, shape (len(texts), dimensions); only unknown ones are computed. Raises EmbeddingError."""
         vectors: dict[int, Vector] = {}
         for place, text in enumerate(texts):
             vector = self._shipped.get(self.model_id, text)
-            vector = self._load(self.model_id, text, request) if vector is None else vector
+            vector = (
+                self._load(self.model_id, text, request) if vector is None else vector
+            )
             if vector is not None:
                 vectors[place] = vector
         missing = [place for place in range(len(texts)) if place not in vectors]
-        computed = self._inner.embed_documents([texts[place] for place in missing], request=request)
+        computed = self._inner.embed_documents(
+            [texts[place] for place in missing], request=request
+        )
         for place, vector in zip(missing, computed, strict=True):
             vectors[place] = vector
             self._store(self.model_id, texts[place], vector)
@@ -156,15 +192,25 @@ class CachedEmbedder:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([vectors[place] for place in range(len(texts))])
 
-    def _load(self, name: str, text: str, request: RequestContext | None) -> Vector | None:
+    def _load(
+        self, name: str, text: str, request: RequestContext | None
+    ) -> Vector | None:
         if self._cache is None:
             return None
-        stored = self._cache.get("embedding", cache_key(name, normalise(text)), request=request)
-        return None if stored is None else np.frombuffer(base64.b64decode(stored), dtype="<f4")
+        stored = self._cache.get(
+            "embedding", cache_key(name, normalise(text)), request=request
+        )
+        return (
+            None
+            if stored is None
+            else np.frombuffer(base64.b64decode(stored), dtype="<f4")
+        )
 
     def _store(self, name: str, text: str, vector: Vector) -> None:
         if self._cache is not None:
-            encoded = base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+            encoded = base64.b64encode(
+                np.asarray(vector, dtype="<f4").tobytes()
+            ).decode()
             self._cache.put("embedding", cache_key(name, normalise(text)), encoded)
 
 
@@ -172,18 +218,26 @@ class AnswerCache:
     """Answers by question. Abstentions, failures and answers that ended early are not stored. ``generation`` changes
     with everything else that an answer depends on; it is None while reports change: nothing is stored then."""
 
-    def __init__(self, cache: "CacheRepository", generation: Callable[[Question], str | None]) -> None:
+    def __init__(
+        self, cache: "CacheRepository", generation: Callable[[Question], str | None]
+    ) -> None:
         self._cache = cache
         self._generation = generation
 
     def key(self, question: Question, request: RequestContext) -> str:
         """Return the key of the answer, "" if it may not be stored. It is computed before the question is answered:
         a change in the meantime makes it a key that is never looked up."""
-        generation = None if question.attachments or not question.cache else self._generation(question)
+        generation = (
+            None
+            if question.attachments or not question.cache
+            else self._generation(question)
+        )
         if generation is None:
             return ""
         # The budget is no part of the key: an answer that it ended early is not stored.
-        parts = replace(question, query=normalise(question.query), budget=Budget(), reading=None)
+        parts = replace(
+            question, query=normalise(question.query), budget=Budget(), reading=None
+        )
         return cache_key(generation, to_jsonable_python(parts), request.cached_for)
 
     def get(self, key: str, request: RequestContext) -> Answer | None:
@@ -193,6 +247,10 @@ class AnswerCache:
     def put(self, key: str, answer: Answer, request: RequestContext) -> None:
         """Store an answer that is complete: what failed or ended early may go well the next time."""
         trace = answer.trace
-        complete = not (trace.stopped_by or trace.truncated or any(step.failed for step in trace.path))
+        complete = not (
+            trace.stopped_by
+            or trace.truncated
+            or any(step.failed for step in trace.path)
+        )
         if answer.answered and complete and not request.cancelled:
             self._cache.put("query", key, to_jsonable_python(answer))

@@ -16,7 +16,14 @@ import httpx2
 import openai
 
 from ..config.settings import Settings
-from ..domain import NOTHING_WRITTEN, TIMEOUT, Cancellation, ChatModelError, ContextLengthError, EmbeddingError
+from ..domain import (
+    NOTHING_WRITTEN,
+    TIMEOUT,
+    Cancellation,
+    ChatModelError,
+    ContextLengthError,
+    EmbeddingError,
+)
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 OPENAI_URL = "https://api.openai.com/v1"
@@ -39,15 +46,28 @@ RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
 
 
-def openai_client(settings: Settings, *, key: str | None, base_url: str, azure: bool = False) -> openai.OpenAI:
+def openai_client(
+    settings: Settings, *, key: str | None, base_url: str, azure: bool = False
+) -> openai.OpenAI:
     """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter.
 
     ``azure``: ``base_url`` is the address of a resource, and models are names of deployments."""
     # Opening a connection cannot be interrupted, so its time-out is short.
-    timeout = openai.Timeout(settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout))
-    options: Any = {"timeout": timeout, "max_retries": settings.model_retries, "http_client": _Connections()}
+    timeout = openai.Timeout(
+        settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout)
+    )
+    options: Any = {
+        "timeout": timeout,
+        "max_retries": settings.model_retries,
+        "http_client": _Connections(),
+    }
     if azure:
-        return openai.AzureOpenAI(api_key=key, azure_endpoint=base_url, api_version=AZURE_API_VERSION, **options)
+        return openai.AzureOpenAI(
+            api_key=key,
+            azure_endpoint=base_url,
+            api_version=AZURE_API_VERSION,
+            **options,
+        )
     return openai.OpenAI(api_key=key or PLACEHOLDER_KEY, base_url=base_url, **options)
 
 
@@ -67,89 +87,174 @@ def translated(
         raise timed_out(kind, model) from error
     except openai.APIConnectionError as error:
         if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
-            problem, remedy = "closed the connection before its answer was whole", "Try again."
+            problem, remedy = (
+                "closed the connection before its answer was whole",
+                "Try again.",
+            )
         else:
             why = _system_message(error)
-            what = "its authority's certificates (SSL_CERT_FILE)" if "certificate" in why else "the network"
-            problem, remedy = f"cannot be reached{why}", f"Check {what} and {url_setting}."
-        raise kind(f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5) from error
+            what = (
+                "its authority's certificates (SSL_CERT_FILE)"
+                if "certificate" in why
+                else "the network"
+            )
+            problem, remedy = (
+                f"cannot be reached{why}",
+                f"Check {what} and {url_setting}.",
+            )
+        raise kind(
+            f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5
+        ) from error
     except openai.APIStatusError as error:
         text = words_of(error.body) or words_of(error.response.text)
-        is_length = error.code == "context_length_exceeded" or any(words in text.lower() for words in TOO_LONG)
+        is_length = error.code == "context_length_exceeded" or any(
+            words in text.lower() for words in TOO_LONG
+        )
         if kind is ChatModelError and error.status_code in REFUSED and is_length:
             raise ContextLengthError(
-                f"The prompt is longer than {model} reads.", remedy="Lower CONTEXT_TOKENS."
+                f"The prompt is longer than {model} reads.",
+                remedy="Lower CONTEXT_TOKENS.",
             ) from error
-        if error.status_code == HTTPStatus.NOT_FOUND and (hint := _address_hint(error.request.url)):
+        if error.status_code == HTTPStatus.NOT_FOUND and (
+            hint := _address_hint(error.request.url)
+        ):
             unknown_model = f"{unknown_model} {url_setting} may be wrong, too: {hint}."
         wait = error.response.headers.get("retry-after", "")
         raise status_error(
-            kind, model, error.status_code, text, check_key=f"Check {key_setting}.", check_model=unknown_model,
+            kind,
+            model,
+            error.status_code,
+            text,
+            check_key=f"Check {key_setting}.",
+            check_model=unknown_model,
             wait=int(wait) if wait.strip("0").isdecimal() else RATE_LIMIT_SECONDS,
-        ) from error  # fmt: skip
+        ) from error
     except openai.APIError as error:
         text, code = words_of(error.body) or error.message, error.body
         status = code.get("code") if isinstance(code, Mapping) else None
         if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in text.lower():
-            raise status_error(kind, model, HTTPStatus.TOO_MANY_REQUESTS, text, check_key="", check_model="") from error
+            raise status_error(
+                kind,
+                model,
+                HTTPStatus.TOO_MANY_REQUESTS,
+                text,
+                check_key="",
+                check_model="",
+            ) from error
         raise kind(
-            f"The endpoint of {model} broke off with an error.", remedy="Try again.", retry_after=5, said=text
+            f"The endpoint of {model} broke off with an error.",
+            remedy="Try again.",
+            retry_after=5,
+            said=text,
         ) from error
 
 
 def timed_out(kind: type[E], model: str) -> E:
     """Return the error for an endpoint that was silent for too long."""
-    return kind(f"The endpoint of {model} did not answer in time.", remedy="Try again.", retry_after=5, reason=TIMEOUT)
+    return kind(
+        f"The endpoint of {model} did not answer in time.",
+        remedy="Try again.",
+        retry_after=5,
+        reason=TIMEOUT,
+    )
 
 
 def check_withheld(model: str, finish_reason: str) -> None:
     """Raises ChatModelError: a content filter stopped the answer."""
     if finish_reason == "content_filter":
         message = f"The content filter of {model}'s endpoint stopped the answer."
-        raise ChatModelError(message, remedy="Ask in other words.", reason=NOTHING_WRITTEN)
+        raise ChatModelError(
+            message, remedy="Ask in other words.", reason=NOTHING_WRITTEN
+        )
 
 
 def status_error(
-    kind: type[E], model: str, status: int, text: str, *, check_key: str, check_model: str,
-    wait: int = RATE_LIMIT_SECONDS, refused: str = "The log has its reason.",
-) -> E:  # fmt: skip
+    kind: type[E],
+    model: str,
+    status: int,
+    text: str,
+    *,
+    check_key: str,
+    check_model: str,
+    wait: int = RATE_LIMIT_SECONDS,
+    refused: str = "The log has its reason.",
+) -> E:
     """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for none; ``wait``: the seconds until
     a rate limit allows the next request."""
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        return kind(f"The endpoint of {model} refused the key.", remedy=check_key, reason="key_refused", said=text)
+        return kind(
+            f"The endpoint of {model} refused the key.",
+            remedy=check_key,
+            reason="key_refused",
+            said=text,
+        )
     if status == HTTPStatus.NOT_FOUND:
-        return kind(f"The endpoint does not know the model {model}.", remedy=check_model, said=text)
+        return kind(
+            f"The endpoint does not know the model {model}.",
+            remedy=check_model,
+            said=text,
+        )
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         message = f"The endpoint of {model} limits the rate, or the quota is used up."
-        return kind(message, remedy=f"Wait {wait} s, or raise the quota.", retry_after=wait, said=text)
+        return kind(
+            message,
+            remedy=f"Wait {wait} s, or raise the quota.",
+            retry_after=wait,
+            said=text,
+        )
     if 300 <= status < 400:
-        return kind(f"The endpoint of {model} sends its callers to another address.", remedy="Set that one.", said=text)
+        return kind(
+            f"The endpoint of {model} sends its callers to another address.",
+            remedy="Set that one.",
+            said=text,
+        )
     if status in REFUSED:
-        return kind(f"The endpoint of {model} refused the request.", remedy=refused, said=text)
-    return kind(f"The endpoint of {model} failed with status {status}.", remedy="Try again.", retry_after=5, said=text)
+        return kind(
+            f"The endpoint of {model} refused the request.", remedy=refused, said=text
+        )
+    return kind(
+        f"The endpoint of {model} failed with status {status}.",
+        remedy="Try again.",
+        retry_after=5,
+        said=text,
+    )
 
 
 def words_of(body: object) -> str:
     """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out. Seen:
     OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text."""
     if isinstance(body, str):
-        return _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS] if re.search(r"\w", body) else ""
+        return (
+            _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
+            if re.search(r"\w", body)
+            else ""
+        )
     if isinstance(body, Mapping):
-        text = next((words for name in _WORDS if (words := words_of(body.get(name)))), "")
+        text = next(
+            (words for name in _WORDS if (words := words_of(body.get(name)))), ""
+        )
         place = body.get("loc")
-        return f"{'.'.join(map(str, place))}: {text}" if isinstance(place, list) and text else text
+        return (
+            f"{'.'.join(map(str, place))}: {text}"
+            if isinstance(place, list) and text
+            else text
+        )
     if isinstance(body, list):
         return "; ".join(filter(None, map(words_of, body[:MOST_PARTS])))[:MAX_WORDS]
     return ""
 
 
-def refused_name(error: BaseException | None, names: Collection[str], *, unnamed: str = "") -> str:
+def refused_name(
+    error: BaseException | None, names: Collection[str], *, unnamed: str = ""
+) -> str:
     """Return which of these parameters an endpoint refuses by this error, "" for none: it names it, or its place.
     ``unnamed``: the one that is refused in other words."""
     if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
         return ""
     text = words_of(error.body) or words_of(error.response.text)
-    named = (name for name in names if name == error.param or re.search(rf"\b{name}\b", text))
+    named = (
+        name for name in names if name == error.param or re.search(rf"\b{name}\b", text)
+    )
     return next(named, unnamed if unnamed in names else "")
 
 
@@ -166,7 +271,9 @@ def _address_hint(url: httpx2.URL) -> str:
 def _system_message(error: BaseException | None) -> str:
     """Return the operating system's message from the chain of causes: refused, unknown host, bad certificate."""
     while error is not None:
-        if message := getattr(error, "verify_message", None) or (isinstance(error, OSError) and error.strerror):
+        if message := getattr(error, "verify_message", None) or (
+            isinstance(error, OSError) and error.strerror
+        ):
             return f": {message}"
         error = error.__cause__ or error.__context__
     return ""
@@ -184,7 +291,9 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
     try:
-        with _Connections(event_hooks=hooks, headers={"Connection": "close"}) as connections:
+        with _Connections(
+            event_hooks=hooks, headers={"Connection": "close"}
+        ) as connections:
             yield client.with_options(http_client=connections)
     finally:
         cancel.forget(call.break_off)
@@ -241,7 +350,10 @@ class _BreakableCall:
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _trace(self, event: str, info: dict[str, Any]) -> None:
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        if event in (
+            "connection.connect_tcp.complete",
+            "connection.start_tls.complete",
+        ):
             connection = info["return_value"].get_extra_info("socket")
             if isinstance(connection, socket.socket):
                 self._connections.append(connection)

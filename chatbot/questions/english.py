@@ -35,7 +35,9 @@ class RuleWords:
 
     def _made(self, name: str) -> str:
         """A pattern as a group."""
-        text = self._filled(" ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split()))
+        text = self._filled(
+            " ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split())
+        )
         return f"(?:{text})"
 
     def _filled(self, expression: str) -> str:

@@ -42,14 +42,20 @@ FEW_WORDS = 3
 """Words of a message that is no sentence: so few do not make a question."""
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
-_COMPLETE = pattern(r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b")
+_COMPLETE = pattern(
+    r"^\W*(?:(?:and|but|so|or|then|ok|please)\W+)*(?:{wh}|{auxiliary}|{tell})\b"
+)
 _TELL_ABOUT = pattern(r"^\W*(?:please\W+)?{tell}\b.*\babout\b")
-_THING_BEFORE = pattern(r"\b(?:{thing_before}|it\b(?! (?:have|export|import|produce|border)\b))")
+_THING_BEFORE = pattern(
+    r"\b(?:{thing_before}|it\b(?! (?:have|export|import|produce|border)\b))"
+)
 """Speaks of something named before that is no country."""
 _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
 _OF_ALL = pattern(r"\b{of_all_countries}\b")
-_OF_SEVERAL = pattern(r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$")
+_OF_SEVERAL = pattern(
+    r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
+)
 _MORE = pattern(r"\b{more_or_less}\b")
 _YEARS_FROM = pattern(
     r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
@@ -57,7 +63,9 @@ _YEARS_FROM = pattern(
 _NOT = pattern(r"\bnot\s+$")
 _RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")
 _BEFORE_YEARS = pattern(r"(?:,\s*|\s*\b(?:in|for|of|during|by|as of)\s+(?:the\s+)?)$")
-_FORM_WORDS, _IDLE_WORDS, _AGAIN_WORDS = map(words, ("form_words", "idle_words", "neutral_words"))
+_FORM_WORDS, _IDLE_WORDS, _AGAIN_WORDS = map(
+    words, ("form_words", "idle_words", "neutral_words")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,9 @@ class State:
 class FollowUps:
     """``analyzer``: of the language of the questions; ``catalog``: the data, for countries that only it has."""
 
-    def __init__(self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing) -> None:
+    def __init__(
+        self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing
+    ) -> None:
         self._analyzer = analyzer
         self.catalog = catalog
         self._names_a_thing = names_a_thing
@@ -84,15 +94,25 @@ class FollowUps:
         """Return the question with what it needs of the conversation; itself, where it needs nothing."""
         state: State | None = None
         for message in self._questions(history):
-            full = message.standalone or self._completed(message.content[:MAX_CHARACTERS], state, scope)
+            full = message.standalone or self._completed(
+                message.content[:MAX_CHARACTERS], state, scope
+            )
             state = self._after(full, state, message.cited, scope)
-        return query if state is None or small_talk(query) else self._completed(query, state, scope)
+        return (
+            query
+            if state is None or small_talk(query)
+            else self._completed(query, state, scope)
+        )
 
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self.catalog)
-        is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(query)
-        return not self._telling(reading) or not (is_whole or self._is_complete(reading))
+        is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(
+            query
+        )
+        return not self._telling(reading) or not (
+            is_whole or self._is_complete(reading)
+        )
 
     def is_same_question(self, written: str, ruled: str) -> bool:
         """Return whether a text is a question about the same countries, years and editions as the rule's."""
@@ -109,18 +129,30 @@ class FollowUps:
         """The questions that matter, oldest first, each with what the answer to it cited."""
         questions: list[Message] = []
         for message in history:
-            if message.role == "user" and message.content.strip(" ?!.") and not small_talk(message.content):
+            if (
+                message.role == "user"
+                and message.content.strip(" ?!.")
+                and not small_talk(message.content)
+            ):
                 questions.append(message)
             elif message.role == "assistant" and questions and message.cited != Cited():
                 questions[-1] = replace(questions[-1], cited=message.cited)
         return questions[-MAX_QUESTIONS:]
 
-    def _after(self, full: str, before: State | None, cited: Cited, scope: Scope) -> State:
+    def _after(
+        self, full: str, before: State | None, cited: Cited, scope: Scope
+    ) -> State:
         """The state after a question and its answer, which tells the country where the question named none."""
         reading = read_names(full, self.catalog)
-        if not reading.countries and len(cited.countries) == 1 and not scope.get(COUNTRY):
+        if (
+            not reading.countries
+            and len(cited.countries) == 1
+            and not scope.get(COUNTRY)
+        ):
             reading = read_names(add_name(full, cited.countries[0]), self.catalog)
-        countries = tuple(_in_words(reading, compared_countries(reading) or reading.countries))
+        countries = tuple(
+            _in_words(reading, compared_countries(reading) or reading.countries)
+        )
         together = countries
         if before is not None:
             same = self._telling(reading) == self._telling(before.reading)
@@ -130,13 +162,19 @@ class FollowUps:
 
     def _completed(self, query: str, state: State | None, scope: Scope) -> str:
         names = read_names(query, self.catalog).countries
-        if state is None or (_TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)):
+        if state is None or (
+            _TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)
+        ):
             return query
         message = self._with_counted_years(query, state)
         series = series_words(message)
-        reading = read_names(message.replace(series, " ", 1) if series else message, self.catalog, scope)
+        reading = read_names(
+            message.replace(series, " ", 1) if series else message, self.catalog, scope
+        )
         rest = self._telling(reading)
-        if rest and _FORM_WORDS.issuperset(word.lower() for word in self._telling(Reading(reading.text))):
+        if rest and _FORM_WORDS.issuperset(
+            word.lower() for word in self._telling(Reading(reading.text))
+        ):
             return _with(state.reading.text, [message.strip(" ?.!")])
         if compared := self._compared(reading, rest, state):
             return compared
@@ -150,18 +188,33 @@ class FollowUps:
 
     def _filled(self, reading: Reading, state: State, scope: Scope) -> str:
         """The message with what the conversation has for the slots that it leaves open."""
-        message, chosen, names = reading.text, scope.get(COUNTRY), self._names(reading, state, scope)
-        is_sentence, complete = _COMPLETE.match(message) is not None, self._is_complete(reading)
-        has_country = bool(state.countries or state.cited.countries or chosen) and bool(self.catalog.values(COUNTRY))
+        message, chosen, names = (
+            reading.text,
+            scope.get(COUNTRY),
+            self._names(reading, state, scope),
+        )
+        is_sentence, complete = (
+            _COMPLETE.match(message) is not None,
+            self._is_complete(reading),
+        )
+        has_country = bool(state.countries or state.cited.countries or chosen) and bool(
+            self.catalog.values(COUNTRY)
+        )
         if has_country and not complete:  # else the topic is all that it can be about
-            words = " ".join(word for word in self._telling(reading) if not _MORE.fullmatch(word))
+            words = " ".join(
+                word for word in self._telling(reading) if not _MORE.fullmatch(word)
+            )
             complete = self._names_a_thing(words, state.cited.headings)
         if not complete:
             return _with(message, [self._thing(message, state), *names])
         of_all = _OF_ALL.search(message) and not _THEIRS.search(message)
         if not has_country or reading.about or (chosen and is_sentence) or of_all:
             return message
-        return _with(message, names) if is_sentence else as_sentence(reduce(add_name, names, message))
+        return (
+            _with(message, names)
+            if is_sentence
+            else as_sentence(reduce(add_name, names, message))
+        )
 
     def _with_counted_years(self, message: str, state: State) -> str:
         """The message with the year that it counts from the last one of the conversation ("two years earlier")."""
@@ -178,61 +231,119 @@ class FollowUps:
         if _THING_BEFORE.search(reading.text):
             return False
         if _COMPLETE.match(reading.text):
-            return len(rest) > 1 or bool(reading.about) or _THEIRS.search(reading.text) is not None
+            return (
+                len(rest) > 1
+                or bool(reading.about)
+                or _THEIRS.search(reading.text) is not None
+            )
         return len(rest) > (1 if reading.about else FEW_WORDS)
 
     def _compared(self, reading: Reading, rest: Sequence[str], state: State) -> str:
         """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
-        message, years, before = reading.text, reading.every_year, state.reading.every_year
-        others = [word for word in rest if not (COMPARES.search(word) or _MORE.fullmatch(word))]
+        message, years, before = (
+            reading.text,
+            reading.every_year,
+            state.reading.every_year,
+        )
+        others = [
+            word
+            for word in rest
+            if not (COMPARES.search(word) or _MORE.fullmatch(word))
+        ]
         if reading.countries or years:
-            if others or not (COMPARES.search(message) or (_MORE.search(message) and _COMPLETE.match(message))):
+            if others or not (
+                COMPARES.search(message)
+                or (_MORE.search(message) and _COMPLETE.match(message))
+            ):
                 return ""
-            return self._sentence("compare", state, [*state.countries, *_in_words(reading)], [*before, *years])
+            return self._sentence(
+                "compare",
+                state,
+                [*state.countries, *_in_words(reading)],
+                [*before, *years],
+            )
         if len(state.together) < 2 or not _OF_SEVERAL.search(message):
             return ""
         if not others:
             return self._sentence("compare", state, state.together, before)
         return _with(message, [list_in_words(state.together), *_years_in_words(before)])
 
-    def _sentence(self, lead: str, state: State, countries: Sequence[str], years: Sequence[NamedYears]) -> str:
+    def _sentence(
+        self,
+        lead: str,
+        state: State,
+        countries: Sequence[str],
+        years: Sequence[NamedYears],
+    ) -> str:
         names = filter(None, [list_in_words(countries), *_years_in_words(years)])
         return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
     def _names(self, reading: Reading, state: State, scope: Scope) -> list[str]:
         """The countries and years of the conversation that a message and the chosen scope leave open."""
         message, countries = reading.text, tuple[str, ...]()
-        if not reading.about and not scope.get(COUNTRY) and (_THEIRS.search(message) or not _OF_ALL.search(message)):
+        if (
+            not reading.about
+            and not scope.get(COUNTRY)
+            and (_THEIRS.search(message) or not _OF_ALL.search(message))
+        ):
             countries = state.countries or state.cited.countries[:1]
-        years = [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
-        if _COMPLETE.match(message):  # another question, of which only a report of that year may say something
+        years = (
+            [] if reading.every_year or scope.get(YEAR) else state.reading.every_year
+        )
+        if _COMPLETE.match(
+            message
+        ):  # another question, of which only a report of that year may say something
             report_years = self.catalog.values(YEAR)
-            years = [named for named in years if any(map(named.condition.matches, report_years))]
-        return [name for name in (list_in_words(countries), *_years_in_words(years)) if name]
+            years = [
+                named
+                for named in years
+                if any(map(named.condition.matches, report_years))
+            ]
+        return [
+            name for name in (list_in_words(countries), *_years_in_words(years)) if name
+        ]
 
     def _thing(self, message: str, state: State) -> str:
         """The words of the last question that say what it asks for, without those that the message has."""
-        seen, words, reading = set(self._analyzer.terms(message)), list[str](), state.reading
-        for word in self._words(remove_names(reading.text, [*reading.countries, *reading.every_year])):
+        seen, words, reading = (
+            set(self._analyzer.terms(message)),
+            list[str](),
+            state.reading,
+        )
+        for word in self._words(
+            remove_names(reading.text, [*reading.countries, *reading.every_year])
+        ):
             terms = self._analyzer.terms(word)
-            if word.lower() not in _IDLE_WORDS and not COMPARES.fullmatch(word) and not seen.issuperset(terms):
+            if (
+                word.lower() not in _IDLE_WORDS
+                and not COMPARES.fullmatch(word)
+                and not seen.issuperset(terms)
+            ):
                 seen.update(terms)
                 words.append(word)
         dropped = compared_countries(reading)
-        others = [country.text for country in reading.countries if country not in dropped]
+        others = [
+            country.text for country in reading.countries if country not in dropped
+        ]
         return " ".join([*words, *others][:MAX_THING_WORDS])
 
     def _exchanged(self, reading: Reading, state: State) -> str:
         """The last question with the names of the message in the place of its own."""
         message, before, full = reading.text, state.reading, state.reading.text
-        countries = [one for one in reading.countries if not _NOT.search(message[: one.start])]
+        countries = [
+            one for one in reading.countries if not _NOT.search(message[: one.start])
+        ]
         if countries:
             old: Sequence[NamedCountry] = compared_countries(before) or before.countries
             names = _in_words(reading, countries)
             old_keys = {key for one in old for key in one.keys}
-            adds = any(not old_keys.issuperset(one.keys) for one in countries)  # else the others are left out
+            adds = any(
+                not old_keys.issuperset(one.keys) for one in countries
+            )  # else the others are left out
             passing = [one for one in before.countries if one not in old]
-            if passing and _RELATED.search(message[: countries[0].start]):  # "imports from France", "and from Germany?"
+            if passing and _RELATED.search(
+                message[: countries[0].start]
+            ):  # "imports from France", "and from Germany?"
                 old = passing
             elif len(old) > 1 and len(countries) == len(reading.countries) and adds:
                 names = [*_in_words(before, old), *names]
@@ -243,7 +354,9 @@ class FollowUps:
 
     def _with_years(self, full: str, years: Sequence[NamedYears]) -> str:
         reading, of_report = read_names(full, self.catalog), years[0].of_report
-        old = reading.editions if of_report else reading.figure_years or reading.editions
+        old = (
+            reading.editions if of_report else reading.figure_years or reading.editions
+        )
         compares = len(old) > 1 and COMPARES.search(full) is not None
         words = [one.words for one in (*(old if compares else ()), *years)]
         new = list_in_words(words)
@@ -252,7 +365,11 @@ class FollowUps:
         before, after = full[: old[0].start], full[old[-1].end :]
         if not full[old[0].end - 1].isdigit():  # "the latest report"
             return f"{before}{new} report{after}"
-        before = f"{_BEFORE_YEARS.sub('', before).rstrip()} " if placed(new) == new else before  # "since 2019"
+        before = (
+            f"{_BEFORE_YEARS.sub('', before).rstrip()} "
+            if placed(new) == new
+            else before
+        )  # "since 2019"
         return f"{before}{new}{after}"
 
     def _replaced(self, old: Sequence[NamedCountry], new: str, state: State) -> str:
@@ -260,22 +377,38 @@ class FollowUps:
         if not old:
             return add_name(full, new)
         start, end = old[0].start, old[-1].end
-        if self._words(remove_names(full[:end], old)[start:]):  # they stand apart: "higher in Kenya than in Mali"
-            return self._sentence("compare" if len(old) > 1 else "", state, [new], state.reading.every_year)
+        if self._words(
+            remove_names(full[:end], old)[start:]
+        ):  # they stand apart: "higher in Kenya than in Mali"
+            return self._sentence(
+                "compare" if len(old) > 1 else "",
+                state,
+                [new],
+                state.reading.every_year,
+            )
         return f"{ARTICLE.sub('', full[:start])}{new}{full[end:]}"
 
     def _telling(self, reading: Reading) -> list[str]:
         """The words that ask for something: no names, and none that only ask again."""
         rest = remove_names(reading.text, [*reading.countries, *reading.every_year])
-        return [word for word in self._words(rest) if word.lower() not in _IDLE_WORDS | _AGAIN_WORDS]
+        return [
+            word
+            for word in self._words(rest)
+            if word.lower() not in _IDLE_WORDS | _AGAIN_WORDS
+        ]
 
     def _words(self, text: str) -> list[str]:
         return [word for word in _WORD.findall(text) if self._analyzer.terms(word)]
 
 
-def _in_words(reading: Reading, countries: Sequence[NamedCountry] | None = None) -> list[str]:
+def _in_words(
+    reading: Reading, countries: Sequence[NamedCountry] | None = None
+) -> list[str]:
     """Countries of a reading by their usual names; None = all of them."""
-    return [name_in_words(reading.text, one, usual=True) for one in countries or reading.countries]
+    return [
+        name_in_words(reading.text, one, usual=True)
+        for one in countries or reading.countries
+    ]
 
 
 def _years_in_words(years: Sequence[NamedYears]) -> list[str]:

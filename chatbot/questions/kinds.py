@@ -18,16 +18,31 @@ from .reading import remove_names
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
 MOST_RANKED = 50
-_SUPERLATIVE, _LOWEST, _SERIES = pattern(r"\b{superlative}\b"), pattern(r"\b{lowest}\b"), pattern("{series}")
-_HOW_MANY = pattern(r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b")
+_SUPERLATIVE, _LOWEST, _SERIES = (
+    pattern(r"\b{superlative}\b"),
+    pattern(r"\b{lowest}\b"),
+    pattern("{series}"),
+)
+_HOW_MANY = pattern(
+    r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
+)
 _WHICH = pattern(r"\b(?:which|what|list)\W+(?:\w+\W+)?{countries}\b")
-_AVERAGE, _TOTAL = pattern(r"\b{average}\b"), pattern(r"\b(?:sum|combined|together|total)\b")
-_ALL = pattern(r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b")
-_BOUND = pattern(r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)")
+_AVERAGE, _TOTAL = (
+    pattern(r"\b{average}\b"),
+    pattern(r"\b(?:sum|combined|together|total)\b"),
+)
+_ALL = pattern(
+    r"\b(?:all|every|across|among|over|these|the)\W+(?:\w+\W+){0,2}{countries}\b"
+)
+_BOUND = pattern(
+    r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)"
+)
 _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
 _FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
 _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
-_FRACTION = pattern(rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b")
+_FRACTION = pattern(
+    rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b"
+)
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 
 
@@ -76,7 +91,10 @@ def series_words(text: str) -> str:
 def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about. Only a question about no single
     country ranks, filters or counts countries."""
-    plain, years = " ".join(remove_names(reading.text, reading.names).split()), reading.every_year
+    plain, years = (
+        " ".join(remove_names(reading.text, reading.names).split()),
+        reading.every_year,
+    )
     is_span = len(years) > 1 or (years and years[0].gte != years[0].lte)
     kind: Kind = "value"
     bound = None if countries else _bound(plain)
@@ -90,18 +108,29 @@ def read_request(reading: Reading, *, countries: int) -> Request:
         kind = "comparison"
     elif kind == "value" and asks_for_prose(plain):
         kind = "prose"
-    if reading.kind and (reading.kind in OF_ALL) == (kind in OF_ALL):  # only the rules read bounds and numbers
-        kind = reading.kind if bound or reading.kind not in {"count", "filter"} else kind
+    if reading.kind and (reading.kind in OF_ALL) == (
+        kind in OF_ALL
+    ):  # only the rules read bounds and numbers
+        kind = (
+            reading.kind if bound or reading.kind not in {"count", "filter"} else kind
+        )
     topic = plain
     for form in (_HOW_MANY, _SERIES, _BOUND, _WHICH):
         topic = form.sub(" ", topic)
     topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:
         return Request(kind, topic)
-    most = [int(min(one.values)) for one in _numbers(plain) if one.bare and min(one.values) <= MOST_RANKED]
+    most = [
+        int(min(one.values))
+        for one in _numbers(plain)
+        if one.bare and min(one.values) <= MOST_RANKED
+    ]
     for number in reversed(_numbers(topic)):
         topic = f"{topic[: number.start]}{topic[number.end :]}"
-    is_lowest, is_average = _LOWEST.search(plain) is not None, _AVERAGE.search(plain) is not None
+    is_lowest, is_average = (
+        _LOWEST.search(plain) is not None,
+        _AVERAGE.search(plain) is not None,
+    )
     return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
 
 
@@ -113,12 +142,16 @@ def _of_all(plain: str, bound: Bound | None) -> Kind:
         return "filter"
     if _SUPERLATIVE.search(plain):
         return "ranking"
-    is_aggregate = _AVERAGE.search(plain) or (_TOTAL.search(plain) and _ALL.search(plain))
+    is_aggregate = _AVERAGE.search(plain) or (
+        _TOTAL.search(plain) and _ALL.search(plain)
+    )
     return "aggregate" if is_aggregate else "value"
 
 
 def _numbers(plain: str) -> list[Figure]:
-    return [one for one in figures(plain, comma=comma_decimals(plain)) if one.year is None]
+    return [
+        one for one in figures(plain, comma=comma_decimals(plain)) if one.year is None
+    ]
 
 
 def _bound(plain: str) -> Bound | None:
@@ -126,7 +159,11 @@ def _bound(plain: str) -> Bound | None:
         rest = plain[match.end() :]
         if fraction := _FRACTION.match(rest):
             number = Decimal(number_of(fraction["count"] or "") or 1)
-            return Bound(bool(match["above"]), 100 * number / _FRACTIONS[fraction["part"].lower()], "%")
+            return Bound(
+                bool(match["above"]),
+                100 * number / _FRACTIONS[fraction["part"].lower()],
+                "%",
+            )
         near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
         if near:
             return Bound(bool(match["above"]), min(near[0].values), near[0].unit)
@@ -150,16 +187,25 @@ def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
     """Return what a message is that asks nothing of the reports: thanks ("ok thanks, bye!"), or a greeting, or a
     question about the program ("What can you do?"); "" for others."""
     message_words = set(WORD_PATTERN.findall(text.lower()))
-    is_of_program = not message_words.isdisjoint({"you", "i"}) and message_words <= _GREETING_WORDS | _SERVICE_WORDS
+    is_of_program = (
+        not message_words.isdisjoint({"you", "i"})
+        and message_words <= _GREETING_WORDS | _SERVICE_WORDS
+    )
     if not message_words or not (message_words <= _GREETING_WORDS or is_of_program):
         return ""
     return "greeting" if message_words.isdisjoint(_THANKS) else "thanks"
 
 
-_OVERVIEW, _SAYING, _ORIGIN = words("overview_words"), words("content_words"), words("origin_words")
+_OVERVIEW, _SAYING, _ORIGIN = (
+    words("overview_words"),
+    words("content_words"),
+    words("origin_words"),
+)
 _OF_FORM = words("idle_words") | words("form_words")
 """Say which document, and in what form: they ask for nothing in it."""
-_OWN = pattern(r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b")
+_OWN = pattern(
+    r"\b(?:this|that|these|those|my|our|attached|following|above)\s+(?:\w+\s+)?{edition_noun}s?\b"
+)
 _REPORTS = pattern(r"\b{edition_noun}(?P<several>s)?\b")
 _VERIFIES = pattern(r"\b{verifies}\b")
 
@@ -171,8 +217,10 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
 
 Topic = Literal["reports", "countries", "years"]
 _TOPICS: dict[Topic, frozenset[str]] = {
-    "reports": words("reports_words"), "countries": words("countries_words"), "years": words("years_words")
-}  # fmt: skip
+    "reports": words("reports_words"),
+    "countries": words("countries_words"),
+    "years": words("years_words"),
+}
 _CONTENT = words("content_of_library_words")
 _LIBRARY = words("library_words") | _CONTENT
 _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())
@@ -183,22 +231,41 @@ def topic_of(question: str, reading: Reading) -> Topic | None:
     all_words = _words_of(question, [*reading.countries, *reading.every_year])
     if not all_words <= _OF_LIBRARY:
         return None
-    by_place = sorted((question.lower().find(word), one) for one in _TOPICS for word in all_words & _TOPICS[one])
+    by_place = sorted(
+        (question.lower().find(word), one)
+        for one in _TOPICS
+        for word in all_words & _TOPICS[one]
+    )
     topics = list(dict.fromkeys(topic for _, topic in by_place))
     if not topics:
-        return "reports" if all_words & _CONTENT or all_words >= {"you", "have"} else None
+        return (
+            "reports" if all_words & _CONTENT or all_words >= {"you", "have"} else None
+        )
     there = topics[0] != "countries" and not all_words.isdisjoint({"there", "exist"})
-    return topics[0] if there or len(topics) > 1 or not all_words.isdisjoint(_LIBRARY) else None
+    return (
+        topics[0]
+        if there or len(topics) > 1 or not all_words.isdisjoint(_LIBRARY)
+        else None
+    )
 
 
 def asks_of_all(question: str) -> bool:
     """Return whether no single passage, or only the first page, says what a question asks for."""
     content_words = _words_of(question, ())
-    is_origin = not content_words.isdisjoint(_ORIGIN) and content_words <= _OF_FORM | _SAYING | _ORIGIN
-    return not content_words.isdisjoint(_OVERVIEW) or is_origin or asks_what_it_is_about(question, ())
+    is_origin = (
+        not content_words.isdisjoint(_ORIGIN)
+        and content_words <= _OF_FORM | _SAYING | _ORIGIN
+    )
+    return (
+        not content_words.isdisjoint(_OVERVIEW)
+        or is_origin
+        or asks_what_it_is_about(question, ())
+    )
 
 
-def asks_what_it_is_about(question: str, names: Sequence[Named | NamedDocument]) -> bool:
+def asks_what_it_is_about(
+    question: str, names: Sequence[Named | NamedDocument]
+) -> bool:
     """Return whether a question asks for an overview of what it names, and for nothing in it: "Tell me about Kenya"."""
     content_words = _words_of(question, names)
     has_subject = bool(names) or not content_words.isdisjoint(_OVERVIEW | _SAYING)

@@ -35,18 +35,26 @@ from .english import number_of, pattern, words
 
 MAX_NAME_WORDS = 8
 """Of the longest name: "Korea, Democratic People's Republic of" and the like."""
-_WORD = re.compile(r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*", re.IGNORECASE)
+_WORD = re.compile(
+    r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*",
+    re.IGNORECASE,
+)
 """French articles that elide before a name: "de l'Égypte", "d'Haïti"."""
 _ARTICLE = re.compile(r"^the\b|(?<!\bof)\s+the$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s?$", re.IGNORECASE)
 _BARE_POSSESSIVE = re.compile(r"(?<=\w{4})s$")
 """People leave the apostrophe out: "yemens highest mountain"."""
 _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORECASE)
-_MONEY = re.compile(r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE)
+_MONEY = re.compile(
+    r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE
+)
 """Prices are told in these all over the world: a country of the library has to be meant."""
-_NOUN = re.compile(r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]")
+_NOUN = re.compile(
+    r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]"
+)
 _WORDS_TOO, _NO_CODES, _FOREIGN_WORDS, _NO_NAMES = (
-    frozenset(ALIKE[name]) for name in ("words_too", "no_codes", "foreign_words", "no_misspellings")
+    frozenset(ALIKE[name])
+    for name in ("words_too", "no_codes", "foreign_words", "no_misspellings")
 )
 _ARABIC_LEADS = frozenset("وفبكل")
 """Arabic writes "and", "in", "for" and the like with the word behind them."""
@@ -55,7 +63,9 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 
 
 @lru_cache(maxsize=4096)
-def find_countries(text: str, library: tuple[str, ...] = (), *, misspelt: bool = True) -> tuple[NamedCountry, ...]:
+def find_countries(
+    text: str, library: tuple[str, ...] = (), *, misspelt: bool = True
+) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
     ``library``: the names of the library's countries, which need not be countries of ISO 3166. Others are found by a
@@ -65,14 +75,22 @@ def find_countries(text: str, library: tuple[str, ...] = (), *, misspelt: bool =
     def is_clear(country: NamedCountry, *, is_code: bool) -> bool:
         if is_code and not _COUNTRY_WORD.search(text[: country.start]):
             return False
-        sounds = not country.taken_as or by_ear(normalise(country.text)) == by_ear(normalise(country.taken_as))
+        sounds = not country.taken_as or by_ear(normalise(country.text)) == by_ear(
+            normalise(country.taken_as)
+        )
         return sounds and not _MONEY.match(text, country.end)
 
     candidates = _find(text, _lookup(library, is_foreign(text)), misspelt=misspelt)
-    return tuple(one for one, is_code in candidates if codes.issuperset(one.keys) or is_clear(one, is_code=is_code))
+    return tuple(
+        one
+        for one, is_code in candidates
+        if codes.issuperset(one.keys) or is_clear(one, is_code=is_code)
+    )
 
 
-def lists(text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]) -> list[list[NamedCountry]]:
+def lists(
+    text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]
+) -> list[list[NamedCountry]]:
     """Return names in groups: those of one follow each other with no more than ``joined`` in between."""
     groups: list[list[NamedCountry]] = []
     for name in names:
@@ -90,7 +108,9 @@ def country_key(name: str) -> str:
 
 def keys_in(text: str) -> frozenset[str]:
     """Return the keys of all countries that a report's text names: it spells them right."""
-    return frozenset(key for country in find_countries(text, misspelt=False) for key in country.keys)
+    return frozenset(
+        key for country in find_countries(text, misspelt=False) for key in country.keys
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,35 +123,68 @@ class _Lookup:
 
 @lru_cache(maxsize=8)
 def _lookup(library: tuple[str, ...], foreign: bool) -> _Lookup:
-    others = {name: (code,) for name, code in foreign_names().items() if foreign or name not in _FOREIGN_WORDS}
+    others = {
+        name: (code,)
+        for name, code in foreign_names().items()
+        if foreign or name not in _FOREIGN_WORDS
+    }
     named = {name: (code,) for name, code in country_names().items()}
-    library_names = {normalise(name): (country_key(name),) for name in library if country_code(name) is None}
-    keys = {**others, **dict.fromkeys(ALIKE["elsewhere"], ()), **named, **SEVERAL, **library_names}
+    library_names = {
+        normalise(name): (country_key(name),)
+        for name in library
+        if country_code(name) is None
+    }
+    keys = {
+        **others,
+        **dict.fromkeys(ALIKE["elsewhere"], ()),
+        **named,
+        **SEVERAL,
+        **library_names,
+    }
     longest: dict[str, int] = {}
     for name in filter(None, [*keys, *demonyms()]):
         words = name.split()
-        longest[words[0]] = max(longest.get(words[0], 0), len(words) + 1)  # and an article behind it: "Gambia, The"
+        longest[words[0]] = max(
+            longest.get(words[0], 0), len(words) + 1
+        )  # and an article behind it: "Gambia, The"
     return _Lookup(keys, longest)
 
 
-def _find(text: str, lookup: _Lookup, *, misspelt: bool) -> Iterator[tuple[NamedCountry, bool]]:
+def _find(
+    text: str, lookup: _Lookup, *, misspelt: bool
+) -> Iterator[tuple[NamedCountry, bool]]:
     """Each name, and whether it is a code that may be another abbreviation."""
     words = list(_WORD.finditer(text))
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
-        country, count = _at(text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt)
+        country, count = _at(
+            text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt
+        )
         if country is not None and country.keys:
             yield country, False
-        elif country is None and not all_capitals and (code := _coded(text, words[place])):
+        elif (
+            country is None
+            and not all_capitals
+            and (code := _coded(text, words[place]))
+        ):
             yield code, code.keys != ("USA",)
         place += count
 
 
-def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: bool) -> tuple[NamedCountry | None, int]:
+def _at(
+    text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: bool
+) -> tuple[NamedCountry | None, int]:
     """The name at the beginning of these words, and how many of them it has."""
     written = words[0][0]
-    first = {normalise(form) for form in (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))}
+    first = {
+        normalise(form)
+        for form in (
+            written,
+            _POSSESSIVE.sub("", written),
+            _BARE_POSSESSIVE.sub("", written),
+        )
+    }
     longest = max(lookup.words.get(word, not word.isascii()) for word in first)
     for count in range(min(longest, len(words)), 0, -1):
         if country := _named(text, words[:count], lookup.keys):
@@ -139,19 +192,29 @@ def _at(text: str, words: list[re.Match[str]], lookup: _Lookup, *, misspelt: boo
     for count in range(min(2, len(words)), 0, -1) if misspelt else ():
         start, end = words[0].start(), words[count - 1].end()
         written = _POSSESSIVE.sub("", text[start:end])
-        keys = lookup.keys.get(meant_country(tuple(map(normalise, written.split()))) or "")
+        keys = lookup.keys.get(
+            meant_country(tuple(map(normalise, written.split()))) or ""
+        )
         if keys:
-            return NamedCountry(keys, written, start, start + len(written), taken_as=usual_name(keys[0])), count
+            return NamedCountry(
+                keys, written, start, start + len(written), taken_as=usual_name(keys[0])
+            ), count
     return None, 1
 
 
-def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]) -> NamedCountry | None:
+def _named(
+    text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]
+) -> NamedCountry | None:
     start, end = span[0].start(), span[-1].end()
-    if any(mark in text[start:end] for mark in ";:?!") or _ARTICLE.search(text[start:end]):
+    if any(mark in text[start:end] for mark in ";:?!") or _ARTICLE.search(
+        text[start:end]
+    ):
         return None
     end += text[start:end].count("(") > 0 and text[end : end + 1] == ")"
     written = text[start:end]
-    for wording in dict.fromkeys((written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))):
+    for wording in dict.fromkeys(
+        (written, _POSSESSIVE.sub("", written), _BARE_POSSESSIVE.sub("", written))
+    ):
         name = normalise(wording)
         if (
             not name
@@ -162,7 +225,14 @@ def _named(text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...
         whole = NamedCountry((), wording, start, start + len(wording))
         if name in demonyms():
             return replace(whole, keys=demonyms()[name], by_people=True)
-        lead = next((cut for cut in (0, 1, 2) if name[cut:] in names and _ARABIC_LEADS.issuperset(name[:cut])), None)
+        lead = next(
+            (
+                cut
+                for cut in (0, 1, 2)
+                if name[cut:] in names and _ARABIC_LEADS.issuperset(name[:cut])
+            ),
+            None,
+        )
         if lead is not None:
             return replace(whole, keys=names[name[lead:]])
     return None
@@ -172,17 +242,30 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
     """A word in capitals that is an ISO code; "US" before a noun is what belongs to the country."""
     written = _POSSESSIVE.sub("", word[0])
     code = written.replace(".", "")
-    if code not in {"US", "USA"} and (not code.isupper() or len(code) > ISO_CODE_LENGTH or code in _NO_CODES):
+    if code not in {"US", "USA"} and (
+        not code.isupper() or len(code) > ISO_CODE_LENGTH or code in _NO_CODES
+    ):
         return None
     key, end = country_code(code), word.start() + len(written)
     is_adjective = key == "USA" and _NOUN.match(text, end) is not None
-    return NamedCountry((key,), written, word.start(), end, by_people=is_adjective) if key else None
+    return (
+        NamedCountry((key,), written, word.start(), end, by_people=is_adjective)
+        if key
+        else None
+    )
 
 
 SHORTEST_SOUND = 5
 _BY_EAR = tuple(
     (re.compile(sound), letter)
-    for sound, letter in (("ph", "f"), ("qu|ck|k", "c"), ("th", "t"), ("y", "i"), ("z", "s"), (r"(.)\1+", r"\1"))
+    for sound, letter in (
+        ("ph", "f"),
+        ("qu|ck|k", "c"),
+        ("th", "t"),
+        ("y", "i"),
+        ("z", "s"),
+        (r"(.)\1+", r"\1"),
+    )
 )
 _NO_MISSPELLINGS = _WORDS_TOO | _FOREIGN_WORDS | _NO_NAMES
 _VOWELS = str.maketrans("aeiou", "-----")
@@ -193,16 +276,39 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     """Return the normalised name that one or two normalised words were taken for; None where it is none or not clear.
     Of a name of two words one is right: "Costa Rika", "Suth Africa"."""
     written, sound = " ".join(words), by_ear(" ".join(words))
-    if not written.replace(" ", "").isalpha() or written in _NO_MISSPELLINGS or len(sound) < SHORTEST_SOUND:
+    if (
+        not written.replace(" ", "").isalpha()
+        or written in _NO_MISSPELLINGS
+        or len(sound) < SHORTEST_SOUND
+    ):
         return None
-    english, foreign = _by_sound(country_names, len(words)), _by_sound(foreign_names, len(words))
+    english, foreign = (
+        _by_sound(country_names, len(words)),
+        _by_sound(foreign_names, len(words)),
+    )
     names = [english.get(sound) or foreign.get(sound)]
     if names == [None]:
-        if not (near := process.extract(sound, english.keys(), scorer=OSA.distance, score_cutoff=1)):
+        if not (
+            near := process.extract(
+                sound, english.keys(), scorer=OSA.distance, score_cutoff=1
+            )
+        ):
             return None
-        names = [english[one] for one, _, _ in near if one[0] == sound[0] and _is_near(sound, one)]
-    names = [one for one in names if one and (len(words) == 1 or set(words) & set(one.split()))]
-    return names[0] if len({country_names().get(one or "") for one in names}) == 1 else None
+        names = [
+            english[one]
+            for one, _, _ in near
+            if one[0] == sound[0] and _is_near(sound, one)
+        ]
+    names = [
+        one
+        for one in names
+        if one and (len(words) == 1 or set(words) & set(one.split()))
+    ]
+    return (
+        names[0]
+        if len({country_names().get(one or "") for one in names}) == 1
+        else None
+    )
 
 
 def _is_near(sound: str, name: str) -> bool:
@@ -210,7 +316,8 @@ def _is_near(sound: str, name: str) -> bool:
     if min(len(sound), len(name)) > SHORTEST_SOUND:
         return True
     return len(sound) == len(name) and (
-        sorted(sound) == sorted(name) or sound.translate(_VOWELS) == name.translate(_VOWELS)
+        sorted(sound) == sorted(name)
+        or sound.translate(_VOWELS) == name.translate(_VOWELS)
     )
 
 
@@ -224,7 +331,11 @@ def by_ear(name: str) -> str:
 @cache
 def _by_sound(names: Callable[[], dict[str, str]], words: int) -> dict[str, str]:
     """Names of so many words, by how they sound."""
-    fit = (name for name in names() if name.count(" ") == words - 1 and len(name) >= SHORTEST_SOUND)
+    fit = (
+        name
+        for name in names()
+        if name.count(" ") == words - 1 and len(name) >= SHORTEST_SOUND
+    )
     return {by_ear(name): name for name in fit if name.replace(" ", "").isalpha()}
 
 
@@ -260,16 +371,24 @@ def find_years(text: str) -> list[NamedYears]:
             named_years.append(_years(text, first, ended, match))
     for form in (_SINCE, _SINGLE):
         for match in islice(form.finditer(text), MOST_YEARS):
-            if not any(other.start < match.end() and match.start() < other.end for other in named_years):
+            if not any(
+                other.start < match.end() and match.start() < other.end
+                for other in named_years
+            ):
                 year = int(match[1])
-                named_years.append(_years(text, year, None if form is _SINCE else year, match))
+                named_years.append(
+                    _years(text, year, None if form is _SINCE else year, match)
+                )
     return sorted(named_years, key=lambda years: years.start)
 
 
 def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
     start, end = match.start(), match.end()
     before, after = _YEARS_BEFORE.sub("", text[:start]), _MORE_YEARS.sub("", text[end:])
-    of_report = _REPORT_AFTER.match(after) is not None or _REPORT_BEFORE.search(before) is not None
+    of_report = (
+        _REPORT_AFTER.match(after) is not None
+        or _REPORT_BEFORE.search(before) is not None
+    )
     return NamedYears(first, last, start, end, of_report, text[start:end])
 
 
@@ -281,12 +400,17 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
     for match in islice(EDITIONS.finditer(text), MOST_YEARS):
         inside = all_editions
         if match["previous"] and all_editions:
-            border = next((years.gte for years in reversed(named) if years.start < match.end()), all_editions[-1])
+            border = next(
+                (years.gte for years in reversed(named) if years.start < match.end()),
+                all_editions[-1],
+            )
             inside = [year for year in all_editions if year < border]
         every = MOST_YEARS if match["previous"] and match[0].endswith("s") else 1
         count = number_of(match["before"] or match["count"] or "") or every
         if chosen := inside[:count] if match["oldest"] else inside[-count:]:
-            relative.append(NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True))
+            relative.append(
+                NamedYears(chosen[0], chosen[-1], match.start(), match.end(), True)
+            )
     return relative
 
 
@@ -295,7 +419,9 @@ _SEPARATOR = re.compile(r"[:,;|()\[\]/–—]|\s-\s|_")
 _DATE = re.compile(rf"\b(?:\d[\w.]*|(?:{'|'.join(MONTHS)})(?= \d))\b")
 _TITLE_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _REPORT = pattern(r"\b{document_noun}s?\b")
-_LOOKS_LIKE_TITLE = re.compile(r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+")
+_LOOKS_LIKE_TITLE = re.compile(
+    r"[A-Z]\w+\s+(?:(?:of|for|on|in|to|and|the|a)\s+)*[A-Z]\w+|[\"'“‘«]\w+ \w+"
+)
 _NO_TELLING = frozenset(analyzer("english").terms(" ".join(words("title_words"))))
 
 
@@ -335,7 +461,9 @@ def _titles(title: str) -> tuple[str, ...]:
     parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
     plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)
     terms = analyzer("english").terms
-    titles = [one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS]
+    titles = [
+        one for one in plain if len(set(terms(one)) - _NO_TELLING) >= MIN_TELLING_WORDS
+    ]
     if _DATE.search(parts[0]) and len(set(terms(parts[0]))) > MIN_TELLING_WORDS:
         titles.append(parts[0])  # "World in 2023: Global Overview" tells by its date
     return tuple(one for one in titles if not keys_in(one))

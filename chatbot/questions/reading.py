@@ -17,7 +17,15 @@ from ..domain.protocols import Catalog
 from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, Reading
 from ..language.countries import usual_name
 from .english import pattern, words
-from .names import EDITIONS, country_key, find_countries, find_title, find_years, lists, relative_editions
+from .names import (
+    EDITIONS,
+    country_key,
+    find_countries,
+    find_title,
+    find_years,
+    lists,
+    relative_editions,
+)
 
 COUNTRY = "country_name"
 YEAR = "year"
@@ -28,7 +36,8 @@ MAX_LEAD_CHARACTERS = 120
 """Characters before a name that are looked at for a word that binds it."""
 _REFERS = pattern(r"\b{nameless}\b")
 _JOINED = re.compile(
-    r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*", re.IGNORECASE
+    r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*",
+    re.IGNORECASE,
 )
 """Between two names of a list."""
 _BOUND = pattern(r"\b{set_apart}\s+(?:{beside_names}\s+)*$")
@@ -42,15 +51,21 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     """Return what a question names: countries of ISO 3166 and of the data, years, the title of a report.
 
     ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report."""
-    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:MAX_COUNTRIES]
+    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[
+        :MAX_COUNTRIES
+    ]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = find_years(text)
     if document is not None:
         years = [one for one in years if not document.start <= one.start < document.end]
     if EDITIONS.search(text):
-        inside = [scope.having(COUNTRY, [country]) for country in values_of(about, catalog)] or [scope]
-        years += dict.fromkeys(chain(*(relative_editions(text, editions(one, catalog)) for one in inside)))
+        inside = [
+            scope.having(COUNTRY, [country]) for country in values_of(about, catalog)
+        ] or [scope]
+        years += dict.fromkeys(
+            chain(*(relative_editions(text, editions(one, catalog)) for one in inside))
+        )
     return Reading(
         text,
         countries,
@@ -83,15 +98,30 @@ def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> 
     except ValidationError:
         return reading
     named = {key for country in reading.countries for key in country.keys}
-    written = {year for years in reading.every_year for year in years.ends or (years.gte,)}
+    written = {
+        year for years in reading.every_year for year in years.ends or (years.gte,)
+    }
     country_keys = set(map(country_key, filled.countries or ()))
-    if not (country_keys <= named and {*filled.figure_years, *filled.report_years} <= written):
+    if not (
+        country_keys <= named
+        and {*filled.figure_years, *filled.report_years} <= written
+    ):
         return reading
     about = reading.about
     if filled.countries is not None:
-        about = tuple(country for country in reading.countries if country_keys.intersection(country.keys))
-    kinds = {**dict.fromkeys(filled.figure_years, False), **dict.fromkeys(filled.report_years, True)}
-    years = [replace(one, of_report=kinds.get(one.gte, one.of_report)) for one in reading.every_year]
+        about = tuple(
+            country
+            for country in reading.countries
+            if country_keys.intersection(country.keys)
+        )
+    kinds = {
+        **dict.fromkeys(filled.figure_years, False),
+        **dict.fromkeys(filled.report_years, True),
+    }
+    years = [
+        replace(one, of_report=kinds.get(one.gte, one.of_report))
+        for one in reading.every_year
+    ]
     return replace(
         reading,
         about=about,
@@ -110,16 +140,27 @@ def editions(scope: Scope, catalog: Catalog) -> list[int]:
 def keys_of(scope: Scope) -> set[str]:
     """Return the keys of the countries that a scope names."""
     countries = scope.get(COUNTRY)
-    return set(map(country_key, map(str, countries.values))) if isinstance(countries, Values) else set()
+    return (
+        set(map(country_key, map(str, countries.values)))
+        if isinstance(countries, Values)
+        else set()
+    )
 
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
     """Return the data's values for these countries, in text order. The short name of two means both that are there."""
     keys = dict.fromkeys(key for country in countries for key in country.keys)
-    return [value for key in keys for value in catalog.values(COUNTRY) if country_key(str(value)) == key]
+    return [
+        value
+        for key in keys
+        for value in catalog.values(COUNTRY)
+        if country_key(str(value)) == key
+    ]
 
 
-def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope) -> tuple[NamedCountry, ...]:
+def _subjects(
+    text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope
+) -> tuple[NamedCountry, ...]:
     """The countries that the question is about, in text order."""
     if not countries:
         return ()
@@ -127,30 +168,53 @@ def _subjects(text: str, countries: Sequence[NamedCountry], catalog: Catalog, sc
     of_others = _OF_OTHERS.search(text) is not None
 
     def has_report(country: NamedCountry) -> bool:
-        return any(chosen is None or chosen.matches(value) for value in values_of([country], catalog))
+        return any(
+            chosen is None or chosen.matches(value)
+            for value in values_of([country], catalog)
+        )
 
     def is_plain(country: NamedCountry, names: Sequence[NamedCountry]) -> bool:
         is_of_others = of_others and len(names) == 1
-        is_beside = country.by_people and (chosen is not None or any(map(has_report, countries)))
+        is_beside = country.by_people and (
+            chosen is not None or any(map(has_report, countries))
+        )
         return not (is_of_others or is_beside)
 
     def is_bound(names: Sequence[NamedCountry]) -> bool:
-        return _BOUND.search(text, max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start) is not None
+        return (
+            _BOUND.search(
+                text, max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start
+            )
+            is not None
+        )
 
     groups = lists(text, countries, _JOINED)
     bound = [] if _COMPARES.match(text) else list(filter(is_bound, groups))
     free = [names for names in groups if names not in bound]
-    if any(not name.by_people for names in free for name in names):  # "Syrian refugees in Lebanon"
+    if any(
+        not name.by_people for names in free for name in names
+    ):  # "Syrian refugees in Lebanon"
         free = [names for names in free if not all(name.by_people for name in names)]
-    about = [name for names in free for name in names if has_report(name) or is_plain(name, names)]
-    if not any(map(has_report, about)) and not (of_others or chosen):  # "fled into Lebanon from Syria"
-        about += next(filter(None, ([*filter(has_report, names)] for names in bound)), [])
+    about = [
+        name
+        for names in free
+        for name in names
+        if has_report(name) or is_plain(name, names)
+    ]
+    if not any(map(has_report, about)) and not (
+        of_others or chosen
+    ):  # "fled into Lebanon from Syria"
+        about += next(
+            filter(None, ([*filter(has_report, names)] for names in bound)), []
+        )
     return tuple(sorted(about, key=lambda name: name.start))
 
 
 DASH = " - "
 """Separators between a thing and one of its parts in headings."""
-HEADING_NUMBER = re.compile(r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE)
+HEADING_NUMBER = re.compile(
+    r"^(?:chapter\s+)?(?:\d\d?(?:\.\d+)*|[IVXL]+)[.:)]?\s+", re.IGNORECASE
+)
 """Nobody asks about "2 Money"."""
 NAME = re.compile(r"(?:(?<=[\w,] )|(?<=[-(]))[A-ZÀ-Þ][^\W\d_A-ZÀ-Þ]+\b")
 """A word with a capital that begins no sentence."""
@@ -164,14 +228,18 @@ OF_A_REPORT = pattern("{of_a_report}")
 ARTICLE = pattern(r"\bthe\s+$")
 _PLACED = pattern(r"(?:since|from|between|with|to|by|against|than)\b")
 _COMMAND = pattern(r"^{tell}\b")
-_EDGES = pattern(r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)")
+_EDGES = pattern(
+    r"^(?:[\s,;:.?!/–—-]|\b(?:and|or|but)\s)+|(?:[\s,;:/–—-]|\s(?:and|or)\b)+(?=[?.!]*\s*$)"
+)
 
 
 def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> str:
     """The country as it is written, with its article; with ``usual`` its usual name instead of its people's."""
     if country.by_people:
         return usual_name(country.keys[0]) if usual else country.text
-    return f"the {country.text}" if ARTICLE.search(text[: country.start]) else country.text
+    return (
+        f"the {country.text}" if ARTICLE.search(text[: country.start]) else country.text
+    )
 
 
 def in_a_sentence(name: str) -> str:
@@ -185,7 +253,11 @@ def in_a_sentence(name: str) -> str:
 
 def is_plural(name: str) -> bool:
     """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
-    last = re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0].strip().rpartition(" ")[2]
+    last = (
+        re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0]
+        .strip()
+        .rpartition(" ")[2]
+    )
     return last.endswith("s") and not last.endswith(("ss", "us", "is"))
 
 

@@ -33,15 +33,23 @@ COMPARES = pattern(r"\b{compares}\b")
 _OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
 """Behind the last name: "Kenya's coastline and Somalia's"."""
-_LISTED = re.compile(r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*", re.IGNORECASE)
-_UNTOLD = frozenset().union(*map(words, ("idle_words", "form_words", "title_words", "comparing_words")))
+_LISTED = re.compile(
+    r"(?:['’]s)?\s*(?:,|and|or|vs\.?|versus|[&/+])\s*(?:(?:and|or|in|of|for|the)\s+)*",
+    re.IGNORECASE,
+)
+_UNTOLD = frozenset().union(
+    *map(words, ("idle_words", "form_words", "title_words", "comparing_words"))
+)
 _COMMAND = re.compile(r"^\W*(?:please\s+)?(?:compare|contrast|rank)\s+", re.IGNORECASE)
 _QUESTION_END = re.compile(r"(?<=[?])\s+(?!\()")
 _CLAUSE = re.compile(
-    r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})", re.IGNORECASE
+    r",?\s+(?:and|but)\s+(?:also\s+|then\s+)?(?=(?:what|which|who|when|where|why|how)\b(?:\W+\w+){2,})",
+    re.IGNORECASE,
 )
 
-_NO_NOUN = re.compile(r"\b(?:it|they|them|these|those|that|he|she|his|her)\b", re.IGNORECASE)
+_NO_NOUN = re.compile(
+    r"\b(?:it|they|them|these|those|that|he|she|his|her)\b", re.IGNORECASE
+)
 FEW_TERMS = 4
 """Terms of a clause that may be about the thing of the one before."""
 
@@ -70,7 +78,9 @@ class Sides:
     bare: bool = False
 
 
-def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool = False) -> Sides:
+def sides(
+    reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool = False
+) -> Sides:
     """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope. A
     country or year that the question names alone narrows every side; the scope is never left. ``any_reports``: also the
     reports of a question that compares nothing."""
@@ -80,12 +90,24 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     topic = tidy(remove_names(reading.text, reading.names))
     bare = not terms_of_topic(topic)
     years = reading.every_year if bare else reading.editions
-    of_reports = [year for year in editions(narrowed, catalog) if any(y.condition.matches(year) for y in years)]
+    of_reports = [
+        year
+        for year in editions(narrowed, catalog)
+        if any(y.condition.matches(year) for y in years)
+    ]
     reports = _inside(narrowed, YEAR, of_reports, catalog)
     figures = sorted({year for one in reading.figure_years for year in one.ends})
-    absent = [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)] if named else []
+    absent = (
+        [usual_name(one.keys[0]) for one in named if not values_of([one], catalog)]
+        if named
+        else []
+    )
     within = scope.having(YEAR, reports) if len(reports) == 1 else scope
-    by_country = [Side(str(name), within.having(COUNTRY, [name])) for name in [*countries, *absent] if countries]
+    by_country = [
+        Side(str(name), within.having(COUNTRY, [name]))
+        for name in [*countries, *absent]
+        if countries
+    ]
     candidates = [
         Side(f"{one.name}, {year}", one.scope.having(YEAR, [year]))
         for one in by_country[: len(countries)]
@@ -94,7 +116,9 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     if min(len(countries), len(reports)) < 2 or len(candidates) > MOST_SIDES:
         candidates = by_country
     if len(candidates) < 2:
-        candidates = [Side(str(year), narrowed.having(YEAR, [year])) for year in reports]
+        candidates = [
+            Side(str(year), narrowed.having(YEAR, [year])) for year in reports
+        ]
     if len(candidates) < 2:
         candidates = [Side(str(year), narrowed, year=year) for year in figures]
     compares = COMPARES.search(reading.text) is not None
@@ -105,14 +129,22 @@ def sides(reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool
     compared = []
     for one in candidates[:MOST_SIDES]:
         query = one.name if bare else f"{topic.rstrip(' ?')} {one.year or ''}".strip()
-        compared.append(replace(one, query=query, ready=catalog.holdings(one.scope).ready > 0))
-    return Sides(tuple(compared), tuple(one.name for one in candidates[MOST_SIDES:]), bare)
+        compared.append(
+            replace(one, query=query, ready=catalog.holdings(one.scope).ready > 0)
+        )
+    return Sides(
+        tuple(compared), tuple(one.name for one in candidates[MOST_SIDES:]), bare
+    )
 
 
 def terms_of_topic(text: str) -> set[str]:
     """Return the terms of a comparison that say what is compared."""
     words = LETTERS_PATTERN.findall(COMPARES.sub(" ", text).lower())
-    return set(analyzer("english").terms(" ".join(word for word in words if word not in _UNTOLD)))
+    return set(
+        analyzer("english").terms(
+            " ".join(word for word in words if word not in _UNTOLD)
+        )
+    )
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:
@@ -121,19 +153,26 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
     for names in lists(text, reading.countries, _LISTED):
         is_end = False
         for one in names:
-            is_end = is_end or bool(_OTHER_END.search(text[: one.start]) or _NOUN_LEFT_OUT.fullmatch(text, one.end))
+            is_end = is_end or bool(
+                _OTHER_END.search(text[: one.start])
+                or _NOUN_LEFT_OUT.fullmatch(text, one.end)
+            )
             countries += [one] if is_end or one in reading.about else []
     return countries
 
 
-def _inside(scope: Scope, field: str, named: Sequence[Value], catalog: Catalog) -> list[Value]:
+def _inside(
+    scope: Scope, field: str, named: Sequence[Value], catalog: Catalog
+) -> list[Value]:
     """The named values that the scope admits; those of the scope, where it has several and the question names none."""
     chosen = scope.get(field)
     admitted = [value for value in named if chosen is None or chosen.matches(value)]
     if not admitted and isinstance(chosen, Values) and len(chosen.values) > 1:
         return list(chosen.values)
     if not admitted and isinstance(chosen, Range):
-        return [value for value in catalog.values(field, scope) if chosen.matches(value)]
+        return [
+            value for value in catalog.values(field, scope) if chosen.matches(value)
+        ]
     return admitted
 
 
@@ -141,11 +180,16 @@ def _reports(scope: Scope, catalog: Catalog, *, editions_of_one: bool) -> list[S
     """The two newest editions of one country, else the single reports in scope, where they are few."""
     years = editions(scope, catalog)
     if editions_of_one and len(catalog.values(COUNTRY, scope)) == 1 and len(years) > 1:
-        return [Side(str(year), scope.having(YEAR, [year])) for year in (years[-2], years[-1])]
+        return [
+            Side(str(year), scope.having(YEAR, [year]))
+            for year in (years[-2], years[-1])
+        ]
     records = catalog.all(scope)
     if not 1 < len(records) <= MOST_SIDES:
         return []
-    return [Side(record.title, scope.having(DOCUMENT, [record.name])) for record in records]
+    return [
+        Side(record.title, scope.having(DOCUMENT, [record.name])) for record in records
+    ]
 
 
 def asks_several(reading: Reading) -> bool:
@@ -153,26 +197,39 @@ def asks_several(reading: Reading) -> bool:
     return len(list(_clauses(reading.text))) > 1
 
 
-def sub_questions(reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS) -> list[str]:
+def sub_questions(
+    reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS
+) -> list[str]:
     """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one. By
     sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one."""
     text, clauses, parts = reading.text, list(_clauses(reading.text)), list[str]()
     named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
     if len(clauses) > 1:
         terms, first = analyzer("english").terms, text[slice(*clauses[0])]
-        words = re.findall(r"[\w-]+", remove_names(first, [name for name in reading.names if name.end <= len(first)]))
+        words = re.findall(
+            r"[\w-]+",
+            remove_names(
+                first, [name for name in reading.names if name.end <= len(first)]
+            ),
+        )
         topic = " ".join(word for word in words if terms(word))
         for start, end in clauses[:most]:
             clause = text[start:end]
-            if start and _NO_NOUN.search(clause) and len(terms(clause)) < FEW_TERMS:  # about the first one's thing
+            if (
+                start and _NO_NOUN.search(clause) and len(terms(clause)) < FEW_TERMS
+            ):  # about the first one's thing
                 clause = f"{clause.rstrip(' ?.!')}? ({topic})"
-            has_place = not named or any(start <= name.start < end for name in reading.countries)
+            has_place = not named or any(
+                start <= name.start < end for name in reading.countries
+            )
             parts.append(as_sentence(clause if has_place else add_name(clause, named)))
         return parts
     years = list_in_words(text[year.start : year.end] for year in reading.every_year)
     for whole, name in _by_country(reading):
         for thing in things(whole):
-            missing = [one for one in (name or named, years) if one and one not in thing]
+            missing = [
+                one for one in (name or named, years) if one and one not in thing
+            ]
             parts.append(as_sentence(reduce(add_name, missing, thing)))
     return parts[:most] if len(parts) > 1 else [text]
 
@@ -185,14 +242,20 @@ def _by_country(reading: Reading) -> list[tuple[str, str]]:
     start, end = countries[0].start, countries[-1].end
     names = list(dict.fromkeys(name_in_words(text, one) for one in countries))
     if len(lists(text, countries, _LISTED)) == 1:
-        return [(_COMMAND.sub("", f"{text[:start]}{name}{text[end:]}"), name) for name in names]
+        return [
+            (_COMMAND.sub("", f"{text[:start]}{name}{text[end:]}"), name)
+            for name in names
+        ]
     rest = tidy(remove_names(text, countries))
     return [(add_name(rest, name), name) for name in names]
 
 
 def _clauses(text: str) -> Iterator[tuple[int, int]]:
     start = 0
-    for match in sorted([*_QUESTION_END.finditer(text), *_CLAUSE.finditer(text)], key=lambda one: one.start()):
+    for match in sorted(
+        [*_QUESTION_END.finditer(text), *_CLAUSE.finditer(text)],
+        key=lambda one: one.start(),
+    ):
         if analyzer("english").terms(YEAR_PATTERN.sub("", text[start : match.start()])):
             yield start, match.start()
             start = match.end()

@@ -24,7 +24,10 @@ class RetrievalMethod(Protocol):
         """Matches to request of each search."""
 
     def rank(
-        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Mapping[str, float]
+        self,
+        vector_matches: Sequence[Match],
+        keyword_matches: Sequence[Match],
+        scores: Mapping[str, float],
     ) -> Sequence[tuple[str, float | None]]:
         """Chunk ids with fused scores (None without fusion), best first, ties by id.
 

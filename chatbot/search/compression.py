@@ -8,7 +8,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..domain import ATTACHMENTS, Chunk, Document, Matrix, SearchHit, StepTiming, Threshold, Usage, Vector
+from ..domain import (
+    ATTACHMENTS,
+    Chunk,
+    Document,
+    Matrix,
+    SearchHit,
+    StepTiming,
+    Threshold,
+    Usage,
+    Vector,
+)
 from ..domain.errors import CancelledError, LoadError
 from ..domain.protocols import Chunker, Embedder, Store
 from ..domain.request import RequestContext
@@ -30,7 +40,14 @@ class Compressor:
     """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed. A passage is also
     close if it has most of what the question says, by words that are rare in the documents."""
 
-    def __init__(self, *, embedder: Embedder, chunker: Chunker, analyzer: Analyzer, least_cosine: float) -> None:
+    def __init__(
+        self,
+        *,
+        embedder: Embedder,
+        chunker: Chunker,
+        analyzer: Analyzer,
+        least_cosine: float,
+    ) -> None:
         self._embedder = embedder
         self._chunker = chunker
         self._analyzer = analyzer
@@ -67,32 +84,63 @@ class Compressor:
         about_all = of_all or asks_of_all(query)
         most = max(0, top_k - RESERVED) if about_all else top_k
         is_close = (cosines >= self._least) | (shares > MOST_SAID)
-        close = [place for place in np.argsort(-(cosines + shares), kind="stable") if is_close[place]][:most]
-        chosen = {place: "vector" if cosines[place] >= self._least else "keyword" for place in close}
+        close = [
+            place
+            for place in np.argsort(-(cosines + shares), kind="stable")
+            if is_close[place]
+        ][:most]
+        chosen = {
+            place: "vector" if cosines[place] >= self._least else "keyword"
+            for place in close
+        }
         if about_all:
             # Nothing else is close, so half of the rest comes from the beginnings and half is the most central.
             beginnings = [place for place in _beginnings(chunks) if place not in chosen]
-            chosen |= dict.fromkeys(beginnings[: (top_k - len(close) + 1) // 2], "beginning")
+            chosen |= dict.fromkeys(
+                beginnings[: (top_k - len(close) + 1) // 2], "beginning"
+            )
             central = np.argsort(-(vectors @ vectors.sum(axis=0)), kind="stable")
             rest = [place for place in central if place not in chosen]
             chosen |= dict.fromkeys(rest[: top_k - len(chosen)], "summary")
         if tokens <= whole:
-            chosen |= dict.fromkeys([place for place in range(len(chunks)) if place not in chosen], "beginning")
-        hits = [SearchHit(chunks[place], score=float(scores[place]), found_by=(by,)) for place, by in chosen.items()]
+            chosen |= dict.fromkeys(
+                [place for place in range(len(chunks)) if place not in chosen],
+                "beginning",
+            )
+        hits = [
+            SearchHit(chunks[place], score=float(scores[place]), found_by=(by,))
+            for place, by in chosen.items()
+        ]
         least = (1 + self._least) / 2
         spent = Usage(embedding_tokens=tokens + self._embedder.count_tokens(query))
         step = StepTiming.since("compress", started, spent)
-        return Retrieval(with_rank(hits), Threshold(least, least, False), (step,)), chunks
+        return Retrieval(
+            with_rank(hits), Threshold(least, least, False), (step,)
+        ), chunks
 
     def _shares(self, query: str, texts: Sequence[str]) -> Vector:
         """Return the share of the question's words in each text, weighted by inverse document frequency."""
         sets = [set(self._analyzer.terms(text)) for text in texts]
-        counts = {term: sum(term in terms for terms in sets) for term in set(self._analyzer.terms(query))}
-        weights = {term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
+        counts = {
+            term: sum(term in terms for terms in sets)
+            for term in set(self._analyzer.terms(query))
+        }
+        weights = {
+            term: math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+            for term, n in counts.items()
+        }
         total = sum(weights.values()) or 1.0
-        return np.array([sum(weights[term] for term in weights.keys() & terms) / total for terms in sets], np.float32)
+        return np.array(
+            [
+                sum(weights[term] for term in weights.keys() & terms) / total
+                for terms in sets
+            ],
+            np.float32,
+        )
 
-    def _chunks(self, documents: Sequence[Document], request: RequestContext) -> list[Chunk]:
+    def _chunks(
+        self, documents: Sequence[Document], request: RequestContext
+    ) -> list[Chunk]:
         chunks: list[Chunk] = []
 
         def check(made: int) -> None:
@@ -100,14 +148,20 @@ class Compressor:
                 raise CancelledError("Cancelled.")
             if len(chunks) + made >= MAX_PASSAGES:
                 names = ", ".join(document.name for document in documents)
-                raise LoadError(f"{names}: too long to be read for one question. Add it to the knowledge base instead.")
+                raise LoadError(
+                    f"{names}: too long to be read for one question. Add it to the knowledge base instead."
+                )
 
         for document in documents:
-            chunks += self._chunker.chunk(document, version="", collection=ATTACHMENTS, check=check)
+            chunks += self._chunker.chunk(
+                document, version="", collection=ATTACHMENTS, check=check
+            )
         return chunks
 
 
-def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) -> Matrix:
+def embedded(
+    embedder: Embedder, texts: Sequence[str], request: RequestContext
+) -> Matrix:
     """Return a row for each text; equal texts are embedded once. Raises CancelledError: ``request`` was cancelled; this
     is checked between batches."""
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
@@ -116,7 +170,9 @@ def embedded(embedder: Embedder, texts: Sequence[str], request: RequestContext) 
     for start in range(0, len(different), step):
         if request.cancelled:
             raise CancelledError("Cancelled.")
-        parts.append(embedder.embed_documents(different[start : start + step], request=request))
+        parts.append(
+            embedder.embed_documents(different[start : start + step], request=request)
+        )
     return np.vstack(parts)[[place[text] for text in texts]]
 
 
@@ -127,15 +183,24 @@ class Neighbours:
         self._chunks = chunks
         self._store = store
 
-    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+    def surroundings(
+        self, chunks: Sequence[Chunk], *, margin: int
+    ) -> list[list[Chunk]]:
         stored = [chunk for chunk in chunks if chunk.collection != ATTACHMENTS]
         around = iter(self._store.surroundings(stored, margin=margin) if stored else ())
 
         def near(chunk: Chunk) -> list[Chunk]:
             same = (one for one in self._chunks if one.document_id == chunk.document_id)
-            return [one for one in same if one.end >= chunk.start - margin and one.start <= chunk.end + margin]
+            return [
+                one
+                for one in same
+                if one.end >= chunk.start - margin and one.start <= chunk.end + margin
+            ]
 
-        return [near(chunk) if chunk.collection == ATTACHMENTS else next(around) for chunk in chunks]
+        return [
+            near(chunk) if chunk.collection == ATTACHMENTS else next(around)
+            for chunk in chunks
+        ]
 
 
 def _beginnings(chunks: Sequence[Chunk]) -> list[int]:

@@ -5,7 +5,15 @@ from dataclasses import dataclass
 
 from ..domain import Catalog, Chunk, Scope, SearchHit, Value, Values
 from ..language.words import ENGLISH, speaking
-from ..questions.reading import COUNTRY, DASH, HEADING_NUMBER, OF_A_REPORT, YEAR, in_a_sentence, is_plural
+from ..questions.reading import (
+    COUNTRY,
+    DASH,
+    HEADING_NUMBER,
+    OF_A_REPORT,
+    YEAR,
+    in_a_sentence,
+    is_plural,
+)
 from .subjects import with_article
 
 MOST = 3
@@ -24,50 +32,99 @@ class Further:
 
 
 def further_questions(
-    cited: Chunk, query: str, scope: Scope, catalog: Catalog, search: Search, *, in_english: bool = True
+    cited: Chunk,
+    query: str,
+    scope: Scope,
+    catalog: Catalog,
+    search: Search,
+    *,
+    in_english: bool = True,
 ) -> list[Further]:
     """Return at most three questions: the same of another edition, of another country, and what else was found.
 
     ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
     finds the best passages for words in a scope. Where not ``in_english``, questions are names and headings alone:
     search understands them, and they fit a page in any language."""
-    about, country, year = cited.heading, cited.metadata.get(COUNTRY), cited.metadata.get(YEAR)
+    about, country, year = (
+        cited.heading,
+        cited.metadata.get(COUNTRY),
+        cited.metadata.get(YEAR),
+    )
     if not about:
         return []
     more: list[Further] = []
     name = in_a_sentence(about)
-    if country is not None and isinstance(year, int) and not OF_A_REPORT.fullmatch(about):
-        if edition := _other(YEAR, year, _within(scope, COUNTRY, country), about, catalog, search):
+    if (
+        country is not None
+        and isinstance(year, int)
+        and not OF_A_REPORT.fullmatch(about)
+    ):
+        if edition := _other(
+            YEAR, year, _within(scope, COUNTRY, country), about, catalog, search
+        ):
             other, inside = edition
             text = f"What {'were' if is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
-            more.append(Further(text if in_english else f"{country}: {name} ({other})", inside))
+            more.append(
+                Further(text if in_english else f"{country}: {name} ({other})", inside)
+            )
         of_year = _within(scope, YEAR, year)
-        if of_year is not None and (side := _other(COUNTRY, country, of_year, about, catalog, search)):
+        if of_year is not None and (
+            side := _other(COUNTRY, country, of_year, about, catalog, search)
+        ):
             both = f"{with_article(str(country))} and {with_article(str(side[0]))}"
-            more.append(Further(f"Compare {both}: {name}" if in_english else f"{country}, {side[0]}: {name}", of_year))
+            more.append(
+                Further(
+                    f"Compare {both}: {name}"
+                    if in_english
+                    else f"{country}, {side[0]}: {name}",
+                    of_year,
+                )
+            )
     inside = scope
     for field, value in ((COUNTRY, country), (YEAR, year)):
-        inside = (_within(inside, field, value) if value is not None else None) or inside
+        inside = (
+            _within(inside, field, value) if value is not None else None
+        ) or inside
     headings = dict.fromkeys(hit.chunk.heading for hit in search(query, inside))
-    others = [one for one in headings if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)]
+    others = [
+        one
+        for one in headings
+        if one and one.casefold() != about.casefold() and not OF_A_REPORT.fullmatch(one)
+    ]
     # What reads like a question comes first: few words, and no part of a thing.
     others.sort(key=lambda heading: DASH in heading or len(heading.split()) > FEW_WORDS)
-    more += (Further(_question(cited.title, country, other, in_english=in_english), inside) for other in others)
+    more += (
+        Further(_question(cited.title, country, other, in_english=in_english), inside)
+        for other in others
+    )
     return more[:MOST]
 
 
-def first_questions(title: str, country: Value | None, headings: Iterable[str], language: str) -> list[str]:
+def first_questions(
+    title: str, country: Value | None, headings: Iterable[str], language: str
+) -> list[str]:
     """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
     read well, as names and headings alone where the language is not English."""
     usable = [
-        one for one in dict.fromkeys(HEADING_NUMBER.sub("", heading) for heading in headings)
-        if one and DASH not in one and len(one.split()) <= FEW_WORDS and not OF_A_REPORT.fullmatch(one)
-    ]  # fmt: skip
-    others = (_question(title, country, one, in_english=language == ENGLISH) for one in usable[: MOST - 1])
+        one
+        for one in dict.fromkeys(
+            HEADING_NUMBER.sub("", heading) for heading in headings
+        )
+        if one
+        and DASH not in one
+        and len(one.split()) <= FEW_WORDS
+        and not OF_A_REPORT.fullmatch(one)
+    ]
+    others = (
+        _question(title, country, one, in_english=language == ENGLISH)
+        for one in usable[: MOST - 1]
+    )
     return [speaking(language)("What is “{title}” about?", title=title), *others]
 
 
-def _question(title: str, country: Value | None, heading: str, *, in_english: bool = True) -> str:
+def _question(
+    title: str, country: Value | None, heading: str, *, in_english: bool = True
+) -> str:
     name = in_a_sentence(heading)
     if not in_english:
         return f"{title if country is None else country}: {name}"
@@ -77,10 +134,19 @@ def _question(title: str, country: Value | None, heading: str, *, in_english: bo
 
 
 def _other(
-    field: str, value: Value, scope: Scope | None, about: str, catalog: Catalog, search: Search
+    field: str,
+    value: Value,
+    scope: Scope | None,
+    about: str,
+    catalog: Catalog,
+    search: Search,
 ) -> tuple[Value, Scope] | None:
     """The nearest other value of a field whose reports say something under the same heading, and its scope."""
-    values = [] if scope is None else [other for other in catalog.values(field, scope) if other != value]
+    values = (
+        []
+        if scope is None
+        else [other for other in catalog.values(field, scope) if other != value]
+    )
     if isinstance(value, int):
         values.sort(key=lambda other: (abs(int(other) - value), -int(other)))
     else:  # from where the alphabet stands, so that not everything is compared with Afghanistan
@@ -88,7 +154,8 @@ def _other(
     for other in values[:TRIED]:
         inside = _within(scope or Scope(), field, other)
         if inside is not None and any(
-            hit.chunk.heading.casefold() == about.casefold() for hit in search(about, inside)
+            hit.chunk.heading.casefold() == about.casefold()
+            for hit in search(about, inside)
         ):
             return other, inside
     return None

@@ -69,14 +69,19 @@ class _Topic(NamedTuple):
         """Return the weight of the common words as a share of that of all words (Jaccard)."""
         if self.terms.isdisjoint(terms):
             return 0.0
-        common, every = (sum(map(self.weight, sorted(some))) for some in (self.terms & terms, self.terms | terms))
+        common, every = (
+            sum(map(self.weight, sorted(some)))
+            for some in (self.terms & terms, self.terms | terms)
+        )
         return common / every
 
 
 class _Phrases:
     """Glossary entries by heading and label. ``groups``: the phrases embedded so far."""
 
-    def __init__(self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]) -> None:
+    def __init__(
+        self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]
+    ) -> None:
         self.entries = entries
         self.groups: dict[Key, _Group] = {}
         self.vectors: Matrix = np.empty((0, 0), np.float32)
@@ -84,30 +89,49 @@ class _Phrases:
         self._phrases: dict[tuple[str, str], list[str]] = defaultdict(list)
         for entry in entries:
             if entry.heading:
-                self._phrases[entry.heading, entry.label] += [entry.term, *entry.other_words]
+                self._phrases[entry.heading, entry.label] += [
+                    entry.term,
+                    *entry.other_words,
+                ]
         self.headings = frozenset(heading for heading, _ in self._phrases)
-        words = ({term for text in self.of(heading, None) for term in terms(text)} for heading in self.headings)
+        words = (
+            {term for text in self.of(heading, None) for term in terms(text)}
+            for heading in self.headings
+        )
         self.counts = Counter(term for heading_terms in words for term in heading_terms)
         short = [one for one in entries if one.term.isupper() and not one.heading]
         short = [one for one in short if self.counts.keys() >= set(terms(one.term))]
-        self.abbreviations = {words: one.term for one in short for words in one.other_words if " " in words}
+        self.abbreviations = {
+            words: one.term
+            for one in short
+            for words in one.other_words
+            if " " in words
+        }
         """As headings have them ("GDP"), by what they stand for ("gross domestic product")."""
 
     def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""
         texts = {key: self.of(*key) for key in keys}
-        vectors = embedder.embed_documents([text for phrases in texts.values() for text in phrases])
+        vectors = embedder.embed_documents(
+            [text for phrases in texts.values() for text in phrases]
+        )
         start = len(self.vectors)
         # Another matrix, of which all rows are there: other threads may be reading this one.
         self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
         for key, phrases in texts.items():
             terms = [frozenset(self._terms(text)) for text in phrases]
-            self.groups[key] = _Group(terms, frozenset().union(*terms), start, len(self.groups))
+            self.groups[key] = _Group(
+                terms, frozenset().union(*terms), start, len(self.groups)
+            )
             start += len(phrases)
 
     def of(self, heading: str, label: str | None) -> list[str]:
         """Return the phrases of a key."""
-        labels = [label] if label is not None else ["", *(other for name, other in self._phrases if name == heading)]
+        labels = (
+            [label]
+            if label is not None
+            else ["", *(other for name, other in self._phrases if name == heading)]
+        )
         texts: dict[str, None] = {}
         for one in labels:
             name = f"{heading}: {one}" if one else heading
@@ -121,7 +145,10 @@ class IndicatorIndex:
     ``glossary`` returns the library's entries, the same object until they change."""
 
     def __init__(
-        self, embedder: Embedder, analyzer: Analyzer, glossary: Callable[[], Sequence[GlossaryEntry]] = tuple
+        self,
+        embedder: Embedder,
+        analyzer: Analyzer,
+        glossary: Callable[[], Sequence[GlossaryEntry]] = tuple,
     ) -> None:
         self._embedder = embedder
         self.multilingual = embedder.multilingual
@@ -129,7 +156,9 @@ class IndicatorIndex:
         self._glossary = glossary
         self._lock = Lock()
         self._phrases = _Phrases((), self._terms)
-        self._named = lru_cache(KEPT_LABELS)(lambda heading, label: frozenset(self._terms(f"{heading} {label}")))
+        self._named = lru_cache(KEPT_LABELS)(
+            lambda heading, label: frozenset(self._terms(f"{heading} {label}"))
+        )
 
     def near(
         self,
@@ -143,50 +172,90 @@ class IndicatorIndex:
 
         ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
         EmbeddingError."""
-        topic_words, compared = self._compared(topic, [(name, None) for name in headings if name], request)
+        topic_words, compared = self._compared(
+            topic, [(name, None) for name in headings if name], request
+        )
         nearness: dict[str, Near] = {}
         for (name, _), near in compared.items():
             named = [self._named(name, label) for label in labels.get(name, ())]
-            nearness[name] = Near(near.cosine, max([near.words, *map(topic_words.shared, named)]))
+            nearness[name] = Near(
+                near.cosine, max([near.words, *map(topic_words.shared, named)])
+            )
         return [nearness.get(name) for name in headings]
 
-    def label(self, topic: str, heading: str, labels: Mapping[str, int], request: RequestContext | None = None) -> str:
+    def label(
+        self,
+        topic: str,
+        heading: str,
+        labels: Mapping[str, int],
+        request: RequestContext | None = None,
+    ) -> str:
         """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each. The
         heading's own figure, else the label that most subjects have, where the question names none of them. Raises
         EmbeddingError."""
-        default = "" if "" in labels else max(labels, key=lambda one: (one not in REST, labels[one], -len(one)))
-        _, compared = self._compared(topic, [(heading, label) for label in labels], request)
+        default = (
+            ""
+            if "" in labels
+            else max(labels, key=lambda one: (one not in REST, labels[one], -len(one)))
+        )
+        _, compared = self._compared(
+            topic, [(heading, label) for label in labels], request
+        )
         near = {label: compared[heading, label].score for label in labels}
         best = max(near, key=lambda label: (near[label], labels[label]))
         return best if near[best] > near[default] + LABEL_LEAD else default
 
-    def sure_headings(self, topic: str, but: Collection[str], request: RequestContext | None = None) -> list[str]:
+    def sure_headings(
+        self, topic: str, but: Collection[str], request: RequestContext | None = None
+    ) -> list[str]:
         """Return the headings, other than ``but``, that a question surely means by their phrases in the glossary.
         Raises EmbeddingError."""
-        keys = [(name, None) for name in sorted(self._current().headings.difference(but))]
+        keys = [
+            (name, None) for name in sorted(self._current().headings.difference(but))
+        ]
         compared = self._compared(topic, keys, request, least=SURE)[1] if keys else {}
         return [name for (name, _), near in compared.items() if near.score >= SURE]
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
         """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
         EmbeddingError."""
-        whole = [(name, None) for name in [*headings, *self._current().headings, beside]]
-        best = max((near.score for near in self._compared(words, whole, least=SURE)[1].values()), default=0.0)
+        whole = [
+            (name, None) for name in [*headings, *self._current().headings, beside]
+        ]
+        best = max(
+            (
+                near.score
+                for near in self._compared(words, whole, least=SURE)[1].values()
+            ),
+            default=0.0,
+        )
         if best < SURE or not beside:
             return best >= SURE
-        itself, part = (near.score for near in self._compared(words, [(beside, ""), (beside, None)])[1].values())
+        itself, part = (
+            near.score
+            for near in self._compared(words, [(beside, ""), (beside, None)])[
+                1
+            ].values()
+        )
         return part <= itself or part < best - LABEL_LEAD
 
     def _current(self) -> _Phrases:
         """Return the phrases of the glossary as it is now."""
         entries = self._glossary()
         with self._lock:
-            if entries is not self._phrases.entries or len(self._phrases.vectors) > KEPT_PHRASES:
+            if (
+                entries is not self._phrases.entries
+                or len(self._phrases.vectors) > KEPT_PHRASES
+            ):
                 self._phrases = _Phrases(entries, self._terms)
             return self._phrases
 
     def _compared(
-        self, topic: str, keys: Sequence[Key], request: RequestContext | None = None, least: float = 0.0
+        self,
+        topic: str,
+        keys: Sequence[Key],
+        request: RequestContext | None = None,
+        least: float = 0.0,
     ) -> tuple[_Topic, Mapping[Key, Near]]:
         """Return what is asked, and how near the best phrase of each key is to it, without keys that cannot score
         ``least``. Words are weighed by the headings of the glossary and of ``keys``: the same question weighs the same.
@@ -195,13 +264,22 @@ class IndicatorIndex:
         with self._lock:
             if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
                 phrases.add(new, self._embedder)
-            groups, vectors = {key: phrases.groups[key] for key in keys}, phrases.vectors
+            groups, vectors = (
+                {key: phrases.groups[key] for key in keys},
+                phrases.vectors,
+            )
             starts = [group.start for group in phrases.groups.values()]
         topic = self.compared_text(topic)
-        others = [group for (name, label), group in groups.items() if label is None and name not in phrases.headings]
+        others = [
+            group
+            for (name, label), group in groups.items()
+            if label is None and name not in phrases.headings
+        ]
         counts = Counter(term for group in others for term in group.every)
         headings = len(phrases.headings) + len(others)
-        weight = cache(lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term])))
+        weight = cache(
+            lambda term: log(2 + headings / (1 + phrases.counts[term] + counts[term]))
+        )
         topic_words = _Topic(frozenset(self._terms(topic)), weight)
         # All at once, and not by `@`: its threads take 27 ms of CPU while they wait.
         cosines = np.vecdot(vectors, self._embedder.embed_query(topic, request=request))
@@ -223,18 +301,43 @@ class IndicatorIndex:
         """Return what of a topic is embedded: abbreviations as headings have them, no years, which no heading names.
         Of a question for a share only the other words that say something: most headings are a share of something."""
         for in_full, abbreviation in self._current().abbreviations.items():
-            topic = re.sub(rf"\b{re.escape(in_full)}\b", abbreviation, topic, flags=re.IGNORECASE)
+            topic = re.sub(
+                rf"\b{re.escape(in_full)}\b", abbreviation, topic, flags=re.IGNORECASE
+            )
         words = _EVERY_WORD.findall(without_years := YEAR_PATTERN.sub("", topic))
         if not SHARE_WORDS.isdisjoint(map(str.lower, words)):
-            without_years = " ".join(word for word in words if word.lower() not in SHARE_WORDS and self._terms(word))
+            without_years = " ".join(
+                word
+                for word in words
+                if word.lower() not in SHARE_WORDS and self._terms(word)
+            )
         return without_years if self._terms(without_years) else topic
 
 
 Definition = tuple[GlossaryEntry, Chunk | None]
 """An entry, and the passage that defines it, if a report does."""
 _OPENING, _GENERIC = {"what", "whats"}, {"a", "an"}
-_OTHERS = {"s", "is", "are", "does", "do", "for", "of", "the", "term", "word", "abbreviation", "acronym"}
-_ASKING = MEANING_WORDS | _OPENING | _GENERIC | _OTHERS | {"qué", "que", "de", "la", "el", "le", "du"}
+_OTHERS = {
+    "s",
+    "is",
+    "are",
+    "does",
+    "do",
+    "for",
+    "of",
+    "the",
+    "term",
+    "word",
+    "abbreviation",
+    "acronym",
+}
+_ASKING = (
+    MEANING_WORDS
+    | _OPENING
+    | _GENERIC
+    | _OTHERS
+    | {"qué", "que", "de", "la", "el", "le", "du"}
+)
 _EVERY_WORD = re.compile(r"\w+")
 LONGEST = 8
 """Words of a term."""
@@ -244,19 +347,32 @@ class Glossary:
     """Looks terms up. Thread-safe."""
 
     def __init__(
-        self, entries: Callable[[], Sequence[GlossaryEntry]], catalog: Catalog, store: Callable[[], Store]
+        self,
+        entries: Callable[[], Sequence[GlossaryEntry]],
+        catalog: Catalog,
+        store: Callable[[], Store],
     ) -> None:
         self._entries = entries
         self._catalog = catalog
         self._store = store
-        self._index: tuple[Sequence[GlossaryEntry], Mapping[str, Sequence[GlossaryEntry]]] = ((), {})
+        self._index: tuple[
+            Sequence[GlossaryEntry], Mapping[str, Sequence[GlossaryEntry]]
+        ] = ((), {})
 
     def entries(self, scope: Scope) -> Sequence[GlossaryEntry]:
         """Return the entries without those of reports outside of the scope."""
         entries = self._entries()
         if all(entry.source in {"", SAMPLE_GLOSSARY} for entry in entries):
             return entries
-        sources = {"", SAMPLE_GLOSSARY, *(record.id for record in self._catalog.all(scope) if record.visible_version)}
+        sources = {
+            "",
+            SAMPLE_GLOSSARY,
+            *(
+                record.id
+                for record in self._catalog.all(scope)
+                if record.visible_version
+            ),
+        }
         return [entry for entry in entries if entry.source in sources]
 
     def define(self, text: str, scope: Scope) -> list[Definition]:
@@ -266,12 +382,23 @@ class Glossary:
         named = _without_asking(words)
         asking = set(words) - set(named)
         is_generic = bool(asking & _OPENING) and "the" not in asking
-        asks_meaning = asking & MEANING_WORDS or (is_generic and (asking & _GENERIC or scope.get(COUNTRY) is None))
-        if not asks_meaning or len(named) > LONGEST or not (entries := self._by_name().get(" ".join(named))):
+        asks_meaning = asking & MEANING_WORDS or (
+            is_generic and (asking & _GENERIC or scope.get(COUNTRY) is None)
+        )
+        if (
+            not asks_meaning
+            or len(named) > LONGEST
+            or not (entries := self._by_name().get(" ".join(named)))
+        ):
             return []
         visible = set(self.entries(scope))
-        by_meaning = {entry.meaning: entry for entry in entries[::-1] if entry in visible}
-        return [(entry, self._passage(entry, scope)) for entry in [*by_meaning.values()][::-1]]
+        by_meaning = {
+            entry.meaning: entry for entry in entries[::-1] if entry in visible
+        }
+        return [
+            (entry, self._passage(entry, scope))
+            for entry in [*by_meaning.values()][::-1]
+        ]
 
     def _by_name(self) -> Mapping[str, Sequence[GlossaryEntry]]:
         """Index the entries by term, those of the samples last. Other words are names only of entries without a
@@ -279,17 +406,30 @@ class Glossary:
         entries = self._entries()
         if self._index[0] is not entries:
             names: defaultdict[str, list[GlossaryEntry]] = defaultdict(list)
-            for entry in sorted(entries, key=lambda entry: entry.source == SAMPLE_GLOSSARY):
+            for entry in sorted(
+                entries, key=lambda entry: entry.source == SAMPLE_GLOSSARY
+            ):
                 for name in (entry.term, *(() if entry.heading else entry.other_words)):
-                    names[" ".join(_without_asking(_EVERY_WORD.findall(name.casefold())))].append(entry)
+                    names[
+                        " ".join(_without_asking(_EVERY_WORD.findall(name.casefold())))
+                    ].append(entry)
             self._index = entries, names
         return self._index[1]
 
     def _passage(self, entry: GlossaryEntry, scope: Scope) -> Chunk | None:
-        record = next((record for record in self._catalog.all(scope) if record.id == entry.source), None)
+        record = next(
+            (
+                record
+                for record in self._catalog.all(scope)
+                if record.id == entry.source
+            ),
+            None,
+        )
         if record is None or entry.passage is None:
             return None
-        chunks = self._store().get([Chunk.make_id(record.id, record.visible_version, entry.passage)])
+        chunks = self._store().get(
+            [Chunk.make_id(record.id, record.visible_version, entry.passage)]
+        )
         return next((chunk for chunk in chunks if scope.matches(chunk.about)), None)
 
 

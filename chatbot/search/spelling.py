@@ -27,7 +27,9 @@ _WORD = re.compile(rf"[^\W\d_]{{{LETTERS_PER_ERROR},}}")
 @cache
 def english_words() -> frozenset[str]:
     """Return 22,000 frequent words: those that the built-in embedding model reads in one piece."""
-    return frozenset(json.loads((MINILM_FOLDER / "tokenizer.json").read_bytes())["model"]["vocab"])
+    return frozenset(
+        json.loads((MINILM_FOLDER / "tokenizer.json").read_bytes())["model"]["vocab"]
+    )
 
 
 class Spelling:
@@ -36,11 +38,19 @@ class Spelling:
     ``glossary`` and ``indicators`` return its entries, and its headings with their labels: the same objects until they
     change."""
 
-    def __init__(self, glossary: Callable[[], Sequence[GlossaryEntry]], indicators: Callable[[], Indicators]) -> None:
+    def __init__(
+        self,
+        glossary: Callable[[], Sequence[GlossaryEntry]],
+        indicators: Callable[[], Indicators],
+    ) -> None:
         self._glossary = glossary
         self._indicators = indicators
         self._terms = analyzer("english").terms
-        self._kept: tuple[Sequence[GlossaryEntry], Indicators, frozenset[str]] = ((), {}, frozenset())
+        self._kept: tuple[Sequence[GlossaryEntry], Indicators, frozenset[str]] = (
+            (),
+            {},
+            frozenset(),
+        )
 
     def corrected(self, question: Reading) -> tuple[str, dict[str, str]]:
         """Return the corrected text, and the correction of each misspelt word."""
@@ -48,7 +58,10 @@ class Spelling:
             return question.text, {}
         topic = remove_names(question.text, question.names)
         text, names, corrections = question.text, NAME.findall(topic), dict[str, str]()
-        for word in islice(filterfalse(names.__contains__, dict.fromkeys(_WORD.findall(topic))), MAX_WORDS):
+        for word in islice(
+            filterfalse(names.__contains__, dict.fromkeys(_WORD.findall(topic))),
+            MAX_WORDS,
+        ):
             if meant := self._meant(word.lower()):
                 corrections[word] = meant
                 text = re.sub(rf"\b{word}\b", meant, text)
@@ -56,12 +69,20 @@ class Spelling:
 
     def _meant(self, word: str) -> str:
         stems = self._terms(word)
-        if not english_words().isdisjoint([word, *stems]) or not stems or word in (known := self._words()):
+        if (
+            not english_words().isdisjoint([word, *stems])
+            or not stems
+            or word in (known := self._words())
+        ):
             return ""
         most = (len(word) + 1) // LETTERS_PER_ERROR
-        alike = process.extract(word, known, scorer=OSA.distance, score_cutoff=most, limit=None)
+        alike = process.extract(
+            word, known, scorer=OSA.distance, score_cutoff=most, limit=None
+        )
         # A missing letter is more likely than an added one.
-        near = [(errors, -len(one), one) for one, errors, _ in alike if one[0] == word[0]]
+        near = [
+            (errors, -len(one), one) for one, errors, _ in alike if one[0] == word[0]
+        ]
         meant = min(near)[-1] if near else ""
         return meant if self._terms(meant) != stems else ""
 
@@ -70,8 +91,16 @@ class Spelling:
         entries, indicators = self._glossary(), self._indicators()
         if self._kept[0] is not entries or self._kept[1] is not indicators:
             headings = chain(indicators, *indicators.values())
-            terms = chain.from_iterable((one.term, one.heading, one.label, *one.other_words) for one in entries)
-            words = {word for text in {*headings, *terms} for word in _WORD.findall(text.lower())}
-            words |= english_words().intersection(word.removesuffix("s") for word in words)
+            terms = chain.from_iterable(
+                (one.term, one.heading, one.label, *one.other_words) for one in entries
+            )
+            words = {
+                word
+                for text in {*headings, *terms}
+                for word in _WORD.findall(text.lower())
+            }
+            words |= english_words().intersection(
+                word.removesuffix("s") for word in words
+            )
             self._kept = entries, indicators, frozenset(words)
         return self._kept[2]

@@ -12,7 +12,15 @@ from ..language.countries import normalise, takes_article, usual_name
 from ..language.words import Say, in_english
 from ..questions.kinds import asks_for_prose
 from ..questions.names import keys_in
-from ..questions.reading import COUNTRY, YEAR, editions, list_in_words, read_names, remove_names, values_of
+from ..questions.reading import (
+    COUNTRY,
+    YEAR,
+    editions,
+    list_in_words,
+    read_names,
+    remove_names,
+    values_of,
+)
 from ..questions.sides import COMPARES, DOCUMENT, compared_countries
 from .ordering import JUDGED_HITS, sentences_of_years
 from .scope import describe, nearest_scope
@@ -30,14 +38,22 @@ class Missing:
     everything: bool
 
 
-def missing_subject(reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english) -> Missing | None:
+def missing_subject(
+    reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english
+) -> Missing | None:
     """The subject's country or edition without a report in the data, or outside the scope that was chosen. Data without
     any country lacks none, and the same for years. Of years of figures see `missing_figures`."""
-    countries = _missing_countries(reading, scope, catalog, say) if reading.about else None
+    countries = (
+        _missing_countries(reading, scope, catalog, say) if reading.about else None
+    )
     if countries is not None and countries.everything:
         return countries
     years = _missing_years(reading, scope, catalog, say) if reading.editions else None
-    return Missing(f"{countries.text} {years.text}", years.everything) if countries and years else countries or years
+    return (
+        Missing(f"{countries.text} {years.text}", years.everything)
+        if countries and years
+        else countries or years
+    )
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
@@ -72,30 +88,62 @@ def missing_figures(
     topic = remove_names(reading.text, reading.names)
     passages, is_named = _of_what_is_asked(topic, hits, analyzer)
     years = sorted({year for hit in passages for year in hit.chunk.figure_years})
-    if asks_for_prose(topic) or any(sentences_of_years(named_years, hits[:JUDGED_HITS])):
+    if asks_for_prose(topic) or any(
+        sentences_of_years(named_years, hits[:JUDGED_HITS])
+    ):
         passages = list(hits)  # a sentence about an event can stand under any heading
-    mentioned = {*years, *(int(year) for hit in passages for year in YEAR_PATTERN.findall(hit.chunk.text))}
-    if not years or any(named.condition.matches(year) for named in named_years for year in mentioned):
+    mentioned = {
+        *years,
+        *(
+            int(year)
+            for hit in passages
+            for year in YEAR_PATTERN.findall(hit.chunk.text)
+        ),
+    }
+    if not years or any(
+        named.condition.matches(year) for named in named_years for year in mentioned
+    ):
         return None
     inside = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog)
-    if any(named.condition.matches(year) for named in named_years for year in catalog.values(YEAR, inside)):
+    if any(
+        named.condition.matches(year)
+        for named in named_years
+        for year in catalog.values(YEAR, inside)
+    ):
         return None
     of_scope = f" ({escape_markdown(describe(inside, say))})" if inside else ""
-    has = say("{first} to {last}", first=years[0], last=years[-1]) if len(years) > 1 else str(years[0])
+    has = (
+        say("{first} to {last}", first=years[0], last=years[-1])
+        if len(years) > 1
+        else str(years[0])
+    )
     text = "No figure of {years} was found for this in the reports{scope}."
     if is_named:  # else they may be figures of something else
         text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
-    return say(text, years=_joined([named.text for named in named_years], say, "or"), scope=of_scope, known=has)
+    return say(
+        text,
+        years=_joined([named.text for named in named_years], say, "or"),
+        scope=of_scope,
+        known=has,
+    )
 
 
-def _of_what_is_asked(topic: str, hits: Sequence[SearchHit], analyzer: Analyzer) -> tuple[list[SearchHit], bool]:
+def _of_what_is_asked(
+    topic: str, hits: Sequence[SearchHit], analyzer: Analyzer
+) -> tuple[list[SearchHit], bool]:
     """The hits whose heading has most of the words asked for, and True; where none has any, those under the first hit's
     heading, and False."""
     topic_terms = set(analyzer.terms(topic))
-    shared = [len(topic_terms.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits]
+    shared = [
+        len(topic_terms.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits
+    ]
     if not any(shared):
-        return [hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading], False
-    return [hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)], True
+        return [
+            hit for hit in hits if hit.chunk.heading == hits[0].chunk.heading
+        ], False
+    return [
+        hit for hit, count in zip(hits, shared, strict=True) if count == max(shared)
+    ], True
 
 
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
@@ -103,8 +151,14 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
     Reports without a country or year stay, unless somebody chose values of it: one may be about this country."""
     if not (reading.about or reading.editions or reading.document):
         return None
-    narrowed = _narrowed(scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True)
-    years = [year for year in catalog.values(YEAR) if any(named.condition.matches(year) for named in reading.editions)]
+    narrowed = _narrowed(
+        scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True
+    )
+    years = [
+        year
+        for year in catalog.values(YEAR)
+        if any(named.condition.matches(year) for named in reading.editions)
+    ]
     narrowed = _narrowed(narrowed, YEAR, years, catalog, or_none=True)
     if reading.document and scope.get(DOCUMENT) is None:
         narrowed = _narrowed(narrowed, DOCUMENT, reading.document.names, catalog)
@@ -122,46 +176,86 @@ def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:
     return suggestion.beyond(scope) if suggestion else Scope()
 
 
-def _narrowed(scope: Scope, field: str, values: Sequence[Value], catalog: Catalog, *, or_none: bool = False) -> Scope:
+def _narrowed(
+    scope: Scope,
+    field: str,
+    values: Sequence[Value],
+    catalog: Catalog,
+    *,
+    or_none: bool = False,
+) -> Scope:
     """The scope with only these values of a field, or none, as far as it admits them."""
-    kept = [value for value in catalog.values(field) if value in values and _admits(scope, field, value, catalog)]
+    kept = [
+        value
+        for value in catalog.values(field)
+        if value in values and _admits(scope, field, value, catalog)
+    ]
     chosen = scope.get(field)
-    return scope.having(field, kept, or_none=or_none and (chosen is None or chosen.or_none))
+    return scope.having(
+        field, kept, or_none=or_none and (chosen is None or chosen.or_none)
+    )
 
 
 def _admits(scope: Scope, field: str, value: Value, catalog: Catalog) -> bool:
     if (condition := scope.get(field)) is not None and not condition.matches(value):
         return False
-    documents = Scope.of({name: chosen for name, chosen in scope.conditions if name == DOCUMENT})
+    documents = Scope.of(
+        {name: chosen for name, chosen in scope.conditions if name == DOCUMENT}
+    )
     if not (scope.collections or documents):
         return True
-    inside = catalog.values(field, scope.widest().within(scope.collections).and_(documents))
-    return not inside or value in inside  # without any value nobody can say what is left out
+    inside = catalog.values(
+        field, scope.widest().within(scope.collections).and_(documents)
+    )
+    return (
+        not inside or value in inside
+    )  # without any value nobody can say what is left out
 
 
-def _missing_countries(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+def _missing_countries(
+    reading: Reading, scope: Scope, catalog: Catalog, say: Say
+) -> Missing | None:
     seen = set(catalog.values(COUNTRY, scope.widest()))
     if not seen or (scope.get(COUNTRY) is not None and reading.refers):
         return None
-    absent = [country for country in reading.about if seen.isdisjoint(values_of([country], catalog))]
+    absent = [
+        country
+        for country in reading.about
+        if seen.isdisjoint(values_of([country], catalog))
+    ]
     if absent:
         named = _named_by_untagged(scope, catalog)
         absent = [country for country in absent if named.isdisjoint(country.keys)]
     present = [value for value in values_of(reading.about, catalog) if value in seen]
-    left_out = [value for value in present if not _admits(scope, COUNTRY, value, catalog)]
+    left_out = [
+        value for value in present if not _admits(scope, COUNTRY, value, catalog)
+    ]
     if not absent and not left_out:
         return None
     texts = []
     if absent:
-        names = _joined([with_article(_shown(country), say) for country in absent], say, "or")
+        names = _joined(
+            [with_article(_shown(country), say) for country in absent], say, "or"
+        )
         texts.append(say("There is no report on {names}.", names=names))
     if left_out:
         shown = escape_markdown(describe(scope, say))
         names = _joined([with_article(str(name), say) for name in left_out], say, "and")
-        texts.append(say("The scope chosen ({scope}) leaves out {names}.", scope=shown, names=names))
-    if any(_admits(scope, COUNTRY, value, catalog) for value in values_of(reading.countries, catalog)):
+        texts.append(
+            say(
+                "The scope chosen ({scope}) leaves out {names}.",
+                scope=shown,
+                names=names,
+            )
+        )
+    if any(
+        _admits(scope, COUNTRY, value, catalog)
+        for value in values_of(reading.countries, catalog)
+    ):
         return Missing(" ".join(texts), everything=False)
-    return Missing(" ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True)
+    return Missing(
+        " ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True
+    )
 
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
@@ -170,21 +264,33 @@ def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
         return set()
     untagged = catalog.all(scope.having(COUNTRY, [NO_VALUE], or_none=True))
     texts = {
-        _WORDS.sub(" ", " , ".join((r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)))
+        _WORDS.sub(
+            " ",
+            " , ".join(
+                (r.title, r.name, r.source.rpartition("/")[2], *r.labels, r.description)
+            ),
+        )
         for r in untagged
     }
-    return {key for text in texts for key in keys_in(text)}.union(*(record.row_countries for record in untagged))
+    return {key for text in texts for key in keys_in(text)}.union(
+        *(record.row_countries for record in untagged)
+    )
 
 
 def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
-    if scope.get(COUNTRY) != scope.widest().get(COUNTRY) or scope.get(DOCUMENT) is not None:
+    if (
+        scope.get(COUNTRY) != scope.widest().get(COUNTRY)
+        or scope.get(DOCUMENT) is not None
+    ):
         return say("Change the scope to ask about another country.")
     names = [with_article(str(name), say) for name in catalog.values(COUNTRY, scope)]
     if not names:
         return escape_markdown(nearest_scope(catalog, scope, say))
     shown = say(", ").join(names[:MOST_NAMED])
     if len(names) > MOST_NAMED:
-        shown = say("{names} and {number} more", names=shown, number=len(names) - MOST_NAMED)
+        shown = say(
+            "{names} and {number} more", names=shown, number=len(names) - MOST_NAMED
+        )
     return say("There are reports on {names}.", names=shown)
 
 
@@ -195,12 +301,19 @@ def with_article(country: str, say: Say = in_english) -> str:
 
 def _shown(country: NamedCountry) -> str:
     """The name as it was written, if it was written as a name; of a misspelt one what it was taken for."""
-    if country.by_people or country.taken_as or not country.text[:1].isupper() or len(normalise(country.text)) <= 3:
+    if (
+        country.by_people
+        or country.taken_as
+        or not country.text[:1].isupper()
+        or len(normalise(country.text)) <= 3
+    ):
         return usual_name(country.keys[0])
     return country.text
 
 
-def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -> Missing | None:
+def _missing_years(
+    reading: Reading, scope: Scope, catalog: Catalog, say: Say
+) -> Missing | None:
     """The editions asked about that have no report, of any of its countries or of one."""
     if scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
         return None
@@ -210,7 +323,10 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     if not catalog.holdings(base).documents or catalog.holdings(undated).documents:
         return None
     about: Sequence[Value | None] = countries or [None]
-    of_each = {one: catalog.values(YEAR, base.having(COUNTRY, filter(None, [one]))) for one in about}
+    of_each = {
+        one: catalog.values(YEAR, base.having(COUNTRY, filter(None, [one])))
+        for one in about
+    }
     absent = [
         (country, years)
         for country, there in of_each.items()
@@ -220,7 +336,9 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     if not absent:
         return None
     named = [
-        years.text if country is None else f"{with_article(str(country), say)}, {years.text}"
+        years.text
+        if country is None
+        else f"{with_article(str(country), say)}, {years.text}"
         for country, years in absent
     ]
     text = say("There is no report for {names}.", names=_joined(named, say, "or"))
@@ -229,7 +347,9 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
     years = say(", ").join(map(str, catalog.values(YEAR, base)))
     if base:
         shown = escape_markdown(describe(base, say))
-        offer = say("The reports for {scope} are from {years}.", scope=shown, years=years)
+        offer = say(
+            "The reports for {scope} are from {years}.", scope=shown, years=years
+        )
     else:
         offer = say("The reports are from {years}.", years=years)
     return Missing(f"{text} {offer}", everything=True)
@@ -237,4 +357,6 @@ def _missing_years(reading: Reading, scope: Scope, catalog: Catalog, say: Say) -
 
 def _joined(names: Sequence[Value], say: Say, last: str) -> str:
     """The names joined, as Markdown that shows them as they are."""
-    return list_in_words((escape_markdown(str(name)) for name in names), say(last), say(", "))
+    return list_in_words(
+        (escape_markdown(str(name)) for name in names), say(last), say(", ")
+    )

@@ -15,7 +15,7 @@ STORES: Registry[Store] = Registry(
         "pgvector": "chatbot.stores.pgvector",
     },
     group="stores",
-)  # fmt: skip  # a line for each store
+)  # a line for each store
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,20 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
     if settings.vector_search != "auto":
         name = STORES.check(settings.vector_search, field="VECTOR_SEARCH")
         if database.embedded and store_traits(name).has_search_indexes:
-            raise SettingsError(f"VECTOR_SEARCH={name} needs a MongoDB server: set MONGODB_URI, or VECTOR_SEARCH=auto.")
+            raise SettingsError(
+                f"VECTOR_SEARCH={name} needs a MongoDB server: set MONGODB_URI, or VECTOR_SEARCH=auto."
+            )
         return Engine(name, "as set in VECTOR_SEARCH")
     if database.embedded:
         return Engine("faiss", "embedded database: search runs in this process")
-    from .atlas.pipelines import probe_search  # here, because the adapters import this package
+    from .atlas.pipelines import (
+        probe_search,
+    )  # here, because the adapters import this package
 
     server = probe_search(database, settings.report_collection)
     if server.vector:
         return Engine("atlas", f"the server has {server.detail}")
-    return Engine("faiss", f"{server.detail}; search runs in this process over the same collections")
+    return Engine(
+        "faiss",
+        f"{server.detail}; search runs in this process over the same collections",
+    )

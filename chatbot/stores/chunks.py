@@ -15,7 +15,16 @@ from ..config.settings import Settings
 from ..database import rows as forms
 from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
-from ..domain import NO_VALUE, Chunk, EmbedderMismatchError, Match, Matrix, Scope, SearchEngineError, Vector
+from ..domain import (
+    NO_VALUE,
+    Chunk,
+    EmbedderMismatchError,
+    Match,
+    Matrix,
+    Scope,
+    SearchEngineError,
+    Vector,
+)
 from ..language import analyzer
 from .keywords import Bm25
 
@@ -53,7 +62,9 @@ class BuiltStore:
     def check_length(self, vector: Vector, what: str) -> None:
         if len(vector) != self.dimensions:
             expected = self.expected.format(dimensions=self.dimensions)
-            raise EmbedderMismatchError(f"The embedding of the {what} has {len(vector)} dimensions, {expected}")
+            raise EmbedderMismatchError(
+                f"The embedding of the {what} has {len(vector)} dimensions, {expected}"
+            )
 
 
 class MongoChunks(BuiltStore):
@@ -77,10 +88,14 @@ class MongoChunks(BuiltStore):
         in_place = False
         for name, rows in by_collection.items():
             ids = {"_id": {"$in": list(map(itemgetter("_id"), rows))}}
-            in_place = in_place or self.database[name].find_one(ids, {"_id": 1}) is not None
+            in_place = (
+                in_place or self.database[name].find_one(ids, {"_id": 1}) is not None
+            )
             self.database[name].replace_many(rows)
         if chunks:
-            self.changes.record({chunk.document_id for chunk in chunks}, in_place=in_place)
+            self.changes.record(
+                {chunk.document_id for chunk in chunks}, in_place=in_place
+            )
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
         """Delete also the rows that do not name their report, where it is one of an older system."""
@@ -88,52 +103,82 @@ class MongoChunks(BuiltStore):
         for collection in self.collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
             each = forms.id_forms([document_id], embedded=self.database.embedded)
-            both = {"document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}}
+            both = {
+                "document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}
+            }
             ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
             if document_id.startswith(forms.OLDER_PREFIX):
-                older = collection.find(forms.unregistered(embedded=self.database.embedded), forms.NAMING)
-                ids += [row["_id"] for row in older if forms.document_id_of(row) == document_id]
+                older = collection.find(
+                    forms.unregistered(embedded=self.database.embedded), forms.NAMING
+                )
+                ids += [
+                    row["_id"]
+                    for row in older
+                    if forms.document_id_of(row) == document_id
+                ]
             if doomed := [id for id in ids if id not in kept]:
                 deleted += collection.delete_many({"_id": {"$in": doomed}})
         if deleted:
             self.changes.record([document_id])
         return deleted
 
-    def get(self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None) -> list[Chunk]:
+    def get(
+        self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None
+    ) -> list[Chunk]:
         """Look only into these collections (None = all); ids of an older system may be ObjectIds."""
         chunks: dict[str, Chunk] = {}
         for collection in self.collections() if collections is None else collections:
-            if missing := [chunk_id for chunk_id in chunk_ids if chunk_id not in chunks]:
+            if missing := [
+                chunk_id for chunk_id in chunk_ids if chunk_id not in chunks
+            ]:
                 chunks |= self._read(missing, collection)
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
-    def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+    def _read(
+        self, chunk_ids: Sequence[str], collection: Collection
+    ) -> dict[str, Chunk]:
         """Return the chunks with these ids that this collection has, by id."""
         ids = forms.id_forms(chunk_ids, embedded=self.database.embedded)
         rows = collection.find({"_id": {"$in": ids}}, forms.WITHOUT_EMBEDDING)
-        return {forms.id_text(row["_id"]): self._chunk(row, collection.name) for row in rows if not is_retired(row)}
+        return {
+            forms.id_text(row["_id"]): self._chunk(row, collection.name)
+            for row in rows
+            if not is_retired(row)
+        }
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self.collections():
-            for row in collection.find(forms.of_document(document_id, embedded=self.database.embedded)):
+            for row in collection.find(
+                forms.of_document(document_id, embedded=self.database.embedded)
+            ):
                 # All of one model, which need not be the configured one: figures and deletions need the others, too.
                 dimensions = vectors[0].size if vectors else None
-                if (vector := forms.usable_vector(row.get(self.embedding_field), dimensions)) is not None:
+                if (
+                    vector := forms.usable_vector(
+                        row.get(self.embedding_field), dimensions
+                    )
+                ) is not None:
                     chunks.append(self._chunk(row, collection.name))
                     vectors.append(vector)
         return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
 
-    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+    def surroundings(
+        self, chunks: Sequence[Chunk], *, margin: int
+    ) -> list[list[Chunk]]:
         """Look up the neighbours by their ids, once in each collection that has some of the chunks."""
         names = dict.fromkeys(chunk.collection for chunk in chunks)
         collections = [self.database[name] for name in self._names if name in names]
         return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        inside = (collection for collection in self.collections() if scope.holds(collection.name))
+        inside = (
+            collection
+            for collection in self.collections()
+            if scope.holds(collection.name)
+        )
         return sum(collection.count(scope.to_mql()) for collection in inside)
 
     def _chunk(self, row: Mapping[str, Any], collection: str) -> Chunk:
@@ -148,7 +193,9 @@ def is_retired(row: Mapping[str, Any]) -> bool:
     return str(row.get("document_id") or "").startswith(forms.RETIRED_PREFIX)
 
 
-def ensure_ordinary_indexes(database: Database, collections: Iterable[str], filter_fields: Iterable[str]) -> None:
+def ensure_ordinary_indexes(
+    database: Database, collections: Iterable[str], filter_fields: Iterable[str]
+) -> None:
     """Create ordinary indexes for everything that is looked up, and with them the collections."""
     fields = tuple(filter_fields)
     for name in collections:
@@ -164,16 +211,32 @@ def read_surroundings(
     read: dict[str, Chunk] = {}
 
     def near(chunk: Chunk, offsets: Iterable[int]) -> list[Chunk]:
-        siblings = (read.get(chunk.sibling_id(chunk.ordinal + offset)) for offset in offsets)
-        return [n for n in siblings if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin]
+        siblings = (
+            read.get(chunk.sibling_id(chunk.ordinal + offset)) for offset in offsets
+        )
+        return [
+            n
+            for n in siblings
+            if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin
+        ]
 
     open_ended = list(chunks)
     for reach in (NEAR, NEIGHBOURS):
-        ordinals = ((one, one.ordinal + offset) for one in open_ended for offset in range(-reach, reach + 1) if offset)
-        ids = dict.fromkeys(one.sibling_id(ordinal) for one, ordinal in ordinals if ordinal >= 0)
+        ordinals = (
+            (one, one.ordinal + offset)
+            for one in open_ended
+            for offset in range(-reach, reach + 1)
+            if offset
+        )
+        ids = dict.fromkeys(
+            one.sibling_id(ordinal) for one, ordinal in ordinals if ordinal >= 0
+        )
         read |= {chunk.id: chunk for chunk in get([id for id in ids if id not in read])}
         open_ended = [one for one in open_ended if near(one, (-reach, reach))]
-    return [[*near(one, range(-NEIGHBOURS, 0)), one, *near(one, range(1, NEIGHBOURS + 1))] for one in chunks]
+    return [
+        [*near(one, range(-NEIGHBOURS, 0)), one, *near(one, range(1, NEIGHBOURS + 1))]
+        for one in chunks
+    ]
 
 
 ROW_NAMES = {
@@ -186,26 +249,45 @@ ROW_NAMES = {
     "text": forms.TEXT_FIELD,
 }
 """Seed 003's names for the fields of a chunk; the others are stored under their own."""
-TEXTS, PLACES = ("title", "text", "section", "description", "url"), ("ordinal", "start", "end")
-STORED = [part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}]
+TEXTS, PLACES = (
+    ("title", "text", "section", "description", "url"),
+    ("ordinal", "start", "end"),
+)
+STORED = [
+    part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}
+]
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
     """Return a chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
     values = {ROW_NAMES.get(name, name): getattr(chunk, name) for name in STORED}
-    lists = {name: list(value) for name, value in values.items() if isinstance(value, tuple)}
+    lists = {
+        name: list(value) for name, value in values.items() if isinstance(value, tuple)
+    }
     return {**dict.fromkeys(fields, NO_VALUE), **values, **lists, **chunk.metadata}
 
 
-def chunk_from_json(row: Mapping[str, Any], *, collection: str, fields: Iterable[str]) -> Chunk:
+def chunk_from_json(
+    row: Mapping[str, Any], *, collection: str, fields: Iterable[str]
+) -> Chunk:
     """Return a stored row as a chunk. Rows of older systems lack most fields, which are then empty."""
     name = forms.document_name_of(row)
-    values: Json = {field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS}
+    values: Json = {
+        field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS
+    }
     values |= {field: forms.number_value(row.get(field)) or 0 for field in PLACES}
-    values |= {"title": values["title"] or name, "page": forms.page_of(row), "confidence": row.get("confidence")}
+    values |= {
+        "title": values["title"] or name,
+        "page": forms.page_of(row),
+        "confidence": row.get("confidence"),
+    }
     values |= {"metadata": forms.row_metadata(row, fields), "collection": collection}
     values["labels"] = tuple(map(str, forms.list_value(row.get("data_labels"))))
-    values["figure_years"] = tuple(year for year in forms.list_value(row.get("figure_years")) if isinstance(year, int))
+    values["figure_years"] = tuple(
+        year
+        for year in forms.list_value(row.get("figure_years"))
+        if isinstance(year, int)
+    )
     return Chunk(forms.id_text(row["_id"]), forms.document_id_of(row), name, **values)
 
 

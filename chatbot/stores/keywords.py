@@ -32,10 +32,18 @@ class Postings:
     def build(cls, terms: Ints, lengths: Ints) -> "Postings":
         """``terms``: every row's term ids one after another; ``lengths``: terms per row."""
         blocks = list(_blocks(terms, lengths))
-        vocabulary = max((int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0)
-        per_term = sum((np.bincount(terms_of, minlength=vocabulary) for terms_of, _, _ in blocks), np.zeros(1, int))
+        vocabulary = max(
+            (int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0
+        )
+        per_term = sum(
+            (np.bincount(terms_of, minlength=vocabulary) for terms_of, _, _ in blocks),
+            np.zeros(1, int),
+        )
         starts = np.concatenate(([0], np.cumsum(per_term[:vocabulary])))
-        rows, counts = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.float32)
+        rows, counts = (
+            np.empty(starts[-1], dtype=np.int32),
+            np.empty(starts[-1], dtype=np.float32),
+        )
         free = starts[:-1].copy()
         for terms_of, rows_of, counts_of in blocks:
             first = np.searchsorted(terms_of, terms_of)  # of the term in this block
@@ -46,7 +54,11 @@ class Postings:
 
     def of(self, term: int) -> tuple[Ints, Floats]:
         """Return the rows with the term, and how often each has it."""
-        part = slice(self.starts[term], self.starts[term + 1]) if term + 1 < len(self.starts) else slice(0)
+        part = (
+            slice(self.starts[term], self.starts[term + 1])
+            if term + 1 < len(self.starts)
+            else slice(0)
+        )
         return self.rows[part], self.counts[part]
 
 
@@ -61,10 +73,16 @@ def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
         held = lengths[start : start + BLOCK_ROWS]
         row_of_term = np.repeat(np.arange(len(held), dtype=np.int64), held)
         part = terms[ends[start] : ends[start + len(held)]]
-        pairs, counts = np.unique(part.astype(np.int64) * len(held) + row_of_term, return_counts=True)
+        pairs, counts = np.unique(
+            part.astype(np.int64) * len(held) + row_of_term, return_counts=True
+        )
         if len(pairs):
             term_of_pair, row_of_pair = np.divmod(pairs, len(held))
-            yield term_of_pair.astype(np.int32), (row_of_pair + start).astype(np.int32), counts.astype(np.int32)
+            yield (
+                term_of_pair.astype(np.int32),
+                (row_of_pair + start).astype(np.int32),
+                counts.astype(np.int32),
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +103,12 @@ def inverse_document_frequency(documents: int, frequency: int) -> float:
 
 
 def bm25_scores(
-    postings: Postings, lengths: Ints, terms: Iterable[int], idf: Mapping[int, float], average_length: float, bm25: Bm25
+    postings: Postings,
+    lengths: Ints,
+    terms: Iterable[int],
+    idf: Mapping[int, float],
+    average_length: float,
+    bm25: Bm25,
 ) -> Floats:
     """Return the scores of every row, shape (rows,); 0 for a row with none of the query's terms."""
     scores = np.zeros(len(lengths), dtype=np.float32)
@@ -120,14 +143,20 @@ class _Occurrences:
     vocabulary: int
 
     @classmethod
-    def find(cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> "_Occurrences":
+    def find(
+        cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]
+    ) -> "_Occurrences":
         vocabulary = np.asarray(sorted(weights), dtype=np.int64)
-        weight_of = np.asarray([weights[term] for term in sorted(weights)], dtype=np.float64)
+        weight_of = np.asarray(
+            [weights[term] for term in sorted(weights)], dtype=np.float64
+        )
         terms = np.concatenate(texts)
         nearest = np.minimum(np.searchsorted(vocabulary, terms), len(vocabulary) - 1)
         places = np.flatnonzero(vocabulary[nearest] == terms)
         words = nearest[places]
-        passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[places]
+        passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[
+            places
+        ]
         keys = passages * len(vocabulary) + words
         order = np.argsort(keys, kind="stable")
         again = keys[order[1:]] == keys[order[:-1]]
@@ -136,7 +165,9 @@ class _Occurrences:
         return cls(passages, places, words, weight_of[words], before, len(vocabulary))
 
 
-def with_proximity(scores: Doubles, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]) -> Doubles:
+def with_proximity(
+    scores: Doubles, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]
+) -> Doubles:
     """Return (score + closeness) x sqrt(share) of each passage, shape (len(texts),).
 
     ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse document frequencies of the
@@ -151,12 +182,17 @@ def with_proximity(scores: Doubles, texts: Sequence[NDArray[np.int32]], weights:
 
 def _closeness(hits: _Occurrences, count: int) -> Doubles:
     first, second = hits.words[:-1], hits.words[1:]
-    pairs = np.flatnonzero((hits.passages[1:] == hits.passages[:-1]) & (first != second))
+    pairs = np.flatnonzero(
+        (hits.passages[1:] == hits.passages[:-1]) & (first != second)
+    )
     if not len(pairs):
         return np.zeros(count)
     lighter = np.minimum(hits.weights[pairs], hits.weights[pairs + 1])
     gains = lighter / np.square(hits.places[pairs + 1] - hits.places[pairs])
-    unordered = np.minimum(first, second)[pairs] * hits.vocabulary + np.maximum(first, second)[pairs]
+    unordered = (
+        np.minimum(first, second)[pairs] * hits.vocabulary
+        + np.maximum(first, second)[pairs]
+    )
     keys = hits.passages[pairs] * hits.vocabulary**2 + unordered
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
@@ -171,7 +207,9 @@ def _best_window(hits: _Occurrences, count: int) -> Doubles:
     held = hits.weights.copy()  # by the window that begins with this occurrence
     for ahead in range(1, min(WINDOW, len(held))):
         places, start = hits.places[ahead:], hits.places[:-ahead]
-        inside = (hits.passages[ahead:] == hits.passages[:-ahead]) & (places - start < WINDOW)
+        inside = (hits.passages[ahead:] == hits.passages[:-ahead]) & (
+            places - start < WINDOW
+        )
         if not bool(inside.any()):
             break
         new = inside & (hits.before[ahead:] < start)

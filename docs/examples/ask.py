@@ -11,11 +11,21 @@ from typing import Any
 SERVER = os.environ.get("REPORT_CHAT", "http://127.0.0.1:8000")
 
 
-def ask(query: str, *, country: str | None = None, year: int | None = None) -> dict[str, Any]:
+def ask(
+    query: str, *, country: str | None = None, year: int | None = None
+) -> dict[str, Any]:
     """The answer of `POST /query`. Raises urllib.error.HTTPError: its body says what is wrong."""
-    filters = {name: value for name, value in (("country_name", country), ("year", year)) if value is not None}
-    body = json.dumps({"query": query, **({"filters": filters} if filters else {})}).encode()
-    request = urllib.request.Request(f"{SERVER}/query", body, {"Content-Type": "application/json"})  # noqa: S310
+    filters = {
+        name: value
+        for name, value in (("country_name", country), ("year", year))
+        if value is not None
+    }
+    body = json.dumps(
+        {"query": query, **({"filters": filters} if filters else {})}
+    ).encode()
+    request = urllib.request.Request(  # noqa: S310
+        f"{SERVER}/query", body, {"Content-Type": "application/json"}
+    )
     with urllib.request.urlopen(request) as reply:  # noqa: S310
         answer: dict[str, Any] = json.load(reply)
     return answer

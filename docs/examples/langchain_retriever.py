@@ -9,7 +9,10 @@ import os
 from typing import Any
 
 import httpx2
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
@@ -23,14 +26,18 @@ class ReportRetriever(BaseRetriever):
     year: int | None = None
     limit: int = 5
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
         with httpx2.Client(base_url=self.server, headers=self._headers()) as client:
             return _documents(client.post("/api/search", json=self._body(query)))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
-        async with httpx2.AsyncClient(base_url=self.server, headers=self._headers()) as client:
+        async with httpx2.AsyncClient(
+            base_url=self.server, headers=self._headers()
+        ) as client:
             return _documents(await client.post("/api/search", json=self._body(query)))
 
     def _headers(self) -> dict[str, str]:
@@ -46,6 +53,10 @@ def _documents(response: httpx2.Response) -> list[Document]:
     hits = response.raise_for_status().json()["hits"]
     # A chain shows a model the content only: without its heading, "2.09%" says nothing.
     return [
-        Document(f"{hit['title']}, {hit['section']}\n{hit.pop('text')}", id=hit["chunk_id"], metadata=hit)
+        Document(
+            f"{hit['title']}, {hit['section']}\n{hit.pop('text')}",
+            id=hit["chunk_id"],
+            metadata=hit,
+        )
         for hit in hits
     ]

@@ -9,7 +9,14 @@ import pytest
 
 from chatbot.answering.figure_tables import FigureTables
 from chatbot.answering.figure_words import render, render_changes
-from chatbot.domain import GlossaryEntry, Indicators, Range, ReportedFigure, Scope, Values
+from chatbot.domain import (
+    GlossaryEntry,
+    Indicators,
+    Range,
+    ReportedFigure,
+    Scope,
+    Values,
+)
 from chatbot.language import analyzer
 from chatbot.language.words import in_english
 from chatbot.models.embed.hashing import HashingEmbedder
@@ -19,11 +26,27 @@ from tests.data import cases
 
 ANALYZER, CASES = analyzer("english"), cases(__file__)
 GLOSSARY = (
-    GlossaryEntry("joblessness", "Share of those who seek work.", ("out of work",), "Unemployment rate", ""),
-    GlossaryEntry("GDP", "The value of all goods and services.", ("gross domestic product",)),
+    GlossaryEntry(
+        "joblessness",
+        "Share of those who seek work.",
+        ("out of work",),
+        "Unemployment rate",
+        "",
+    ),
+    GlossaryEntry(
+        "GDP", "The value of all goods and services.", ("gross domestic product",)
+    ),
     GlossaryEntry("output", "The value of all goods and services.", (), "GDP", ""),
-    GlossaryEntry("forest", "Share of land that is covered by trees.", (), "Land use", "forest"),
-    GlossaryEntry("power in villages", "Share of villagers with power.", (), "Electricity access", "rural"),
+    GlossaryEntry(
+        "forest", "Share of land that is covered by trees.", (), "Land use", "forest"
+    ),
+    GlossaryEntry(
+        "power in villages",
+        "Share of villagers with power.",
+        (),
+        "Electricity access",
+        "rural",
+    ),
 )
 EVERYWHERE = Scope()
 
@@ -36,24 +59,52 @@ class Rows:
 
     def indicators(self, scope: Scope) -> Indicators:
         labels: dict[str, Counter[str]] = {}
-        for heading, label, _ in {(one.heading, one.label, one.subject) for one in self._inside(scope)}:
+        for heading, label, _ in {
+            (one.heading, one.label, one.subject) for one in self._inside(scope)
+        }:
             labels.setdefault(heading, Counter())[label] += 1
         return labels
 
-    def find(self, scope: Scope, *, headings: Collection[str] = ()) -> Sequence[ReportedFigure]:
-        return [one for one in self._inside(scope) if not headings or one.heading in headings]
+    def find(
+        self, scope: Scope, *, headings: Collection[str] = ()
+    ) -> Sequence[ReportedFigure]:
+        return [
+            one
+            for one in self._inside(scope)
+            if not headings or one.heading in headings
+        ]
 
     def _inside(self, scope: Scope) -> list[ReportedFigure]:
-        return [one for one in self._figures if scope.matches({"country_name": one.subject, "year": one.edition})]
+        return [
+            one
+            for one in self._figures
+            if scope.matches({"country_name": one.subject, "year": one.edition})
+        ]
 
 
 def figure(
-    subject: str, heading: str, value: str, year: int | None, edition: int, label: str = "", unit: str = "%"
+    subject: str,
+    heading: str,
+    value: str,
+    year: int | None,
+    edition: int,
+    label: str = "",
+    unit: str = "%",
 ) -> ReportedFigure:
     text = f"{value}{unit}"
     passage = f"{subject}-{edition}-{heading}"
     return ReportedFigure(
-        subject, heading, label, Decimal(value), unit, text, year, False, f"{subject}-{edition}", passage, edition
+        subject,
+        heading,
+        label,
+        Decimal(value),
+        unit,
+        text,
+        year,
+        False,
+        f"{subject}-{edition}",
+        passage,
+        edition,
     )
 
 
@@ -72,10 +123,15 @@ def tables(*figures: ReportedFigure) -> FigureTables:
 
 
 def said(
-    request: Request, figures: Sequence[ReportedFigure], subjects: Sequence[str] = (), *years: Values | Range
+    request: Request,
+    figures: Sequence[ReportedFigure],
+    subjects: Sequence[str] = (),
+    *years: Values | Range,
 ) -> str:
     of_all = request.kind in {"ranking", "filter", "count", "aggregate"}
-    measured = tables(*figures).compile(request.topic, EVERYWHERE, subjects, of_all=of_all)
+    measured = tables(*figures).compile(
+        request.topic, EVERYWHERE, subjects, of_all=of_all
+    )
     rendered = render(request, measured, subjects, years, in_english)
     return rendered.text if rendered else ""
 
@@ -83,44 +139,78 @@ def said(
 class TestWhichIndicator:
     def test_by_its_name_or_what_the_glossary_says_for_it(self) -> None:
         """An abbreviation is read as headings have it; the term itself stands above a heading that contains it."""
-        figures = [figure("Kenya", heading, "1", 2022, 2023, label) for heading, label in CASES["headings"]]
-        meant = {topic: tables(*figures).compile(topic, EVERYWHERE)[0].name for topic in CASES["meant"]}
+        figures = [
+            figure("Kenya", heading, "1", 2022, 2023, label)
+            for heading, label in CASES["headings"]
+        ]
+        meant = {
+            topic: tables(*figures).compile(topic, EVERYWHERE)[0].name
+            for topic in CASES["meant"]
+        }
         assert meant == CASES["meant"]
 
     def test_a_list_that_differs_between_subjects_is_no_figure(self) -> None:
-        figures = [figure("Peru", "Languages", "0.2", 2017, 2023, label) for label in ("Quechua", "other")]
-        found = [tables(*figures).compile(topic, EVERYWHERE, ["Peru", "Haiti"]) for topic in CASES["lists"]]
-        assert [[one.name for one in rows] for rows in found] == [[], ["Languages: Quechua"]]
+        figures = [
+            figure("Peru", "Languages", "0.2", 2017, 2023, label)
+            for label in ("Quechua", "other")
+        ]
+        found = [
+            tables(*figures).compile(topic, EVERYWHERE, ["Peru", "Haiti"])
+            for topic in CASES["lists"]
+        ]
+        assert [[one.name for one in rows] for rows in found] == [
+            [],
+            ["Languages: Quechua"],
+        ]
 
     def test_nothing_is_meant_surely(self) -> None:
         assert tables(*JOBS).compile("lions in the wild", EVERYWHERE) == []
 
     def test_each_thing_of_a_list_gets_a_row_also_without_figures(self) -> None:
         figures = [*JOBS, figure("Kenya", "Public debt", "60", 2022, 2023)]
-        names = [one.name for one in tables(*figures).compile("unemployment rate, public debt and lions", EVERYWHERE)]
+        names = [
+            one.name
+            for one in tables(*figures).compile(
+                "unemployment rate, public debt and lions", EVERYWHERE
+            )
+        ]
         assert names == ["Unemployment rate", "Public debt", "lions"]
 
 
 class TestOverEditions:
     def test_the_newest_edition_says_what_a_year_was(self) -> None:
         (one,) = tables(*JOBS).compile("unemployment rate", EVERYWHERE)
-        assert [(f.year, f.text) for f in one.by_subject["Kenya"]] == [(2020, "5.5%"), (2022, "5.6%")]
+        assert [(f.year, f.text) for f in one.by_subject["Kenya"]] == [
+            (2020, "5.5%"),
+            (2022, "5.6%"),
+        ]
 
     @pytest.mark.parametrize(
         ("old", "new"),
         [
             (("Education expenditures", ""), ("Education expenditure", "")),
-            (("Electricity - installed generating capacity", ""), ("Electricity", "installed generating capacity")),
+            (
+                ("Electricity - installed generating capacity", ""),
+                ("Electricity", "installed generating capacity"),
+            ),
         ],
     )
-    def test_a_heading_with_another_name_in_another_edition(self, old: tuple[str, str], new: tuple[str, str]) -> None:
-        figures = [figure("Kenya", name, "5", year, year, label) for (name, label), year in ((old, 2021), (new, 2025))]
-        found = tables(*figures).compile(": ".join(filter(None, new)), EVERYWHERE, newest=_edition(2025))
+    def test_a_heading_with_another_name_in_another_edition(
+        self, old: tuple[str, str], new: tuple[str, str]
+    ) -> None:
+        figures = [
+            figure("Kenya", name, "5", year, year, label)
+            for (name, label), year in ((old, 2021), (new, 2025))
+        ]
+        found = tables(*figures).compile(
+            ": ".join(filter(None, new)), EVERYWHERE, newest=_edition(2025)
+        )
         assert [f.edition for f in found[0].by_subject["Kenya"]] == [2021, 2025]
 
     def test_two_labels_of_one_report_are_never_one_indicator(self) -> None:
         figures = [
-            figure("Kenya", "Age structure", "9", 2022, 2023, label) for label in ("0-14 years", "0-14 years: male")
+            figure("Kenya", "Age structure", "9", 2022, 2023, label)
+            for label in ("0-14 years", "0-14 years: male")
         ]
         (one,) = tables(*figures).compile("age structure: 0-14 years", EVERYWHERE)
         assert len(one.by_subject["Kenya"]) == 1
@@ -129,19 +219,36 @@ class TestOverEditions:
 class TestWhatIsSaid:
     def test_a_series_begins_with_how_it_went(self) -> None:
         text = said(Request("series", "unemployment rate"), JOBS, ["Kenya"])
-        assert text.startswith("Kenya, Unemployment rate: rose from 5.5% (2020) [1] to 5.6% (2022) [1].")
-        assert text.endswith("| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | 5.6% (2022) [1] |")
+        assert text.startswith(
+            "Kenya, Unemployment rate: rose from 5.5% (2020) [1] to 5.6% (2022) [1]."
+        )
+        assert text.endswith(
+            "| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | 5.6% (2022) [1] |"
+        )
 
     def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
-        text = said(Request("series", "unemployment rate"), JOBS, ["Kenya"], Values((2019,)), Values((2022,)))
+        text = said(
+            Request("series", "unemployment rate"),
+            JOBS,
+            ["Kenya"],
+            Values((2019,)),
+            Values((2022,)),
+        )
         assert "| 2019 | not found |" in text
 
     def test_a_comparison_has_the_newest_year_that_all_have(self) -> None:
-        for edition, mali in ((2023, "3% (2022)"), (2025, "2% (2023)")):  # the newer edition replaces the older one
+        for edition, mali in (
+            (2023, "3% (2022)"),
+            (2025, "2% (2023)"),
+        ):  # the newer edition replaces the older one
             figures = [*JOBS, figure("Mali", "Unemployment rate", "2", 2023, edition)]
-            text = said(Request("comparison", "unemployment rate"), figures, ["Kenya", "Mali"])
+            text = said(
+                Request("comparison", "unemployment rate"), figures, ["Kenya", "Mali"]
+            )
             assert f"| Unemployment rate | 5.6% (2022) [1] | {mali} [2] |" in text
-            assert text.startswith("Unemployment rate: higher in Kenya, by 2.6 percentage points.") == (edition == 2023)
+            assert text.startswith(
+                "Unemployment rate: higher in Kenya, by 2.6 percentage points."
+            ) == (edition == 2023)
 
     def test_a_ranking_says_for_how_many_there_is_a_figure(self) -> None:
         text = said(Request("ranking", "unemployment rate", lowest=True, most=2), JOBS)
@@ -151,20 +258,30 @@ class TestWhatIsSaid:
 
     def test_a_bound_admits_or_counts(self) -> None:
         bound = Bound(above=True, value=Decimal(5))
-        head, text = said(Request("filter", "unemployment rate", bound=bound), JOBS).split("\n\n")
+        head, text = said(
+            Request("filter", "unemployment rate", bound=bound), JOBS
+        ).split("\n\n")
         assert head == "Unemployment rate is above 5 in 2 of 3 countries:"
         assert text == "1. Peru: 9% (2021) [1]\n2. Kenya: 5.6% (2022) [2]"
 
     def test_an_average_is_computed_from_the_newest_figures(self) -> None:
         text = said(Request("aggregate", "unemployment rate"), JOBS)
-        assert text.startswith("Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure")
+        assert text.startswith(
+            "Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure"
+        )
 
     def test_a_difference_has_the_scale_of_the_figures(self) -> None:
         rows = [
-            figure(name, "Debt", value, 2022, 2023, unit="$") for name, value in (("Kenya", "12.5"), ("Mali", "10.3"))
+            figure(name, "Debt", value, 2022, 2023, unit="$")
+            for name, value in (("Kenya", "12.5"), ("Mali", "10.3"))
         ]
-        rows = [replace(one, value=one.value * 10**9, text=f"{one.text} billion") for one in rows]
-        assert said(Request("comparison", "debt"), rows).startswith("Debt: higher in Kenya, by $2.2 billion.")
+        rows = [
+            replace(one, value=one.value * 10**9, text=f"{one.text} billion")
+            for one in rows
+        ]
+        assert said(Request("comparison", "debt"), rows).startswith(
+            "Debt: higher in Kenya, by $2.2 billion."
+        )
 
     def test_changes_between_editions_the_largest_first(self) -> None:
         figures = [

@@ -21,7 +21,12 @@ from tests.conftest import small_settings
 from tests.data import cases
 
 CASES = cases(__file__)
-RATES = {("Kenya", 2021): 7.6, ("Kenya", 2023): 5.4, ("Somalia", 2021): 3.3, ("Somalia", 2023): 4.2}
+RATES = {
+    ("Kenya", 2021): 7.6,
+    ("Kenya", 2023): 5.4,
+    ("Somalia", 2021): 3.3,
+    ("Somalia", 2023): 4.2,
+}
 ROOT = Path(__file__).parents[2]
 
 
@@ -34,18 +39,35 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app(folder: Path) -> Iterator[Flask]:
     with application(small_settings(folder)) as made:
         for country in ("Kenya", "Somalia"):
-            rows = "\n".join(f"{rate}% ({year} est.)\n" for (name, year), rate in RATES.items() if name == country)
+            rows = "\n".join(
+                f"{rate}% ({year} est.)\n"
+                for (name, year), rate in RATES.items()
+                if name == country
+            )
             text = f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP growth rate\n\n{rows}"
-            added(made.test_client(), (f"{country}-2024.md", text), country_name=country, year="2024")
+            added(
+                made.test_client(),
+                (f"{country}-2024.md", text),
+                country_name=country,
+                year="2024",
+            )
         yield made
 
 
 @pytest.fixture(scope="module", params=["http", "stdio"])
 def server(request: pytest.FixtureRequest, app: Flask, folder: Path) -> Iterator[Any]:
     if request.param == "stdio":
-        own = {"DATA_DIR": str(folder), "EMBEDDING_PROVIDER": "hashing", "SAMPLE_DATA": "off", "SUMMARIES": "off"}
+        own = {
+            "DATA_DIR": str(folder),
+            "EMBEDDING_PROVIDER": "hashing",
+            "SAMPLE_DATA": "off",
+            "SUMMARIES": "off",
+        }
         yield StdioServerParameters(
-            command=sys.executable, args=["-m", "chatbot", "mcp"], cwd=str(ROOT), env={**os.environ, **own}
+            command=sys.executable,
+            args=["-m", "chatbot", "mcp"],
+            cwd=str(ROOT),
+            env={**os.environ, **own},
         )
         return
     with served(app) as port:
@@ -59,16 +81,28 @@ async def all_that_there_is(client: Client) -> None:
     assert all(tool.input_schema["type"] == "object" for tool in tools)
     facets = (await client.call_tool("facets", {})).structured_content
     assert [one["value"] for one in facets["country_name"]] == ["Kenya", "Somalia"]
-    reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
+    reports = (
+        await client.call_tool("list_reports", {"country_name": ["Kenya"]})
+    ).structured_content
     assert reports["total"] == 1
-    hits = (await client.call_tool("search", {"query": "growth rate", "country_name": ["Kenya"]})).structured_content
+    hits = (
+        await client.call_tool(
+            "search", {"query": "growth rate", "country_name": ["Kenya"]}
+        )
+    ).structured_content
     chunk_id = hits["hits"][0]["chunk_id"]
-    passage = (await client.call_tool("read_passage", {"chunk_id": chunk_id})).structured_content
+    passage = (
+        await client.call_tool("read_passage", {"chunk_id": chunk_id})
+    ).structured_content
     assert "7.6% (2021 est.)" in passage["wider_text"]
-    (listed, *_), templates = (await client.list_resources()).resources, await client.list_resource_templates()
+    (listed, *_), templates = (
+        (await client.list_resources()).resources,
+        await client.list_resource_templates(),
+    )
     assert [one.uri_template for one in templates.resource_templates] == [
-        "report://{document_id}", "passage://{chunk_id}"
-    ]  # fmt: skip
+        "report://{document_id}",
+        "passage://{chunk_id}",
+    ]
     for uri in (str(listed.uri), f"passage://{chunk_id}"):
         (content,) = (await client.read_resource(uri)).contents
         assert "GDP growth rate" in content.text or "7.6%" in content.text  # type: ignore[union-attr]
@@ -100,29 +134,47 @@ async def steps_are_told(client: Client, http: bool) -> None:
 
     # An answer from the cache, as the second transport would have it, comes without steps.
     country = "Kenya" if http else "Somalia"
-    asked = {"question": f"What is the growth rate of {country}?", "country_name": [country]}
-    answer = (await client.call_tool("ask", asked, progress_callback=progress)).structured_content
+    asked = {
+        "question": f"What is the growth rate of {country}?",
+        "country_name": [country],
+    }
+    answer = (
+        await client.call_tool("ask", asked, progress_callback=progress)
+    ).structured_content
     async with asyncio.timeout(10):  # the client hears of them beside the result
         while not told:
             await asyncio.sleep(0.01)
     # Over HTTP a citation's address opens the passage in the page.
     paths = [f"/passages/{one['chunk_id']}" for one in answer["citations"]]
     assert paths
-    assert [one.get("url", "").endswith(path) for one, path in zip(answer["citations"], paths, strict=True)] == [
-        http
-    ] * len(paths)
-    assert [done for done, _ in told] == [float(number) for number in range(1, len(told) + 1)]
+    assert [
+        one.get("url", "").endswith(path)
+        for one, path in zip(answer["citations"], paths, strict=True)
+    ] == [http] * len(paths)
+    assert [done for done, _ in told] == [
+        float(number) for number in range(1, len(told) + 1)
+    ]
 
 
-async def an_agent_compares_two_countries_and_never_leaves_the_scope(client: Client) -> None:
+async def an_agent_compares_two_countries_and_never_leaves_the_scope(
+    client: Client,
+) -> None:
     """A scripted model: it looks what there is, reads the figures of each country and year, and quotes them."""
     there = (await client.call_tool("facets", {})).structured_content
     found: dict[tuple[str, int], Any] = {}
     for country in [one["value"] for one in there["country_name"]]:
         for year in (2021, 2023):
-            asked = {"country_name": [country], "indicator": "Real GDP growth rate", "figure_year": year}
-            (figure,) = (await client.call_tool("read_figures", asked)).structured_content["figures"]
-            passage = (await client.call_tool("read_passage", {"chunk_id": figure["chunk_id"]})).structured_content
+            asked = {
+                "country_name": [country],
+                "indicator": "Real GDP growth rate",
+                "figure_year": year,
+            }
+            (figure,) = (
+                await client.call_tool("read_figures", asked)
+            ).structured_content["figures"]
+            passage = (
+                await client.call_tool("read_passage", {"chunk_id": figure["chunk_id"]})
+            ).structured_content
             assert passage["country_name"] == country
             assert figure["text"] in passage["text"]
             found[country, year] = figure["value"]
@@ -144,7 +196,9 @@ def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
     async def run() -> None:
         async with Client(server, mode="legacy", read_timeout_seconds=60) as client:
             assert client.protocol_version == "2025-11-25"
-            reports = (await client.call_tool("list_reports", {"country_name": ["Kenya"]})).structured_content
+            reports = (
+                await client.call_tool("list_reports", {"country_name": ["Kenya"]})
+            ).structured_content
             assert reports["total"] == 1
 
     asyncio.run(asyncio.wait_for(run(), 120))
@@ -152,29 +206,56 @@ def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
 
 def test_older_revisions_need_no_session(app: Flask) -> None:
     for version in ["2025-11-25", "2025-06-18", "2025-03-26"]:
-        client, about = app.test_client(), {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": version, **about}}
+        client, about = (
+            app.test_client(),
+            {"capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+        )
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "initialize",
+            "params": {"protocolVersion": version, **about},
+        }
         initialized = client.post("/mcp", json=body)
         assert initialized.json["result"]["protocolVersion"] == version
         assert "Mcp-Session-Id" not in initialized.headers
-        assert client.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}).status_code == 202
-        body, headers = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, {"MCP-Protocol-Version": version}
-        assert len(client.post("/mcp", json=body, headers=headers).json["result"]["tools"]) == len(TOOLS)
+        assert (
+            client.post(
+                "/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}
+            ).status_code
+            == 202
+        )
+        body, headers = (
+            {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+            {"MCP-Protocol-Version": version},
+        )
+        assert len(
+            client.post("/mcp", json=body, headers=headers).json["result"]["tools"]
+        ) == len(TOOLS)
 
 
 def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
     """In order, nothing twice, without the summary that was made of it, and nothing of a version on its way."""
     client, lines = (
         app.test_client(),
-        [f"Line {number} of the long report is about matter {number}." for number in range(90)],
+        [
+            f"Line {number} of the long report is about matter {number}."
+            for number in range(90)
+        ],
     )
     added(client, ("long.md", "# Long\n\n" + " ".join(lines)))
     services = app.extensions["services"]
-    (record,) = (one for one in services.storage.documents.all(Scope()) if one.title == "Long")
+    (record,) = (
+        one for one in services.storage.documents.all(Scope()) if one.title == "Long"
+    )
     (first, *_), _ = services.runtime.store.stored(record.id)
     coming = replace(first, id=f"{record.id}-next-00000", text="Not to be seen yet.")
-    services.runtime.store.upsert([coming], services.runtime.embedder.embed_documents([coming.text]))
-    text = Toolbox(services, ANYBODY, Cancellation()).read(f"report://{record.id}")["contents"][0]["text"]
+    services.runtime.store.upsert(
+        [coming], services.runtime.embedder.embed_documents([coming.text])
+    )
+    text = Toolbox(services, ANYBODY, Cancellation()).read(f"report://{record.id}")[
+        "contents"
+    ][0]["text"]
     assert " ".join(text.split()) == "# Long " + " ".join(lines)
     services.runtime.store.delete_document(record.id, keep=record.chunk_ids())
 

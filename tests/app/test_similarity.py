@@ -18,9 +18,16 @@ from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, passages_of, write
 
 FIELDS = {
-    "document_name", "country_name", "year", "document_title", "document_page_number", "data_labels",
-    "data_description", "data", "score",
-}  # fmt: skip
+    "document_name",
+    "country_name",
+    "year",
+    "document_title",
+    "document_page_number",
+    "data_labels",
+    "data_description",
+    "data",
+    "score",
+}
 
 
 @pytest.fixture
@@ -28,11 +35,16 @@ def client() -> SearchClient:
     return SearchClient()
 
 
-@pytest.fixture(params=["faiss", "atlas", pytest.param("pgvector", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["faiss", "atlas", pytest.param("pgvector", marks=pytest.mark.slow)]
+)
 def services(
-    request: pytest.FixtureRequest, settings: Settings, client: SearchClient, monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    settings: Settings,
+    client: SearchClient,
+    monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
-) -> Iterator[Services]:  # fmt: skip
+) -> Iterator[Services]:
     name = str(request.param)
     changed = settings.override(embedding_model="64", vector_search=name)
     if name == "pgvector":
@@ -43,8 +55,15 @@ def services(
             opened.prepare()
             ensure_indexes(database, index_plans(changed, {"": 64}))
         kenya = passages_of(*(f"zebra{n}" for n in range(8)), title="Kenya")
-        ingest(opened, write(tmp_path / "a", kenya), {"country_name": "Kenya", "year": 2023}, identity="uploads/a.md")
-        ingest(opened, write(tmp_path / "b", passages_of("lion")), identity="uploads/b.md")
+        ingest(
+            opened,
+            write(tmp_path / "a", kenya),
+            {"country_name": "Kenya", "year": 2023},
+            identity="uploads/a.md",
+        )
+        ingest(
+            opened, write(tmp_path / "b", passages_of("lion")), identity="uploads/b.md"
+        )
         monkeypatch.setattr(similarity, "_services", lambda: opened)
         yield opened
 
@@ -57,7 +76,9 @@ def test_an_embedding_is_a_list_of_floats(services: Services) -> None:
         create_embedding(" ")
 
 
-def test_the_nearest_documents_come_with_their_score_and_without_embedding(services: Services) -> None:
+def test_the_nearest_documents_come_with_their_score_and_without_embedding(
+    services: Services,
+) -> None:
     found = similarity_search("The zebra3 lives here.")
     assert len(found) == 5
     assert "zebra3" in found[0]["data"]
@@ -69,24 +90,40 @@ def test_the_nearest_documents_come_with_their_score_and_without_embedding(servi
 
 
 def test_a_report_context_is_a_filter(services: Services) -> None:
-    found = similarity_search("lion", limit=50, report_context={"type": "country", "value": "Kenya"})
+    found = similarity_search(
+        "lion", limit=50, report_context={"type": "country", "value": "Kenya"}
+    )
     assert {(row["country_name"], row["year"]) for row in found} == {("Kenya", 2023)}
-    for wrong in ({"type": "country", "value": "Atlantis"}, {"type": "planet", "value": "Mars"}):
+    for wrong in (
+        {"type": "country", "value": "Atlantis"},
+        {"type": "planet", "value": "Mars"},
+    ):
         with pytest.raises(InvalidRequestError):
             similarity_search("lion", report_context=wrong)
-    assert {row["data"] for row in similarity_search("lion", collection_name="chatbot_data")} == {
-        "The lion lives here."
-    }
+    assert {
+        row["data"] for row in similarity_search("lion", collection_name="chatbot_data")
+    } == {"The lion lives here."}
 
 
 @pytest.mark.parametrize("services", ["atlas"], indirect=True)
-def test_on_mongodb_it_is_the_seeds_pipeline(services: Services, client: SearchClient) -> None:
+def test_on_mongodb_it_is_the_seeds_pipeline(
+    services: Services, client: SearchClient
+) -> None:
     client.engine.asked.clear()
     similarity_search("zebra3", limit=100, collection_name="report_chatting")
     similarity_search("zebra3", collection_name="report_chatting")
     (_, wide, _), (collection, pipeline, _) = client.engine.asked
     assert wide[0]["$vectorSearch"]["numCandidates"] == 2000
     stage = pipeline[0]["$vectorSearch"]
-    assert (collection, stage["numCandidates"], stage["limit"]) == ("report_chatting", 1000, 5)
+    assert (collection, stage["numCandidates"], stage["limit"]) == (
+        "report_chatting",
+        1000,
+        5,
+    )
     assert stage["numCandidates"] == PRESETS["adaptive"]["num_candidates"]
-    assert [next(iter(part)) for part in pipeline] == ["$vectorSearch", "$addFields", "$sort", "$project"]
+    assert [next(iter(part)) for part in pipeline] == [
+        "$vectorSearch",
+        "$addFields",
+        "$sort",
+        "$project",
+    ]

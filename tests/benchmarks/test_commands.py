@@ -15,11 +15,17 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly) for name in COMMANDS]
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.nightly)
+        for name in COMMANDS
+    ],
 )
 def test_a_measurement_ends_with_figures_at_its_smallest_size(name: str) -> None:
     command = [sys.executable, "-m", "benchmarks", name, "--smallest"]
-    ended = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=280)
+    ended = subprocess.run(
+        command, cwd=ROOT, check=False, capture_output=True, text=True, timeout=280
+    )
     if ended.returncode == SKIPPED:
         pytest.skip(ended.stderr)
     assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]

@@ -6,8 +6,14 @@ from benchmarks.house import limits, once_used_helpers, with_limits, worse
 
 
 def test_a_figure_above_its_limit_and_a_name_of_one_side_only_are_named() -> None:
-    problems = worse({"lines": 101, "files": 9, "parts": 1}, {"lines": 100, "files": 9, "depth": 3})
-    assert [problem.split(":")[0] for problem in problems] == ["lines", "parts", "depth"]
+    problems = worse(
+        {"lines": 101, "files": 9, "parts": 1}, {"lines": 100, "files": 9, "depth": 3}
+    )
+    assert [problem.split(":")[0] for problem in problems] == [
+        "lines",
+        "parts",
+        "depth",
+    ]
 
 
 def test_changes_of_file_may_vary_by_five_percent() -> None:
@@ -18,7 +24,9 @@ def test_changes_of_file_may_vary_by_five_percent() -> None:
 
 def test_lowering_keeps_the_comments_and_the_other_limits() -> None:
     text = "# why\n[limits]\nlines = 120\nfiles = 9\n"
-    assert with_limits(text, {"lines": 100}) == "# why\n[limits]\nlines = 100\nfiles = 9\n"
+    assert (
+        with_limits(text, {"lines": 100}) == "# why\n[limits]\nlines = 100\nfiles = 9\n"
+    )
     assert limits()["lines"] > 0
 
 

@@ -13,7 +13,14 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+    sync_playwright,
+)
 
 from tests.app.cli import processes
 from tests.app.web.live import address
@@ -24,10 +31,18 @@ ROOT = Path(__file__).parents[2]
 # The shell has the same engine and no windows: a page costs a quarter of the processor time.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-SAMPLE_REPORTS = len(json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8")))
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SAMPLE_REPORTS = len(
+    json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8"))
+)
 PATIENCE = 120.0
 VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
 Watched = tuple[Page, list[str]]
@@ -38,7 +53,9 @@ expect.set_options(timeout=20_000)  # a busy machine is no fault of the page
 def chromium() -> str:
     """Its path. Without it the tests are skipped, but in CI that is a failure."""
     if CHROMIUM is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("apt-get install chromium-headless-shell")
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "apt-get install chromium-headless-shell"
+        )
     return CHROMIUM
 
 
@@ -47,7 +64,10 @@ def serving(data: Path, samples: int, **settings: str) -> Iterator[str]:
     """The address of a server over this folder, once so many sample reports are searchable."""
     environment = {**os.environ, **settings, "DATA_DIR": str(data), "PORT": "0"}
     log = data / "server.log"
-    with log.open("w", encoding="utf-8") as errors, processes.started(environment, "app.py", stderr=errors) as server:
+    with (
+        log.open("w", encoding="utf-8") as errors,
+        processes.started(environment, "app.py", stderr=errors) as server,
+    ):
         url = processes.address(server.stdout)
         wait_for_samples(url, samples, log, server)
         yield url
@@ -55,7 +75,9 @@ def serving(data: Path, samples: int, **settings: str) -> Iterator[str]:
         server.wait(30)
 
 
-def wait_for_samples(url: str, samples: int, log: Path, server: subprocess.Popen[str]) -> None:
+def wait_for_samples(
+    url: str, samples: int, log: Path, server: subprocess.Popen[str]
+) -> None:
     deadline = time.monotonic() + PATIENCE
     state: Any = None
     while time.monotonic() < deadline and server.poll() is None:
@@ -69,7 +91,9 @@ def wait_for_samples(url: str, samples: int, log: Path, server: subprocess.Popen
         if state and state["sample_data"] == {"ready": samples, "total": samples}:
             return
         time.sleep(0.2)
-    pytest.fail(f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}")
+    pytest.fail(
+        f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -93,11 +117,33 @@ def watched(launched: Browser) -> Iterator[Watched]:
     problems: list[str] = []
     with launched.new_context(viewport=VIEWPORT) as context:
         opened = context.new_page()
-        opened.on("console", lambda m: problems.append(m.text) if m.type in {"error", "warning"} else None)
+        opened.on(
+            "console",
+            lambda m: (
+                problems.append(m.text) if m.type in {"error", "warning"} else None
+            ),
+        )
         opened.on("pageerror", lambda error: problems.append(f"page error: {error}"))
-        opened.on("requestfailed", lambda r: None if left_on_purpose(r) else problems.append(f"{r.url}: {r.failure}"))
-        opened.on("response", lambda r: problems.append(f"{r.status} {r.url}") if r.status >= 400 else None)
-        opened.on("request", lambda r: problems.append(f"foreign: {r.url}") if "//127.0.0.1:" not in r.url else None)
+        opened.on(
+            "requestfailed",
+            lambda r: (
+                None if left_on_purpose(r) else problems.append(f"{r.url}: {r.failure}")
+            ),
+        )
+        opened.on(
+            "response",
+            lambda r: (
+                problems.append(f"{r.status} {r.url}") if r.status >= 400 else None
+            ),
+        )
+        opened.on(
+            "request",
+            lambda r: (
+                problems.append(f"foreign: {r.url}")
+                if "//127.0.0.1:" not in r.url
+                else None
+            ),
+        )
         yield opened, problems
 
 

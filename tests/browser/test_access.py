@@ -30,7 +30,11 @@ ATTACK = """
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    with application(small_settings(tmp_path_factory.mktemp("data"), access="read", chat_model="echo")) as made:
+    with application(
+        small_settings(
+            tmp_path_factory.mktemp("data"), access="read", chat_model="echo"
+        )
+    ) as made:
         yield made
 
 
@@ -45,7 +49,9 @@ def browser(chromium: str) -> Iterator[Browser]:
     """To which the foreign name leads to this machine."""
     rule = f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium, args=[*ARGUMENTS, rule])
+        launched = playwright.chromium.launch(
+            executable_path=chromium, args=[*ARGUMENTS, rule]
+        )
         yield launched
         launched.close()
 
@@ -62,7 +68,9 @@ def sign_in(page: Page, secret: str) -> None:
     page.locator("#session-submit").click()
 
 
-def test_a_page_that_rebinds_its_name_gets_nothing(context: BrowserContext, app: Flask, port: int) -> None:
+def test_a_page_that_rebinds_its_name_gets_nothing(
+    context: BrowserContext, app: Flask, port: int
+) -> None:
     page, documents = context.new_page(), app.extensions["services"].storage.documents
     there = len(documents.all())
     # A document of the foreign origin, in which its script goes on after the name has come to lead here.
@@ -74,7 +82,9 @@ def test_a_page_that_rebinds_its_name_gets_nothing(context: BrowserContext, app:
 
 
 def test_signing_in_and_out(context: BrowserContext, app: Flask, port: int) -> None:
-    key, secret = app.extensions["services"].storage.keys.create("Nairobi office", "write")
+    key, secret = app.extensions["services"].storage.keys.create(
+        "Nairobi office", "write"
+    )
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{port}/documents")
     button = page.locator("#session-button")
@@ -86,7 +96,9 @@ def test_signing_in_and_out(context: BrowserContext, app: Flask, port: int) -> N
     sign_in(page, secret)
     expect(button).to_have_text("Nairobi office")
     expect(page.locator(".add")).to_be_visible()
-    assert secret not in page.evaluate("JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])")
+    assert secret not in page.evaluate(
+        "JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])"
+    )
     page.goto(f"http://127.0.0.1:{port}/")
     expect(button).to_have_text("Nairobi office")
     button.click()
@@ -95,7 +107,9 @@ def test_signing_in_and_out(context: BrowserContext, app: Flask, port: int) -> N
     expect(button).to_have_text("Sign in")
 
 
-def test_an_administrator_creates_and_revokes_a_key(context: BrowserContext, app: Flask, port: int) -> None:
+def test_an_administrator_creates_and_revokes_a_key(
+    context: BrowserContext, app: Flask, port: int
+) -> None:
     _, secret = app.extensions["services"].storage.keys.create("Boss", "admin")
     page, reports = context.new_page(), f"http://127.0.0.1:{port}/api/usage"
     page.goto(f"http://127.0.0.1:{port}/documents")
@@ -106,11 +120,15 @@ def test_an_administrator_creates_and_revokes_a_key(context: BrowserContext, app
     page.get_by_role("button", name="Create a key").click()
     page.get_by_label("Collections").fill("nowhere")
     page.get_by_role("button", name="Create", exact=True).click()
-    expect(page.locator('[data-field="name"] .field-error')).to_have_text("must not be empty.")
+    expect(page.locator('[data-field="name"] .field-error')).to_have_text(
+        "must not be empty."
+    )
     page.get_by_label("Name", exact=True).fill("Mombasa office")
     page.get_by_label("Role", exact=True).select_option("admin")
     page.get_by_role("button", name="Create", exact=True).click()
-    expect(page.locator('[data-field="collections"] .field-error')).to_contain_text("report_chatting")
+    expect(page.locator('[data-field="collections"] .field-error')).to_contain_text(
+        "report_chatting"
+    )
     page.get_by_label("Collections").fill("report_chatting")
     page.get_by_role("button", name="Create", exact=True).click()
     expect(page.get_by_label("Keep this key")).to_have_value(re.compile("rck_"))
@@ -131,14 +149,18 @@ def test_an_administrator_creates_and_revokes_a_key(context: BrowserContext, app
     expect(page.locator("#findings")).to_contain_text("ACCESS is read")
 
 
-def test_a_name_that_is_there_is_asked_about(context: BrowserContext, app: Flask, port: int, tmp_path: Path) -> None:
+def test_a_name_that_is_there_is_asked_about(
+    context: BrowserContext, app: Flask, port: int, tmp_path: Path
+) -> None:
     _, secret = app.extensions["services"].storage.keys.create("Writer", "write")
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{port}/documents")
     sign_in(page, secret)
     expect(page.locator("#session-button")).to_have_text("Writer")
     rows = page.locator("#documents tbody tr")
-    for number, (choice, count) in enumerate((("", 1), ("Replace", 1), ("Keep both", 2))):
+    for number, (choice, count) in enumerate(
+        (("", 1), ("Replace", 1), ("Keep both", 2))
+    ):
         file = tmp_path / "notes.md"
         file.write_text(f"# Notes\n\nNumber {number}.", encoding="utf-8")
         page.locator("#file-input").set_input_files(file)
@@ -147,5 +169,7 @@ def test_a_name_that_is_there_is_asked_about(context: BrowserContext, app: Flask
             expect(page.locator("#conflict-text")).to_have_text("notes.md")
             page.get_by_role("button", name=choice, exact=True).click()
         expect(page.locator("#activity .ingestion")).to_have_count(number + 1)
-        expect(page.locator("#activity [data-icon=check]").first).to_be_visible(timeout=30_000)
+        expect(page.locator("#activity [data-icon=check]").first).to_be_visible(
+            timeout=30_000
+        )
         expect(rows).to_have_count(count)

@@ -13,9 +13,14 @@ from tests.app.web.live import application
 from tests.conftest import ingest_file, small_settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
-SIZES: dict[str, ViewportSize] = {"wide": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
+SIZES: dict[str, ViewportSize] = {
+    "wide": {"width": 1280, "height": 800},
+    "phone": {"width": 390, "height": 844},
+}
 REPLY = Reply(
-    ["It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n|---|---|\n| Kenya | 7.67% [1] |"]
+    [
+        "It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n|---|---|\n| Kenya | 7.67% [1] |"
+    ]
 )
 QUESTION = "What was the inflation rate of Kenya in 2023?"
 
@@ -25,10 +30,21 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     with FakeOpenAI() as server:
         server.always(CHAT, REPLY)
         changed = {**server.as_settings, "embedding_provider": "hashing"}
-        with application(small_settings(tmp_path_factory.mktemp("data"), **changed)) as made:
+        with application(
+            small_settings(tmp_path_factory.mktemp("data"), **changed)
+        ) as made:
             for name, year in (("kenya-2024.pdf", 2024), ("somalia-2023.md", 2023)):
-                path, country = SAMPLE_DATA / "country_reports" / name, name.split("-")[0].title()
-                ingest_file(made.extensions["services"], path, path.as_posix(), country_name=country, year=year)
+                path, country = (
+                    SAMPLE_DATA / "country_reports" / name,
+                    name.split("-")[0].title(),
+                )
+                ingest_file(
+                    made.extensions["services"],
+                    path,
+                    path.as_posix(),
+                    country_name=country,
+                    year=year,
+                )
             yield made
 
 
@@ -122,24 +138,41 @@ def library_views(page: Page, address: str) -> Iterator[str]:
 
 def problems_of(page: Page) -> list[str]:
     found = Axe().run(page).response["violations"]
-    return [f"{one['id']}: {json.dumps([node['html'][:160] for node in one['nodes'][:3]])}" for one in found]
+    return [
+        f"{one['id']}: {json.dumps([node['html'][:160] for node in one['nodes'][:3]])}"
+        for one in found
+    ]
 
 
-NIGHT = pytest.mark.nightly  # each theme and each size is seen every day, each pair of them at night
+NIGHT = (
+    pytest.mark.nightly
+)  # each theme and each size is seen every day, each pair of them at night
 SEEN = [
     ("light", "wide"),
     ("dark", "phone"),
-    *(pytest.param(*pair, marks=NIGHT) for pair in (("light", "phone"), ("dark", "wide"))),
+    *(
+        pytest.param(*pair, marks=NIGHT)
+        for pair in (("light", "phone"), ("dark", "wide"))
+    ),
 ]
 
 
 @pytest.mark.parametrize(("theme", "size"), SEEN)
 @pytest.mark.parametrize("views", [chat_views, library_views])
 def test_nothing_is_wrong_with_any_view(
-    launched: Browser, address: str, views: Callable[[Page, str], Iterator[str]], theme: str, size: str
+    launched: Browser,
+    address: str,
+    views: Callable[[Page, str], Iterator[str]],
+    theme: str,
+    size: str,
 ) -> None:
     wrong: dict[str, list[str]] = {}
-    options = {"viewport": SIZES[size], "color_scheme": theme, "reduced_motion": "reduce", "bypass_csp": True}
+    options = {
+        "viewport": SIZES[size],
+        "color_scheme": theme,
+        "reduced_motion": "reduce",
+        "bypass_csp": True,
+    }
     with launched.new_context(**options) as context:  # type: ignore[arg-type]
         page = context.new_page()
         for name in views(page, address):
@@ -151,5 +184,10 @@ def test_nothing_is_wrong_with_any_view(
 def test_axe_finds_what_is_wrong(launched: Browser) -> None:
     with launched.new_context(bypass_csp=True) as context:
         page = context.new_page()
-        page.set_content("<html lang=en><title>x</title><main><h1>x</h1><img src=x><button></button></main></html>")
-        assert [problem.split(":")[0] for problem in problems_of(page)] == ["button-name", "image-alt"]
+        page.set_content(
+            "<html lang=en><title>x</title><main><h1>x</h1><img src=x><button></button></main></html>"
+        )
+        assert [problem.split(":")[0] for problem in problems_of(page)] == [
+            "button-name",
+            "image-alt",
+        ]

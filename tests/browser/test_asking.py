@@ -19,7 +19,9 @@ def composer(browser: Page) -> Locator:
 
 
 class TestTooLong:
-    def test_it_is_told_and_neither_cut_nor_sent(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_it_is_told_and_neither_cut_nor_sent(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         """R-A7: long input is never cut silently."""
         browser.evaluate(
             """() => {
@@ -53,7 +55,9 @@ class TestTooLong:
         finished(browser, browser.locator(".turn").last)
         assert [asked["query"] for asked in chat.asked] == [ASKED]
 
-    def test_characters_are_counted_as_the_server_does(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_characters_are_counted_as_the_server_does(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         question = f"\n{'🌍' * 4000} "
         composer(browser).fill(question)
         expect(browser.locator("#question-error")).to_be_hidden()
@@ -63,19 +67,31 @@ class TestTooLong:
         assert [asked["query"] for asked in chat.asked] == [question.strip()]
 
 
-def test_a_term_is_explained_where_an_answer_first_names_it(browser: Page, chat: ScriptedChat) -> None:
+def test_a_term_is_explained_where_an_answer_first_names_it(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn = ask(browser, mode="direct")
-    chat.say(done("In FCS prices rise; `FCS` and FCSX stay, **FCS** too [1].", source(1)))
+    chat.say(
+        done("In FCS prices rise; `FCS` and FCSX stay, **FCS** too [1].", source(1))
+    )
     finished(browser, turn)
     term = turn.locator(".answer-body abbr")
     expect(term).to_have_text(["FCS"])
     expect(term).to_have_attribute("title", "Fragile states.")
-    expect(turn.locator(".answer-body")).to_have_text("In FCS prices rise; FCS and FCSX stay, FCS too 1.")
+    expect(turn.locator(".answer-body")).to_have_text(
+        "In FCS prices rise; FCS and FCSX stay, FCS too 1."
+    )
 
 
 class TestLongQuestion:
-    @pytest.mark.parametrize("size", [WIDE, PHONE, (320, 256)], ids=["wide", "phone", "400 %"])
-    @pytest.mark.parametrize("question", [PASTED[:3900] + ASKED, "A line.\n" * 60 + ASKED], ids=["text", "lines"])
+    @pytest.mark.parametrize(
+        "size", [WIDE, PHONE, (320, 256)], ids=["wide", "phone", "400 %"]
+    )
+    @pytest.mark.parametrize(
+        "question",
+        [PASTED[:3900] + ASKED, "A line.\n" * 60 + ASKED],
+        ids=["text", "lines"],
+    )
     def test_its_answer_is_in_view(
         self, browser: Page, chat: ScriptedChat, question: str, size: tuple[int, int]
     ) -> None:
@@ -84,15 +100,21 @@ class TestLongQuestion:
         for number in (1, 2):
             turn = ask(browser, question, mode="direct")
             expect(turn.locator(".progress-line")).to_be_in_viewport(ratio=1)
-            composer_covers = "document.getElementById('ask-form').getBoundingClientRect().top"
+            composer_covers = (
+                "document.getElementById('ask-form').getBoundingClientRect().top"
+            )
             line = turn.locator(".progress-line").bounding_box()
             assert line is not None
             assert line["y"] + line["height"] <= browser.evaluate(composer_covers)
             chat.say(done(f"Answer {number}."))
             finished(browser, turn)
-            expect(turn.get_by_text(f"Answer {number}.", exact=True)).to_be_in_viewport(ratio=1)
+            expect(turn.get_by_text(f"Answer {number}.", exact=True)).to_be_in_viewport(
+                ratio=1
+            )
 
-    def test_it_is_folded_and_can_be_read_whole(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_it_is_folded_and_can_be_read_whole(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser, PASTED[:3900] + ASKED)
         heading, button = turn.locator(".question"), turn.locator(".question-fold")
         folded = heading.bounding_box()
@@ -112,12 +134,16 @@ class TestLongQuestion:
         finished(browser, turn)
         turn = ask(browser)  # a usual one is not folded
         expect(turn.locator(".question-fold")).to_be_hidden()
-        assert turn.locator(".question").evaluate("(node) => node.scrollHeight <= node.clientHeight + 1")
+        assert turn.locator(".question").evaluate(
+            "(node) => node.scrollHeight <= node.clientHeight + 1"
+        )
         chat.say(done("Many [1].", source(1)))
         finished(browser, turn)
         expect(turn.locator(".not-found-label")).to_be_hidden()
 
-    def test_the_page_moves_at_once_for_who_wants_no_motion(self, browser: Page) -> None:
+    def test_the_page_moves_at_once_for_who_wants_no_motion(
+        self, browser: Page
+    ) -> None:
         behaviour = "getComputedStyle(document.documentElement).scrollBehavior"
         browser.emulate_media(reduced_motion="reduce")
         assert browser.evaluate(behaviour) == "auto"
@@ -134,16 +160,31 @@ class TestError:
             (REFUSED, [KEY], []),
             ("It broke.", [KEY], ["Check OPENAI_API_KEY."]),
             ("It broke.", [{"dependency": "database", "remedy": ""}], []),
-            ("limit: too many", [{"field": "limit", "message": "too many", "valid_values": [1, 2]}], []),
-            ("No.", [{"field": "limit", "message": "too many"}, {"message": "odd"}], ["limit: too many", "odd"]),
+            (
+                "limit: too many",
+                [{"field": "limit", "message": "too many", "valid_values": [1, 2]}],
+                [],
+            ),
+            (
+                "No.",
+                [{"field": "limit", "message": "too many"}, {"message": "odd"}],
+                ["limit: too many", "odd"],
+            ),
             ("It broke.", [], []),
         ],
     )
     def test_what_helps_is_shown_once(
-        self, browser: Page, chat: ScriptedChat, message: str, details: list[Json], lines: list[str]
+        self,
+        browser: Page,
+        chat: ScriptedChat,
+        message: str,
+        details: list[Json],
+        lines: list[str],
     ) -> None:
         turn = ask(browser)
-        chat.say(("error", {"error": {"code": "x", "message": message, "details": details}}))
+        chat.say(
+            ("error", {"error": {"code": "x", "message": message, "details": details}})
+        )
         chat.hang_up()
         expect(turn.locator(".notice-message")).to_have_text(message)
         expect(turn.locator(".notice-details li")).to_have_text(lines)
@@ -153,7 +194,9 @@ class TestError:
 
 class TestWords:
     @pytest.mark.parametrize(("mode", "words"), CASES["what it begins with"])
-    def test_what_it_begins_with(self, browser: Page, chat: ScriptedChat, mode: str, words: str) -> None:
+    def test_what_it_begins_with(
+        self, browser: Page, chat: ScriptedChat, mode: str, words: str
+    ) -> None:
         turn = ask(browser, mode=mode)
         expect(turn.locator(".progress-line")).to_have_text(words)
         expect(browser.locator("#announcer")).to_have_text(f"{words}.")
@@ -168,46 +211,88 @@ class TestWords:
             ([step("compress")[1]], "", "Not found in these reports"),
             ([step("found")[1]], "", "Not found in these reports"),
             ([], "", "Nothing was searched"),
-            ([step("mode", detail="Chosen by the model: compare")[1]], "", "Nothing was searched"),
+            (
+                [step("mode", detail="Chosen by the model: compare")[1]],
+                "",
+                "Nothing was searched",
+            ),
             ([step("search")[1]], "seconds", "Not answered"),
         ],
     )
     def test_an_answer_that_is_none_is_called_what_it_is(
-        self, browser: Page, chat: ScriptedChat, path: list[Json] | None, stopped_by: str, label: str
+        self,
+        browser: Page,
+        chat: ScriptedChat,
+        path: list[Json] | None,
+        stopped_by: str,
+        label: str,
     ) -> None:
         turn = ask(browser, QUESTION, mode="compare")
         trace = {} if path is None else {"path": path}
-        chat.say(done("There is nothing to compare.", answered=False, stopped_by=stopped_by, **trace))
+        chat.say(
+            done(
+                "There is nothing to compare.",
+                answered=False,
+                stopped_by=stopped_by,
+                **trace,
+            )
+        )
         finished(browser, turn)
         expect(turn.locator(".not-found-label")).to_have_text(label)
         assert browser.locator("#announcer").inner_text().startswith(f"{label}.")
 
 
-def test_marks_in_a_wide_table_do_not_widen_the_page(browser: Page, chat: ScriptedChat) -> None:
+def test_marks_in_a_wide_table_do_not_widen_the_page(
+    browser: Page, chat: ScriptedChat
+) -> None:
     browser.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     heads = " | ".join(f"A long heading {number}" for number in range(8))
     cells = " | ".join([*(f"9.{number} % [1]" for number in range(7)), "9.7 %"])
-    kind, answer = done(f"| {heads} |\n|{'---|' * 8}\n| {cells} |", source(1), mode="direct")
+    kind, answer = done(
+        f"| {heads} |\n|{'---|' * 8}\n| {cells} |", source(1), mode="direct"
+    )
     answer["unsupported"] = [
-        {"sentence": f"9.{number} % [1]", "numbers": [1], "figures": [f"9.{number} %"], "quotations": [], "unknown": []}
+        {
+            "sentence": f"9.{number} % [1]",
+            "numbers": [1],
+            "figures": [f"9.{number} %"],
+            "quotations": [],
+            "unknown": [],
+        }
         for number in range(7)
     ]
-    without = {"numbers": [], "figures": [], "quotations": [], "unknown": [], "no_source": True}
+    without = {
+        "numbers": [],
+        "figures": [],
+        "quotations": [],
+        "unknown": [],
+        "no_source": True,
+    }
     answer["unsupported"].append({"sentence": "9.7 %", **without})
     turn = ask(browser, mode="direct")
     chat.say((kind, answer))
     finished(browser, turn)
-    expect(turn.locator(".answer-body .unsupported-mark [aria-hidden]")).to_have_text(["≠"] * 7 + ["○"])
+    expect(turn.locator(".answer-body .unsupported-mark [aria-hidden]")).to_have_text(
+        ["≠"] * 7 + ["○"]
+    )
     meanings = ["≠ A figure, date or name is not in the source", "○ No source is given"]
     turn.get_by_text("Check: 8 statements without support in the sources").click()
-    expect(turn.locator(".unsupported-lines li").last).to_have_text("9.7 % No source is given.")
-    expect(turn.locator(".legend-marks li")).to_have_text(["1 Found in its source", *meanings])
+    expect(turn.locator(".unsupported-lines li").last).to_have_text(
+        "9.7 % No source is given."
+    )
+    expect(turn.locator(".legend-marks li")).to_have_text(
+        ["1 Found in its source", *meanings]
+    )
     expect(turn.locator(".unsupported-text").last).to_have_text("9.7 %")
     assert browser.evaluate("document.documentElement.scrollWidth") == PHONE[0]
 
 
 class TestScopeOfTheQuestion:
-    SCOPE: Json = {"filters": {"country_name": ["Kenya"]}, "documents": 4, "chunks": 700}  # noqa: RUF012
+    SCOPE: Json = {  # noqa: RUF012
+        "filters": {"country_name": ["Kenya"]},
+        "documents": 4,
+        "chunks": 700,
+    }
 
     @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
     def test_it_is_shown_and_taken_away_by_keyboard(
@@ -215,9 +300,13 @@ class TestScopeOfTheQuestion:
     ) -> None:
         browser.set_viewport_size({"width": size[0], "height": size[1]})
         turn = ask(browser, mode="direct")
-        chat.say(done("2.09%.", scope={**self.SCOPE, "from_question": self.SCOPE["filters"]}))
+        chat.say(
+            done("2.09%.", scope={**self.SCOPE, "from_question": self.SCOPE["filters"]})
+        )
         finished(browser, turn)
-        chip = turn.get_by_role("button", name="Ask again without the scope from the question: Kenya")
+        chip = turn.get_by_role(
+            "button", name="Ask again without the scope from the question: Kenya"
+        )
         expect(turn.locator(".taken")).to_have_text("From your question: Kenya")
         assert "auto_scope" not in chat.asked[-1]
         chip.focus()
@@ -225,6 +314,9 @@ class TestScopeOfTheQuestion:
         again = browser.locator(".turn").last
         chat.say(done("Of all."))
         finished(browser, again)
-        assert (chat.asked[-1]["query"], chat.asked[-1]["auto_scope"]) == (QUESTION, False)
+        assert (chat.asked[-1]["query"], chat.asked[-1]["auto_scope"]) == (
+            QUESTION,
+            False,
+        )
         assert "filters" not in chat.asked[-1]
         expect(again.locator(".taken")).to_be_hidden()

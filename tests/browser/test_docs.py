@@ -12,16 +12,25 @@ from tests.conftest import small_settings
 def test_the_api_can_be_read_and_tried(chromium: str, tmp_path: Path) -> None:
     opened = application(small_settings(tmp_path, chat_model="echo"))
     with opened as app, served(app) as port, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=list(ARGUMENTS)
+        )
         page = browser.new_page()
         wrong: list[str] = []
-        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on(
+            "console",
+            lambda message: (
+                wrong.append(message.text) if message.type == "error" else None
+            ),
+        )
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/docs")
         formats = page.locator("#operations-catalog-getFormats")
         formats.locator(".opblock-summary-control").click()
         formats.get_by_role("button", name="Execute").click()
-        expect(formats.locator(".live-responses-table")).to_contain_text("chunk_strategies")
+        expect(formats.locator(".live-responses-table")).to_contain_text(
+            "chunk_strategies"
+        )
         page.set_viewport_size({"width": 390, "height": 800})
         for link in page.get_by_role("navigation").get_by_role("link").all():
             box = link.bounding_box()

@@ -20,8 +20,16 @@ REPORT: FilePayload = {
     "buffer": b"# Vanilla Report\n\n## Exports\n\nThe vanilla export of Fiji was 4711 tonnes in 2031.\n\n"
     b"## Prices <b>and</b> <script>window.pwned = 1</script>\n\nA kilogram of vanilla was 88 dollars.\n",
 }
-DAMAGED: FilePayload = {"name": "damaged.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7\nnothing of a PDF"}
-PROGRAM: FilePayload = {"name": "setup.exe", "mimeType": "application/octet-stream", "buffer": b"MZ"}
+DAMAGED: FilePayload = {
+    "name": "damaged.pdf",
+    "mimeType": "application/pdf",
+    "buffer": b"%PDF-1.7\nnothing of a PDF",
+}
+PROGRAM: FilePayload = {
+    "name": "setup.exe",
+    "mimeType": "application/octet-stream",
+    "buffer": b"MZ",
+}
 ATTACHED: FilePayload = {
     "name": "harvest.md",
     "mimeType": "text/markdown",
@@ -35,16 +43,32 @@ Opened = tuple[Page, list[str]]
 def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
     """A server over more small reports than the list shows at a time; the samples would take it longer."""
     folder = tmp_path_factory.mktemp("data")
-    files = {f"kenya-{year}": KENYA_2023.replace("2023", str(year)) for year in range(1970, 2025)}
-    with Services(Settings(data_dir=folder, sample_data="off", summaries="off")) as services:
+    files = {
+        f"kenya-{year}": KENYA_2023.replace("2023", str(year))
+        for year in range(1970, 2025)
+    }
+    with Services(
+        Settings(data_dir=folder, sample_data="off", summaries="off")
+    ) as services:
         for name, markdown in files.items():
-            ingest(services, write_report(folder / "reports", markdown, name), int(name[-4:]))
+            ingest(
+                services,
+                write_report(folder / "reports", markdown, name),
+                int(name[-4:]),
+            )
     with serving(folder, 0, SAMPLE_DATA="off") as url:
         yield url
 
 
 def ingest(services: Services, path: Path, year: int) -> None:
-    ingest_file(services, path, f"test/{path.stem}", country_name="Kenya", year=year, type="country_report")
+    ingest_file(
+        services,
+        path,
+        f"test/{path.stem}",
+        country_name="Kenya",
+        year=year,
+        type="country_report",
+    )
 
 
 MOVED = """() => {
@@ -54,8 +78,13 @@ MOVED = """() => {
 }"""
 
 
-@pytest.mark.parametrize(("path", "width", "ready"), [("documents", 768, "#rows tr"), ("operator", 320, "#usage-none")])
-def test_nothing_moves_while_a_page_loads(page: Opened, address: str, path: str, width: int, ready: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "width", "ready"),
+    [("documents", 768, "#rows tr"), ("operator", 320, "#usage-none")],
+)
+def test_nothing_moves_while_a_page_loads(
+    page: Opened, address: str, path: str, width: int, ready: str
+) -> None:
     opened, _ = page
     opened.add_init_script(f"({MOVED})()")
     opened.set_viewport_size({"width": width, "height": 1024})
@@ -99,14 +128,18 @@ def find(browser: Page, text: str) -> None:
 
 
 def row(browser: Page, title: str) -> Locator:
-    return browser.locator("#rows tr", has=browser.get_by_role("button", name=title, exact=True))
+    return browser.locator(
+        "#rows tr", has=browser.get_by_role("button", name=title, exact=True)
+    )
 
 
 def add(browser: Page, *files: FilePayload, **fields: str) -> Locator:
     """Adds files with these fields; returns what shows their ingestion."""
     browser.locator("#file-input").set_input_files(list(files))
     expect(browser.locator("#staged")).to_be_visible()
-    expect(browser.locator(".staged-note:visible")).to_have_count(0, timeout=SLOW)  # what they say is in the fields
+    expect(browser.locator(".staged-note:visible")).to_have_count(
+        0, timeout=SLOW
+    )  # what they say is in the fields
     browser.locator("#advanced summary").click()
     for name, value in fields.items():
         browser.locator(f"#upload-{name}").fill(value)
@@ -133,16 +166,31 @@ def remove(browser: Page, title: str) -> None:
     expect(row(browser, title)).to_have_count(0)
 
 
-def test_documents_are_added_found_changed_and_deleted(library: Opened, address: str) -> None:
+def test_documents_are_added_found_changed_and_deleted(
+    library: Opened, address: str
+) -> None:
     """One good file and one damaged: the one is answered from, the other says what is wrong with it."""
     browser, problems = library
     before = total(browser)
 
-    card = add(browser, REPORT, DAMAGED, country_name="Fiji", year="2031", labels="spices, trade")
+    card = add(
+        browser,
+        REPORT,
+        DAMAGED,
+        country_name="Fiji",
+        year="2031",
+        labels="spices, trade",
+    )
     expect(card).to_have_attribute("data-state", "done", timeout=SLOW)
-    rows = card.locator(".file-row")  # the title is the file's, as proposed; the country is the person's
-    expect(rows.filter(has_text="vanilla.md")).to_contain_text(re.compile(r"Added, \d+ passages?"))
-    expect(rows.filter(has_text="damaged.pdf").locator(".file-error")).to_contain_text("damaged.pdf")
+    rows = card.locator(
+        ".file-row"
+    )  # the title is the file's, as proposed; the country is the person's
+    expect(rows.filter(has_text="vanilla.md")).to_contain_text(
+        re.compile(r"Added, \d+ passages?")
+    )
+    expect(rows.filter(has_text="damaged.pdf").locator(".file-error")).to_contain_text(
+        "damaged.pdf"
+    )
     expect(card.locator(".retry")).to_be_visible()
     find(browser, "vanilla")
     expect(row(browser, TITLE)).to_contain_text("Fiji")
@@ -150,14 +198,18 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
     expect(row(browser, TITLE).locator(".status")).to_have_text("Ready")
 
     browser.reload()
-    expect(browser.locator("details.ingestion").first).to_contain_text("damaged.pdf cannot be read")
+    expect(browser.locator("details.ingestion").first).to_contain_text(
+        "damaged.pdf cannot be read"
+    )
 
     browser.get_by_role("button", name="Show vanilla.md").click()
     sheet = browser.locator("#document-dialog")
     expect(sheet.locator("#document-facts")).to_contain_text("spices, trade")
     expect(sheet.locator(".passage-item").first).to_contain_text("4711 tonnes")
     expect(sheet.locator(".guide-chapters")).to_contain_text("Exports, Prices")
-    expect(sheet.locator("#passages")).to_contain_text("<script>window.pwned = 1</script>")
+    expect(sheet.locator("#passages")).to_contain_text(
+        "<script>window.pwned = 1</script>"
+    )
     with browser.expect_download() as download:
         sheet.locator("#document-file").click()
     assert download.value.path().read_bytes() == REPORT["buffer"]
@@ -196,11 +248,20 @@ def test_documents_are_added_found_changed_and_deleted(library: Opened, address:
 def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
     browser, problems = library
     before = total(browser)
-    lines = (f"## Part {n}\n\nThe {n}th lighthouse of the coast is {n + 20} metres high.\n\n" for n in range(6000))
-    long: FilePayload = {"name": "lighthouses.md", "mimeType": "text/markdown", "buffer": "".join(lines).encode()}
+    lines = (
+        f"## Part {n}\n\nThe {n}th lighthouse of the coast is {n + 20} metres high.\n\n"
+        for n in range(6000)
+    )
+    long: FilePayload = {
+        "name": "lighthouses.md",
+        "mimeType": "text/markdown",
+        "buffer": "".join(lines).encode(),
+    }
 
     card = add(browser, long)
-    expect(card).to_contain_text(re.compile(r"Embedding: \d+ of 6,\d+ passages"), timeout=SLOW)
+    expect(card).to_contain_text(
+        re.compile(r"Embedding: \d+ of 6,\d+ passages"), timeout=SLOW
+    )
     assert float(card.locator("summary progress").get_attribute("value") or 1) < 1
     card.get_by_role("button", name="Cancel").click()
     expect(card).to_have_attribute("data-state", "cancelled", timeout=SLOW)
@@ -243,7 +304,9 @@ def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:
     browser.get_by_role("search").get_by_label("Country").select_option("Kenya")
     browser.get_by_label("Find by title or name").fill("2023")
     expect(browser.locator("#total")).to_have_text("1 document found")
-    expect(browser.locator(".document-title")).to_have_text("Kenya: Country Report 2023")
+    expect(browser.locator(".document-title")).to_have_text(
+        "Kenya: Country Report 2023"
+    )
     browser.reload()
     expect(browser.locator("#total")).to_have_text("1 document found")
     browser.get_by_role("button", name="Clear filters").click()
@@ -253,11 +316,16 @@ def test_a_filter_narrows_the_list_and_stays(library: Opened) -> None:
     assert problems == []
 
 
-def test_a_file_attached_to_questions_answers_them_and_is_not_stored(library: Opened, address: str) -> None:
+def test_a_file_attached_to_questions_answers_them_and_is_not_stored(
+    library: Opened, address: str
+) -> None:
     """It stays until it is removed, and has to be attached again after a reload."""
     browser, problems = library
     before = total(browser)
-    chips, gone = browser.locator("#attachment-chips li"), browser.locator("#attachment-chips .gone")
+    chips, gone = (
+        browser.locator("#attachment-chips li"),
+        browser.locator("#attachment-chips .gone"),
+    )
     used = browser.locator(".turn:last-child .attached")
     browser.goto(address)
     browser.locator("#attach-button").click()
@@ -276,7 +344,9 @@ def test_a_file_attached_to_questions_answers_them_and_is_not_stored(library: Op
     expect(gone).to_have_text("harvest.md")
     browser.get_by_label("Question", exact=True).fill("And of the valley?")
     browser.locator("#send").click()
-    expect(browser.locator("#busy")).to_contain_text("Attach harvest.md again, or remove it")
+    expect(browser.locator("#busy")).to_contain_text(
+        "Attach harvest.md again, or remove it"
+    )
     expect(browser.locator(".turn")).to_have_count(2)
     browser.locator("#attach-input").set_input_files(ATTACHED)
     expect(gone).to_have_count(0)
@@ -294,13 +364,18 @@ def test_a_file_attached_to_questions_answers_them_and_is_not_stored(library: Op
 
 
 @pytest.mark.parametrize("chosen", [ATTACHED, PROGRAM], ids=["taken", "refused"])
-def test_a_question_waits_for_what_was_chosen_a_moment_before(page: Opened, address: str, chosen: FilePayload) -> None:
+def test_a_question_waits_for_what_was_chosen_a_moment_before(
+    page: Opened, address: str, chosen: FilePayload
+) -> None:
     """It goes to the file, never to the library instead; where the file is refused it stays."""
     browser, problems = page
     held: list[Route] = []
     browser.route("**/api/formats", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it
     browser.goto(address)
-    question, turns = browser.get_by_label("Question", exact=True), browser.locator(".turn")
+    question, turns = (
+        browser.get_by_label("Question", exact=True),
+        browser.locator(".turn"),
+    )
     with browser.expect_request("**/api/formats"):
         browser.locator("#attach-input").set_input_files(chosen)
     question.fill("How large was the saffron harvest of the village?")
@@ -312,12 +387,16 @@ def test_a_question_waits_for_what_was_chosen_a_moment_before(page: Opened, addr
         expect(turns.locator(".answer-body")).to_contain_text("137 grams", timeout=SLOW)
     else:
         expect(browser.locator("#attach-errors")).to_contain_text("setup.exe")
-        expect(question).to_have_value("How large was the saffron harvest of the village?")
+        expect(question).to_have_value(
+            "How large was the saffron harvest of the village?"
+        )
         expect(turns).to_have_count(0)
     assert problems == []
 
 
-def test_an_attachment_that_cannot_be_read_keeps_the_question(page: Opened, address: str) -> None:
+def test_an_attachment_that_cannot_be_read_keeps_the_question(
+    page: Opened, address: str
+) -> None:
     browser, problems = page
     browser.goto(address)
     browser.locator("#attach-button").click()
@@ -331,5 +410,7 @@ def test_an_attachment_that_cannot_be_read_keeps_the_question(page: Opened, addr
 
     browser.get_by_role("button", name="Remove damaged.pdf").click()
     browser.locator("#send").click()
-    expect(browser.locator("article.answer").last.locator(".answer-body")).to_contain_text("137 grams", timeout=SLOW)
+    expect(
+        browser.locator("article.answer").last.locator(".answer-body")
+    ).to_contain_text("137 grams", timeout=SLOW)
     assert all("422" in problem for problem in problems), problems

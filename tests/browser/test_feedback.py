@@ -18,7 +18,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found
 
 
-def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address: str) -> None:
+def test_a_thumb_with_a_reason_and_the_operators_page(
+    launched: Browser, address: str
+) -> None:
     with watched(launched) as (page, problems):
         page.goto(address)
         for question in ("How much does Kenya grow?", "How much does Peru grow?"):
@@ -37,11 +39,21 @@ def test_a_thumb_with_a_reason_and_the_operators_page(launched: Browser, address
         expect(first.locator(".why")).to_have_count(0)
         expect(down).to_be_focused()
         page.reload()
-        expect(page.locator(".turn").first.get_by_label("Bad answer")).to_have_attribute("aria-pressed", "true")
+        expect(
+            page.locator(".turn").first.get_by_label("Bad answer")
+        ).to_have_attribute("aria-pressed", "true")
         page.goto(f"{address}/operator")
-        expect(page.locator("#negative tbody tr")).to_have_text([re.compile("How much does Kenya grow.*Of 2021 only.")])
-        expect(page.locator("#unanswered tbody tr")).to_have_text([re.compile("How much does Peru grow")])
+        expect(page.locator("#negative tbody tr")).to_have_text(
+            [re.compile("How much does Kenya grow.*Of 2021 only.")]
+        )
+        expect(page.locator("#unanswered tbody tr")).to_have_text(
+            [re.compile("How much does Peru grow")]
+        )
         expect(page.locator("#usage tbody tr")).to_have_count(1)
-        expect(page.get_by_role("img", name="Questions per day (peak: 2)")).to_be_visible()
-        expect(page.locator("#own-only")).to_be_hidden()  # only this machine reaches the server
+        expect(
+            page.get_by_role("img", name="Questions per day (peak: 2)")
+        ).to_be_visible()
+        expect(
+            page.locator("#own-only")
+        ).to_be_hidden()  # only this machine reaches the server
         assert problems == []

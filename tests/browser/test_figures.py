@@ -11,21 +11,45 @@ from playwright.sync_api import Page, expect
 from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source
 
-RATES = {"Kenya": {2020: 5.3, 2021: 6.1, 2023: 7.7, 2024: 4.5}, "Somalia": {2020: 4.3, 2021: 4.6, 2022: 6.8}}
+RATES = {
+    "Kenya": {2020: 5.3, 2021: 6.1, 2023: 7.7, 2024: 4.5},
+    "Somalia": {2020: 4.3, 2021: 4.6, 2022: 6.8},
+}
 
 
 def figure(subject: str, year: int | None, value: float, **fields: Any) -> Json:
-    said = {"indicator": "Inflation rate", "unit": "%", "text": f"{value}%", "estimate": True, "edition": 2025}
-    where = {"document_id": "d", "chunk_id": "c", "newest": True, "citation": 1 if subject == "Kenya" else 2}
+    said = {
+        "indicator": "Inflation rate",
+        "unit": "%",
+        "text": f"{value}%",
+        "estimate": True,
+        "edition": 2025,
+    }
+    where = {
+        "document_id": "d",
+        "chunk_id": "c",
+        "newest": True,
+        "citation": 1 if subject == "Kenya" else 2,
+    }
     return {"subject": subject, "year": year, "value": value, **said, **where, **fields}
 
 
-FIGURES = [figure(subject, year, value) for subject, years in RATES.items() for year, value in years.items()]
+FIGURES = [
+    figure(subject, year, value)
+    for subject, years in RATES.items()
+    for year, value in years.items()
+]
 STATED = "Kenya 4.5% [1], Somalia 6.8% [2]."
 REVISED = figure("Kenya", 2021, 5.9, edition=2023, newest=False)
 
 
-def show(page: Page, chat: ScriptedChat, figures: list[Json], text: str = STATED, **changed: bool) -> Any:
+def show(
+    page: Page,
+    chat: ScriptedChat,
+    figures: list[Json],
+    text: str = STATED,
+    **changed: bool,
+) -> Any:
     turn = ask(page)
     name, answer = done(text, source(1), source(2, country="Somalia"))
     answer["citations"][1]["supported"] = changed.get("supported", True)
@@ -34,38 +58,66 @@ def show(page: Page, chat: ScriptedChat, figures: list[Json], text: str = STATED
     return turn.locator(".figures")
 
 
-def test_lines_over_the_years_with_their_gaps_and_revisions(browser: Page, chat: ScriptedChat) -> None:
+def test_lines_over_the_years_with_their_gaps_and_revisions(
+    browser: Page, chat: ScriptedChat
+) -> None:
     box = show(browser, chat, [*FIGURES, REVISED, figure("Kenya", None, 1.0)])
     expect(box.locator("h3")).to_have_text("Inflation rate")
     expect(box.locator(".legend li")).to_have_text(["Kenya", "Somalia"])
-    expect(box.locator(".line.series-0:not(.gap)")).to_have_attribute("d", re.compile("^M[^M]+M[^M]+$"))
+    expect(box.locator(".line.series-0:not(.gap)")).to_have_attribute(
+        "d", re.compile("^M[^M]+M[^M]+$")
+    )
     expect(box.locator(".gap")).to_have_count(1)  # Kenya's 2022 is missing
     expect(box.locator(".line.series-1")).to_have_attribute("d", re.compile("^M[^M]+$"))
     expect(box.locator(".axis-note")).to_have_text("The axis starts at 4 %.")
     expect(box.locator(".point")).to_have_count(8)
     revised = box.locator(".point.revised")
     expect(revised).to_have_attribute(
-        "aria-label", "Kenya, 2021: 5.9%, estimate, report of 2023, source 1, revised later"
+        "aria-label",
+        "Kenya, 2021: 5.9%, estimate, report of 2023, source 1, revised later",
     )
 
 
-def test_money_is_drawn_with_its_sign_and_one_country_alone_is_named(browser: Page, chat: ScriptedChat) -> None:
+def test_money_is_drawn_with_its_sign_and_one_country_alone_is_named(
+    browser: Page, chat: ScriptedChat
+) -> None:
     billions = {2021: 11_815_000_000, 2022: 13_954_000_000, 2023: -1_000_000_000}
     money = [
-        figure("Kenya", year, value, indicator="Exports", unit="$", text=f"${value} in dollars")
+        figure(
+            "Kenya",
+            year,
+            value,
+            indicator="Exports",
+            unit="$",
+            text=f"${value} in dollars",
+        )
         for year, value in billions.items()
     ]
-    ages = [figure("Kenya", year, 19.0 + year - 2020, indicator="Median age", unit="years") for year in billions]
+    ages = [
+        figure("Kenya", year, 19.0 + year - 2020, indicator="Median age", unit="years")
+        for year in billions
+    ]
     box = show(browser, chat, [*money, *ages])
-    expect(box.locator("h3")).to_have_text(["Kenya: Exports", "Kenya: Median age (years)"])
-    axes = [one.locator(".plot > text[text-anchor=end]").all_text_contents() for one in box.locator(".chart").all()]
+    expect(box.locator("h3")).to_have_text(
+        ["Kenya: Exports", "Kenya: Median age (years)"]
+    )
+    axes = [
+        one.locator(".plot > text[text-anchor=end]").all_text_contents()
+        for one in box.locator(".chart").all()
+    ]
     assert axes[0] == ["-$5B", "$0", "$5B", "$10B", "$15B"]
     assert axes[1][0] == "20"
-    box = show(browser, chat, [{**money[0], "subject": name, "citation": 1} for name in ("Kenya", "Somalia")])
+    box = show(
+        browser,
+        chat,
+        [{**money[0], "subject": name, "citation": 1} for name in ("Kenya", "Somalia")],
+    )
     expect(box.locator(".point text").last).to_have_text("$11.82B")
 
 
-def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, chat: ScriptedChat) -> None:
+def test_bars_of_one_year_and_nothing_of_what_no_source_bears(
+    browser: Page, chat: ScriptedChat
+) -> None:
     of_2023 = [figure("Kenya", 2023, 7.7), figure("Somalia", 2023, 6.1)]
     box = show(browser, chat, of_2023)
     expect(box.locator("h3")).to_have_text("Inflation rate, 2023")
@@ -74,12 +126,20 @@ def test_bars_of_one_year_and_nothing_of_what_no_source_bears(browser: Page, cha
         expect(show(browser, chat, figures, supported=supported)).to_be_hidden()
 
 
-def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(browser: Page, chat: ScriptedChat) -> None:
-    sudan = [figure("Sudan", year, value, citation=1) for year, value in ((2020, 163.3), (2021, 359.1), (2022, 3.8))]
+def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    sudan = [
+        figure("Sudan", year, value, citation=1)
+        for year, value in ((2020, 163.3), (2021, 359.1), (2022, 3.8))
+    ]
     text = "1. Sudan: 3.8% (2022 est.) [1]\n2. Kenya: 4.5% (2024 est.) [1]\n3. Somalia: 6.8% (2022 est.) [2]"
     box = show(browser, chat, [*FIGURES, *sudan], text)
     expect(box.locator(".plot .point")).to_have_text(
-        [re.compile(f"{name}$") for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")]
+        [
+            re.compile(f"{name}$")
+            for name in (r"3.8% \(2022\)", r"4.5% \(2024\)", "2022\\)")
+        ]
     )
     box.get_by_text("Map", exact=True).click()
     expect(box.locator(".map .land")).to_have_count(177)
@@ -89,11 +149,16 @@ def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(browser: Pag
     expect(browser.locator("#evidence-number")).to_have_text("Source 2")
 
 
-def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(browser: Page, chat: ScriptedChat) -> None:
+def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(
+    browser: Page, chat: ScriptedChat
+) -> None:
     box = show(browser, chat, FIGURES)
     points = box.locator(".point")
     expect(points).to_have_count(len(FIGURES))
-    assert points.evaluate_all("(all) => all.filter((one) => one.tabIndex === 0).length") == 1
+    assert (
+        points.evaluate_all("(all) => all.filter((one) => one.tabIndex === 0).length")
+        == 1
+    )
     points.first.focus()
     browser.keyboard.press("ArrowRight")
     expect(points.nth(1)).to_be_focused()
@@ -106,11 +171,16 @@ def test_the_keyboard_goes_from_point_to_point_and_opens_the_passage(browser: Pa
     expect(points.last).to_be_focused()
 
 
-def test_the_table_is_sorted_and_all_of_it_can_be_kept(browser: Page, chat: ScriptedChat, tmp_path: Path) -> None:
+def test_the_table_is_sorted_and_all_of_it_can_be_kept(
+    browser: Page, chat: ScriptedChat, tmp_path: Path
+) -> None:
     box = show(browser, chat, [*FIGURES, figure("=HYPERLINK(1)", 2020, 1.0)])
     box.get_by_text("Table", exact=True).click()
     box.get_by_role("button", name="Figure", exact=True).click()
-    values = [float(text.split("%")[0]) for text in box.locator("tbody td:nth-child(3)").all_text_contents()]
+    values = [
+        float(text.split("%")[0])
+        for text in box.locator("tbody td:nth-child(3)").all_text_contents()
+    ]
     assert values == sorted([*(one["value"] for one in FIGURES), 1.0])
     kept: dict[str, Path] = {}
     for kind in ("CSV", "SVG", "PNG"):
@@ -118,9 +188,16 @@ def test_the_table_is_sorted_and_all_of_it_can_be_kept(browser: Page, chat: Scri
             box.get_by_role("button", name=f"{kind}: download Inflation rate").click()
         waiting.value.save_as(path := tmp_path / waiting.value.suggested_filename)
         kept[kind] = path
-    assert [path.name for path in kept.values()] == ["Inflation rate.csv", "Inflation rate.svg", "Inflation rate.png"]
+    assert [path.name for path in kept.values()] == [
+        "Inflation rate.csv",
+        "Inflation rate.svg",
+        "Inflation rate.png",
+    ]
     table = kept["CSV"].read_text("utf-8-sig")
-    assert "Inflation rate,Kenya,2023,7.7,%,7.7%,true,2025,Kenya: Country Report 2023,1,http" in table
+    assert (
+        "Inflation rate,Kenya,2023,7.7,%,7.7%,true,2025,Kenya: Country Report 2023,1,http"
+        in table
+    )
     assert "'=HYPERLINK(1)" in table
     drawn = kept["SVG"].read_text("utf-8")
     for text in (">Kenya<", ">Somalia<", "Sources: Kenya: Country Report 2023"):

@@ -19,7 +19,9 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
         yield url
 
 
-def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], address: str) -> None:
+def test_a_scoped_question_and_its_evidence(
+    page: tuple[Page, list[str]], address: str
+) -> None:
     """Issue 2: "What is the population growth rate?" with Kenya and 2023 chosen."""
     browser, problems = page
     browser.goto(address)
@@ -34,7 +36,9 @@ def test_a_scoped_question_and_its_evidence(page: tuple[Page, list[str]], addres
     expect(browser.locator("#scope-chips")).to_contain_text("Kenya")
     expect(browser.locator("#scope-chips")).to_contain_text("2023")
 
-    browser.get_by_label("Question", exact=True).fill("What is the population growth rate?")
+    browser.get_by_label("Question", exact=True).fill(
+        "What is the population growth rate?"
+    )
     browser.locator("#send").click()
     answer = browser.locator("article.answer").last
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
@@ -68,11 +72,15 @@ def test_the_scope_of_a_question_is_applied_and_taken_away_and_offered(
         return answer
 
     browser.goto(address)
-    browser.get_by_label("Question", exact=True).fill("What is the population growth rate of Kenya in 2023?")
+    browser.get_by_label("Question", exact=True).fill(
+        "What is the population growth rate of Kenya in 2023?"
+    )
     browser.locator("#send").click()
     first = answered(1)
     expect(first.locator(".scope-line")).to_contain_text("Kenya")
-    first.get_by_role("button", name="Ask again without the scope from the question: Kenya").click()
+    first.get_by_role(
+        "button", name="Ask again without the scope from the question: Kenya"
+    ).click()
     second = answered(2)
     expect(second.locator(".scope-line")).to_contain_text("All reports")
     expect(second.locator(".suggestion")).to_have_text("Ask again about Kenya only")
@@ -88,7 +96,10 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
     page: tuple[Page, list[str]], address: str
 ) -> None:
     browser, problems = page
-    question, taken = browser.get_by_label("Question", exact=True), browser.locator("#taken-chips .chip")
+    question, taken = (
+        browser.get_by_label("Question", exact=True),
+        browser.locator("#taken-chips .chip"),
+    )
     lines = browser.locator("article.answer:not([aria-busy]) .scope-line")
     browser.goto(address)
     for again in (False, True):
@@ -100,18 +111,27 @@ def test_what_a_question_names_is_shown_while_it_is_written_and_can_be_taken_awa
         question.press("Enter")
         expect(taken).to_have_count(0)
         expect(lines).to_have_count(1 + again, timeout=30_000)
-    expect(lines.first).to_contain_text("Kenya (from your question) · report of 2023 (from your question)")
+    expect(lines.first).to_contain_text(
+        "Kenya (from your question) · report of 2023 (from your question)"
+    )
     expect(lines.last).to_contain_text("All reports")
     assert problems == []
 
 
-def test_what_was_declined_of_a_draft_is_not_declined_of_the_next(page: tuple[Page, list[str]], address: str) -> None:
+def test_what_was_declined_of_a_draft_is_not_declined_of_the_next(
+    page: tuple[Page, list[str]], address: str
+) -> None:
     browser, problems = page
-    question, taken = browser.get_by_label("Question", exact=True), browser.locator("#taken-chips .chip")
+    question, taken = (
+        browser.get_by_label("Question", exact=True),
+        browser.locator("#taken-chips .chip"),
+    )
     browser.goto(address)
     question.fill("How old is Kenya?")
     browser.locator("#send").click()
-    expect(browser.locator("article.answer")).not_to_have_attribute("aria-busy", "true", timeout=30_000)
+    expect(browser.locator("article.answer")).not_to_have_attribute(
+        "aria-busy", "true", timeout=30_000
+    )
     question.fill("How many people live in Kenya?")
     taken.click()
     expect(taken).to_have_count(0)
@@ -129,12 +149,16 @@ def test_without_the_scope_of_the_question_what_was_chosen_for_it_stays(
 ) -> None:
     browser, problems = page
     browser.goto(f"{address}/?type=country_report")
-    browser.get_by_label("Question", exact=True).fill("What is the population growth rate of Kenya in 2023?")
+    browser.get_by_label("Question", exact=True).fill(
+        "What is the population growth rate of Kenya in 2023?"
+    )
     browser.locator("#send").click()
     answer = browser.locator("article.answer").first
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
     browser.get_by_role("button", name="Remove the chosen scope").first.click()
-    answer.get_by_role("button", name="Ask again without the scope from the question: Kenya").click()
+    answer.get_by_role(
+        "button", name="Ask again without the scope from the question: Kenya"
+    ).click()
     line = browser.locator("article.answer:not([aria-busy]) .scope-line").nth(1)
     expect(line).to_contain_text("(chosen)", timeout=30_000)
     expect(line).not_to_contain_text("Kenya")
@@ -145,7 +169,9 @@ ON_DEMAND = CASES["on demand"]
 """What the pages load when it is wanted; other tests press the buttons."""
 
 
-def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], address: str) -> None:
+def test_every_script_of_the_pages_is_loaded(
+    page: tuple[Page, list[str]], address: str
+) -> None:
     """A module with a wrong syntax, or without an importer, is in none of the other tests."""
     browser, problems = page
     loaded: set[str] = set()
@@ -156,11 +182,15 @@ def test_every_script_of_the_pages_is_loaded(page: tuple[Page, list[str]], addre
     for script in ON_DEMAND:
         browser.evaluate("path => import(path)", f"/static/js/{script}")
     scripts = ROOT / "static/js"
-    assert {path.relative_to(scripts).as_posix() for path in scripts.rglob("*.js")} <= loaded
+    assert {
+        path.relative_to(scripts).as_posix() for path in scripts.rglob("*.js")
+    } <= loaded
     assert problems == []
 
 
-def test_the_page_watches_for_problems(page: tuple[Page, list[str]], address: str) -> None:
+def test_the_page_watches_for_problems(
+    page: tuple[Page, list[str]], address: str
+) -> None:
     """What the test above relies on: an inline script is refused, and noticed."""
     browser, problems = page
     browser.goto(address)

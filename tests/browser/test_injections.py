@@ -9,7 +9,9 @@ from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import ScriptedChat, done, source
 
 
-def test_links_show_their_host_and_no_number_is_one(browser: Page, chat: ScriptedChat) -> None:
+def test_links_show_their_host_and_no_number_is_one(
+    browser: Page, chat: ScriptedChat
+) -> None:
     """All in one answer each, over one page: 20 pages would take as long as the rest of the file's tests."""
     asked: list[str] = []
     browser.on("request", lambda request: asked.append(request.url))
@@ -30,9 +32,17 @@ LINKS = """(body) => ({
 
 
 def _problems(shown: dict[str, list[list[str]]]) -> list[str]:
-    found = [f"{kind} {text}" for kind, text in shown["buttons"] if "citation" not in kind or text not in {"1", "2"}]
+    found = [
+        f"{kind} {text}"
+        for kind, text in shown["buttons"]
+        if "citation" not in kind or text not in {"1", "2"}
+    ]
     for address, text in shown["links"]:
         host = re.match(r"https?://(?:[^/@]*@)?([^/]+)", address)
-        if not host or host[1] not in text or not re.search(r"[^\W\d_]{3}", text.replace(f"({host[1]})", "")):
+        if (
+            not host
+            or host[1] not in text
+            or not re.search(r"[^\W\d_]{3}", text.replace(f"({host[1]})", ""))
+        ):
             found.append(f"{address}: {text}")
     return found

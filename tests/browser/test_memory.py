@@ -4,16 +4,32 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, FilePayload, Locator, Page, Route, ViewportSize, expect
+from playwright.sync_api import (
+    Browser,
+    FilePayload,
+    Locator,
+    Page,
+    Route,
+    ViewportSize,
+    expect,
+)
 
 from tests.app.web.live import application
 from tests.browser.conftest import watched
 from tests.conftest import KENYA_2023, ingest_file, small_settings, write_report
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
-GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
+GROWTH, CAPITAL, RATE = (
+    "What is the population growth rate?",
+    "What is the capital?",
+    "And the birth rate?",
+)
 PHONE: ViewportSize = {"width": 390, "height": 844}
-NOTE: FilePayload = {"name": "note.md", "mimeType": "text/markdown", "buffer": b"# Note\n\nThe capital is Nairobi.\n"}
+NOTE: FilePayload = {
+    "name": "note.md",
+    "mimeType": "text/markdown",
+    "buffer": b"# Note\n\nThe capital is Nairobi.\n",
+}
 NEW = "What do you want to know?"
 
 
@@ -25,12 +41,24 @@ def server() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture(scope="module")
-def app(server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+def app(
+    server: FakeOpenAI, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Flask]:
     folder = tmp_path_factory.mktemp("data")
-    changed = {**server.as_settings, "embedding_provider": "hashing", "cache_seconds": 0}
+    changed = {
+        **server.as_settings,
+        "embedding_provider": "hashing",
+        "cache_seconds": 0,
+    }
     with application(small_settings(folder, **changed)) as created:
         path = write_report(folder, KENYA_2023, "kenya")
-        ingest_file(created.extensions["services"], path, "test/kenya", country_name="Kenya", year=2023)
+        ingest_file(
+            created.extensions["services"],
+            path,
+            "test/kenya",
+            country_name="Kenya",
+            year=2023,
+        )
         yield created
 
 
@@ -60,9 +88,13 @@ def ask(page: Page, question: str, number: int = 1) -> None:
 
 
 def complete(page: Page) -> None:
-    expect(page.locator("article.answer").last.locator(".answer-body")).to_contain_text("2.09%")
+    expect(page.locator("article.answer").last.locator(".answer-body")).to_contain_text(
+        "2.09%"
+    )
     expect(page.locator("#send")).to_be_visible()
-    expect(page.locator("article.answer").last).not_to_have_attribute("aria-busy", "true")
+    expect(page.locator("article.answer").last).not_to_have_attribute(
+        "aria-busy", "true"
+    )
 
 
 def questions(page: Page, *expected: str) -> None:
@@ -112,7 +144,9 @@ def test_reload_back_and_forward_lose_nothing(browser: Page, address: str) -> No
     questions(browser, CAPITAL)
 
 
-def test_what_did_not_reach_the_server_is_there_after_a_reload(launched: Browser, address: str) -> None:
+def test_what_did_not_reach_the_server_is_there_after_a_reload(
+    launched: Browser, address: str
+) -> None:
     with watched(launched) as (browser, _):
         browser.goto(address)
         ask(browser, GROWTH)
@@ -135,18 +169,27 @@ def test_what_did_not_reach_the_server_is_there_after_a_reload(launched: Browser
         expect(composer(browser)).to_have_value("")
 
 
-def test_a_passage_of_a_deleted_report_is_said_to_be_gone(launched: Browser, address: str) -> None:
+def test_a_passage_of_a_deleted_report_is_said_to_be_gone(
+    launched: Browser, address: str
+) -> None:
     with watched(launched) as (browser, _):
         browser.goto(address)
         ask(browser, GROWTH)
-        browser.route("**/api/chunks/*", lambda route: route.fulfill(status=404, json={"error": {"message": "No a-1"}}))
+        browser.route(
+            "**/api/chunks/*",
+            lambda route: route.fulfill(
+                status=404, json={"error": {"message": "No a-1"}}
+            ),
+        )
         browser.locator(".answer .citation").last.click()
         expect(browser.locator("#evidence-error")).to_have_text(
             "This passage no longer exists. Its report was deleted or replaced."
         )
 
 
-def test_a_reload_in_mid_answer_goes_on_with_it(browser: Page, server: FakeOpenAI) -> None:
+def test_a_reload_in_mid_answer_goes_on_with_it(
+    browser: Page, server: FakeOpenAI
+) -> None:
     server.chat(Reply(["It is ", "2.09% [1]."], silent_after=2.0))
     send(browser, GROWTH)
     expect(browser.locator(".answer-body")).to_contain_text("It is")
@@ -159,7 +202,9 @@ def test_a_reload_in_mid_answer_goes_on_with_it(browser: Page, server: FakeOpenA
     assert server.calls(CHAT) == calls
 
 
-def test_enter_says_why_nothing_happens_and_esc_stops_it_everywhere(browser: Page, server: FakeOpenAI) -> None:
+def test_enter_says_why_nothing_happens_and_esc_stops_it_everywhere(
+    browser: Page, server: FakeOpenAI
+) -> None:
     server.chat(Reply(["It is "], silent_after=60.0))
     send(browser, GROWTH)
     expect(browser.locator(".answer-body")).to_contain_text("It is")
@@ -171,7 +216,9 @@ def test_enter_says_why_nothing_happens_and_esc_stops_it_everywhere(browser: Pag
     expect(other.locator("#stop")).to_be_visible()
     browser.keyboard.press("Escape")
     for page in (browser, other):
-        expect(page.locator(".notice-message")).to_have_text("Stopped. This answer is not complete.")
+        expect(page.locator(".notice-message")).to_have_text(
+            "Stopped. This answer is not complete."
+        )
     browser.reload()
     expect(browser.locator(".answer-body")).to_have_text("It is")
     browser.get_by_role("button", name="Ask again").click()
@@ -235,11 +282,15 @@ def test_conversations_are_found_renamed_deleted_and_taken_back(browser: Page) -
     assert download.value.suggested_filename == "Capitals.md"
     browser.locator("#conversations-close").click()
     browser.reload()
-    expect(browser.locator("#conversations-button")).to_have_attribute("aria-expanded", "false")
+    expect(browser.locator("#conversations-button")).to_have_attribute(
+        "aria-expanded", "false"
+    )
     expect(browser.locator("#conversations")).to_be_hidden()
 
 
-def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: Browser) -> None:
+def test_a_link_is_read_elsewhere_until_it_is_revoked(
+    browser: Page, launched: Browser
+) -> None:
     ask(browser, GROWTH)
     browser.locator("#share-current").click()
     browser.get_by_role("button", name="Create link").click()
@@ -253,20 +304,29 @@ def test_a_link_is_read_elsewhere_until_it_is_revoked(browser: Page, launched: B
         expect(other.locator("#evidence-passage")).to_contain_text("2.09%")
         expect(other.locator("#shared-date")).to_contain_text("Last answer: ")
         expect(other.get_by_role("link", name="Ask your own")).to_be_visible()
-        for hidden in (composer(other), other.locator(".edit-question"), other.locator(".regenerate")):
+        for hidden in (
+            composer(other),
+            other.locator(".edit-question"),
+            other.locator(".regenerate"),
+        ):
             expect(hidden).to_be_hidden()
         assert problems == []
         browser.get_by_role("button", name="Revoke link").click()
         expect(browser.get_by_role("button", name="Create link")).to_be_focused()
         other.reload()
-        expect(other.get_by_role("heading", name="Conversation not found")).to_be_visible()
+        expect(
+            other.get_by_role("heading", name="Conversation not found")
+        ).to_be_visible()
 
 
 def test_on_a_phone_back_closes_what_is_open_first(browser: Page) -> None:
     browser.set_viewport_size(PHONE)
     ask(browser, GROWTH)
     browser.locator("#new-chat").click()
-    button, sheet = browser.locator("#conversations-button"), browser.locator("#conversations")
+    button, sheet = (
+        browser.locator("#conversations-button"),
+        browser.locator("#conversations"),
+    )
     button.click()
     expect(sheet).to_be_visible()
     browser.go_back()
@@ -285,21 +345,32 @@ def test_on_a_phone_back_closes_what_is_open_first(browser: Page) -> None:
     expect(browser.get_by_role("heading", name=NEW)).to_be_visible()
 
 
-def test_a_conversation_of_300_turns_opens_at_once(browser: Page, app: Flask, address: str) -> None:
+def test_a_conversation_of_300_turns_opens_at_once(
+    browser: Page, app: Flask, address: str
+) -> None:
     ask(browser, GROWTH)
     database = app.extensions["services"].storage.database
     id = browser.url.rpartition("/")[2]
     rows = list(database["messages"].find({"conversation_id": id}))
     copies = [
-        {**row, "_id": f"{n}-{row['_id']}", "ordinal": row["ordinal"] - 2 * n} for n in range(1, 300) for row in rows
+        {**row, "_id": f"{n}-{row['_id']}", "ordinal": row["ordinal"] - 2 * n}
+        for n in range(1, 300)
+        for row in rows
     ]
     database["messages"].replace_many(copies)
     browser.goto("about:blank")
     browser.goto(f"{address}/c/{id}")
     expect(browser.locator("article.answer .sources .source")).to_have_count(4)
     took = browser.evaluate("performance.now()")
-    assert took < 3000  # of a machine that is busy with other tests; alone it is far below one second
-    assert browser.locator("main :is(a, button, input, summary, [tabindex='0'])").filter(visible=True).count() < 60
+    assert (
+        took < 3000
+    )  # of a machine that is busy with other tests; alone it is far below one second
+    assert (
+        browser.locator("main :is(a, button, input, summary, [tabindex='0'])")
+        .filter(visible=True)
+        .count()
+        < 60
+    )
     browser.get_by_role("button", name="Show earlier questions").click()
     expect(browser.locator(".turn")).to_have_count(14)
 
@@ -345,7 +416,9 @@ def test_a_question_waits_for_the_conversation_that_is_opened(browser: Page) -> 
     questions(browser, GROWTH, CAPITAL)
     complete(browser)
     expect(browser.locator("#attachment-chips li")).to_have_count(1)
-    expect(browser.locator(".turn").last.locator(".attached")).to_contain_text("note.md")
+    expect(browser.locator(".turn").last.locator(".attached")).to_contain_text(
+        "note.md"
+    )
 
 
 def test_what_is_sent_is_what_was_written_where_it_was_written(browser: Page) -> None:

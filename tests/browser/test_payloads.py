@@ -45,14 +45,20 @@ NUMBERED = list(enumerate(PAYLOADS))
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     with FakeOpenAI() as server:
-        server.always(CHAT, Reply(["\n\n".join(f"{payload} [1]" for payload in PAYLOADS)]))
+        server.always(
+            CHAT, Reply(["\n\n".join(f"{payload} [1]" for payload in PAYLOADS)])
+        )
         changed = {**server.as_settings, "embedding_provider": "hashing"}
         made = create_app(small_settings(tmp_path_factory.mktemp("data"), **changed))
         client = made.test_client()
         for number, payload in NUMBERED:
             text = f"# {payload}\n\n## Growth {payload}\n\nKenya grows by {number}%. {payload}\n"
             name = payload.replace("/", " ").replace('"', "'")
-            about = {"title": f"{number} {payload}", "description": payload, "country_name": "Kenya"}
+            about = {
+                "title": f"{number} {payload}",
+                "description": payload,
+                "country_name": "Kenya",
+            }
             added(client, (f"{number} {name}.md", text), **about)
         yield made
         close_app(made)
@@ -67,7 +73,9 @@ def page(launched: Browser, app: Flask) -> Iterator[Page]:
         yield opened
         assert opened.evaluate("window.pwned") is None
         opened.goto("about:blank")
-        assert [problem for problem in problems if not problem.startswith(REFUSED)] == []
+        assert [
+            problem for problem in problems if not problem.startswith(REFUSED)
+        ] == []
 
 
 def test_titles_names_and_texts_in_the_library(page: Page) -> None:
@@ -78,7 +86,11 @@ def test_titles_names_and_texts_in_the_library(page: Page) -> None:
         page.get_by_role("button", name=f"{number} {payload}", exact=True).click()
         expect(page.locator("#passages li")).not_to_have_count(0)
         expect(page.locator("#document-title")).to_have_text(f"{number} {payload}")
-        expect(page.locator("#document-dialog").locator("script, img, iframe, object, style, form")).to_have_count(0)
+        expect(
+            page.locator("#document-dialog").locator(
+                "script, img, iframe, object, style, form"
+            )
+        ).to_have_count(0)
         page.keyboard.press("Escape")
 
 
@@ -89,17 +101,26 @@ def test_answers_questions_and_their_passages(page: Page) -> None:
     expect(page.locator(".answer-footer")).to_be_visible()
     for begins in ("<script>", "<img src=x onerror=", "<object data=", "{{constructor"):
         expect(body).to_contain_text(begins)
-    expect(body.locator("script, img, iframe, object, embed, style, form, input, link, base, svg, math")).to_have_count(
-        0
-    )
-    assert set(body.evaluate("node => [...node.querySelectorAll('a')].map((link) => link.protocol)")) == {"http:"}
+    expect(
+        body.locator(
+            "script, img, iframe, object, embed, style, form, input, link, base, svg, math"
+        )
+    ).to_have_count(0)
+    assert set(
+        body.evaluate(
+            "node => [...node.querySelectorAll('a')].map((link) => link.protocol)"
+        )
+    ) == {"http:"}
     body.locator(".citation").first.click()
     expect(page.locator("#evidence-original")).to_be_visible()
     page.locator("#evidence-original").click()
     expect(page.locator("#original-body mark")).to_be_visible()
 
 
-@pytest.mark.parametrize("place", ["/?country_name={}", "/?mode={}&year={}", "/c/{}", "/documents?q={}", "/{}"])
+@pytest.mark.parametrize(
+    "place",
+    ["/?country_name={}", "/?mode={}&year={}", "/c/{}", "/documents?q={}", "/{}"],
+)
 def test_addresses(page: Page, place: str) -> None:
     home = page.url.rstrip("/")
     for payload in PAYLOADS[:: 1 if "country" in place else 5]:

@@ -20,11 +20,18 @@ from tests.app.web.conftest import error_of
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of the provider, which runs in this process
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # of the provider, which runs in this process
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
-    provider_mock = pytest.importorskip("oidc_provider_mock", reason="not installed: oidc-provider-mock")
-PEOPLE = {"ann": {"name": "Ann Ouma", "groups": ["readers"]}, "eve": {"name": "Eve", "groups": ["strangers"]}}
+    provider_mock = pytest.importorskip(
+        "oidc_provider_mock", reason="not installed: oidc-provider-mock"
+    )
+PEOPLE = {
+    "ann": {"name": "Ann Ouma", "groups": ["readers"]},
+    "eve": {"name": "Eve", "groups": ["strangers"]},
+}
 GROUPS = '[readers]\nrole = "write"\n'
 
 
@@ -33,11 +40,17 @@ def provider() -> Iterator[tuple[str, list[dict[str, list[str]]]]]:
     """Its address, and the forms that its token endpoint got."""
     forms: list[dict[str, list[str]]] = []
     os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
-    users = [provider_mock.User(sub=sub, claims=claims) for sub, claims in PEOPLE.items()]
-    with provider_mock.run_server_in_thread(user_claims=users, require_nonce=True) as server:
+    users = [
+        provider_mock.User(sub=sub, claims=claims) for sub, claims in PEOPLE.items()
+    ]
+    with provider_mock.run_server_in_thread(
+        user_claims=users, require_nonce=True
+    ) as server:
         inner = server.app
 
-        def noting(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        def noting(
+            environ: dict[str, Any], start: Callable[..., Any]
+        ) -> Iterable[bytes]:
             if environ["PATH_INFO"] == "/oauth2/token":
                 body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
                 forms.append(parse_qs(body.decode()))
@@ -51,11 +64,19 @@ def provider() -> Iterator[tuple[str, list[dict[str, list[str]]]]]:
 
 
 @pytest.fixture(scope="module")
-def app(provider: tuple[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+def app(
+    provider: tuple[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Flask]:
     folder: Path = tmp_path_factory.mktemp("data")
     (folder / "groups.toml").write_text(GROUPS, encoding="utf-8")
-    identity = {"oidc_issuer": provider[0], "oidc_client_id": "reports", "oidc_client_secret": "s3cret-of-reports"}
-    settings = small_settings(folder, chat_model="echo", sign_in_groups=folder / "groups.toml", **identity)
+    identity = {
+        "oidc_issuer": provider[0],
+        "oidc_client_id": "reports",
+        "oidc_client_secret": "s3cret-of-reports",
+    }
+    settings = small_settings(
+        folder, chat_model="echo", sign_in_groups=folder / "groups.toml", **identity
+    )
     with application(settings) as made:
         yield made
 
@@ -65,11 +86,18 @@ def sign_in(page: Page, sub: str) -> None:
     page.get_by_role("button", name=sub, exact=True).click()
 
 
-def test_signing_in_and_out(launched: Browser, address: str, provider: tuple[str, list[dict[str, list[str]]]]) -> None:
+def test_signing_in_and_out(
+    launched: Browser, address: str, provider: tuple[str, list[dict[str, list[str]]]]
+) -> None:
     with launched.new_context() as context:
         page = context.new_page()
         asked: list[str] = []
-        page.on("request", lambda one: asked.append(one.url) if "/oauth2/authorize" in one.url else None)
+        page.on(
+            "request",
+            lambda one: (
+                asked.append(one.url) if "/oauth2/authorize" in one.url else None
+            ),
+        )
         page.goto(f"{address}/documents?year=2023")
         expect(page.locator("#session-dialog")).to_be_visible()
         sign_in(page, "ann")
@@ -77,20 +105,40 @@ def test_signing_in_and_out(launched: Browser, address: str, provider: tuple[str
         expect(page.locator("#session-button")).to_have_text("Ann Ouma")
         expect(page.locator(".add")).to_be_visible()
         cookie = next(one for one in context.cookies() if one["name"] == PERSON_COOKIE)
-        assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (True, "Lax", False)
-        sent, verifier = parse_qs(urlsplit(asked[0]).query), provider[1][-1]["code_verifier"][0]
-        digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-        assert (sent["code_challenge"], sent["code_challenge_method"]) == ([digest], ["S256"])
+        assert (cookie["httpOnly"], cookie["sameSite"], cookie["secure"]) == (
+            True,
+            "Lax",
+            False,
+        )
+        sent, verifier = (
+            parse_qs(urlsplit(asked[0]).query),
+            provider[1][-1]["code_verifier"][0],
+        )
+        digest = (
+            base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
+            .decode()
+            .rstrip("=")
+        )
+        assert (sent["code_challenge"], sent["code_challenge_method"]) == (
+            [digest],
+            ["S256"],
+        )
         page.locator("#session-button").click()
-        expect(page.locator("#session-text")).to_have_text("Your role is write, by your groups: readers")
+        expect(page.locator("#session-text")).to_have_text(
+            "Your role is write, by your groups: readers"
+        )
         page.get_by_role("button", name="Sign out").click()
         page.wait_for_url(f"{provider[0]}/oauth2/end_session?**")
         page.locator("form button").first.click()
         page.wait_for_url(f"{address}/?**")
-        expect(page.locator("#session-dialog")).to_contain_text("Sign in with your organisation")
+        expect(page.locator("#session-dialog")).to_contain_text(
+            "Sign in with your organisation"
+        )
         assert page.request.get(f"{address}/api/reports").status == 401
         sign_in(page, "eve")
-        expect(page.locator("#session-dialog")).to_contain_text("None of your groups has access here")
+        expect(page.locator("#session-dialog")).to_contain_text(
+            "None of your groups has access here"
+        )
         assert page.request.get(f"{address}/api/reports").status == 403
 
 
@@ -113,7 +161,9 @@ def test_only_the_browser_that_began_is_signed_in(app: Flask) -> None:
         assert "expired" in error_of(one, 403, "forbidden")["message"]
     client.set_cookie(KEY_COOKIE, "rck_left-over")
     done = client.get(back, base_url="https://localhost")
-    assert "identity provider" in error_of(done, 403, "forbidden")["message"]  # of another address: http, not https
+    assert (
+        "identity provider" in error_of(done, 403, "forbidden")["message"]
+    )  # of another address: http, not https
     client, back = began(app)
     done = client.get(back)
     assert (done.status_code, done.headers["Location"]) == (303, "/documents")
@@ -130,7 +180,16 @@ def test_only_the_browser_that_began_is_signed_in(app: Flask) -> None:
     assert "access_denied" in error_of(client.get(back), 403, "forbidden")["message"]
 
 
-@pytest.mark.parametrize("page", ["//evil.example", "/\\evil.example", "https://evil.example", "/\t/evil.example", "x"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "//evil.example",
+        "/\\evil.example",
+        "https://evil.example",
+        "/\t/evil.example",
+        "x",
+    ],
+)
 def test_a_sign_in_leads_to_pages_of_this_server_only(app: Flask, page: str) -> None:
     client, back = began(app, page)
     assert client.get(back).headers["Location"] == "/"
@@ -140,4 +199,6 @@ def test_the_secret_is_nowhere(app: Flask) -> None:
     client, back = began(app)
     client.get(back)
     shown = [client.get("/api/session"), client.get("/"), client.get("/operator")]
-    assert not any("s3cret" in one.get_data(as_text=True) + str(one.headers) for one in shown)
+    assert not any(
+        "s3cret" in one.get_data(as_text=True) + str(one.headers) for one in shown
+    )

@@ -25,7 +25,13 @@ def running(folder: Path, reports: tuple[tuple[str, int], ...]) -> Iterator[str]
         for country, year in reports:
             text = f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows by 2.{year - 2020}%.\n"
             name = f"{country.lower()}-{year}.md"
-            added(made.test_client(), (name, text), country_name=country, year=str(year), type="country_report")
+            added(
+                made.test_client(),
+                (name, text),
+                country_name=country,
+                year=str(year),
+                type="country_report",
+            )
         yield f"http://127.0.0.1:{port}"
 
 
@@ -44,8 +50,12 @@ def page(launched: Browser, address: str) -> Iterator[Page]:
 
 
 def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> None:
-    expect(page.locator("#examples .example")).to_have_text(["What is the population growth rate of Kenya?"])
-    expect(page.locator("#contents")).to_have_text("3 reports on 2 countries, 2021 to 2023: \u2068Growth\u2069.")
+    expect(page.locator("#examples .example")).to_have_text(
+        ["What is the population growth rate of Kenya?"]
+    )
+    expect(page.locator("#contents")).to_have_text(
+        "3 reports on 2 countries, 2021 to 2023: \u2068Growth\u2069."
+    )
     page.locator("#coverage summary").click()
     table = page.locator("#coverage table")
     expect(table.locator("tr")).to_have_text(["Country20212023", "Kenya11", "Mali–1"])
@@ -59,9 +69,13 @@ def test_what_there_is_makes_the_examples_and_chooses_the_scope(page: Page) -> N
     expect(chips).to_have_count(0)
 
 
-def test_a_link_with_an_unknown_scope_opens_with_the_choices(page: Page, address: str) -> None:
+def test_a_link_with_an_unknown_scope_opens_with_the_choices(
+    page: Page, address: str
+) -> None:
     page.goto(f"{address}/?country_name=Atlantis&country_name=Mali")
-    expect(page.locator("#scope-error")).to_have_text("Not in this library: Atlantis. Choose from the values below.")
+    expect(page.locator("#scope-error")).to_have_text(
+        "Not in this library: Atlantis. Choose from the values below."
+    )
     expect(page.locator("#scope-chips .chip")).to_have_text(["Mali"])
     expect(page.locator("[data-field=country_name] .option")).to_have_count(2)
 
@@ -69,21 +83,29 @@ def test_a_link_with_an_unknown_scope_opens_with_the_choices(page: Page, address
 def test_one_document_alone(page: Page, address: str) -> None:
     page.goto(f"{address}/documents")
     page.get_by_role("link", name="Ask “Kenya: Country Report 2021”").click()
-    expect(page.locator("#scope-chips .chip")).to_have_text(["Kenya: Country Report 2021"])
+    expect(page.locator("#scope-chips .chip")).to_have_text(
+        ["Kenya: Country Report 2021"]
+    )
     page.locator("#question").fill("How much does it grow?")
     page.keyboard.press("Enter")
     expect(page.locator(".answer-body")).to_contain_text("Kenya grows by 2.1%")
-    expect(page.locator(".scope-line")).to_contain_text("Kenya: Country Report 2021 (chosen) — 1 report")
+    expect(page.locator(".scope-line")).to_contain_text(
+        "Kenya: Country Report 2021 (chosen) — 1 report"
+    )
     page.locator("#question").fill("What is the capital of Peru?")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Ask in all reports").click()
     expect(page.locator("#scope-chips .chip")).to_have_count(0)
 
 
-def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path: Path) -> None:
+def test_without_any_report_there_is_the_way_to_one(
+    launched: Browser, tmp_path: Path
+) -> None:
     with running(tmp_path, ()) as empty, watched(launched) as (page, problems):
         page.goto(empty)
-        expect(page.get_by_role("heading", name="There are no reports yet")).to_be_visible()
+        expect(
+            page.get_by_role("heading", name="There are no reports yet")
+        ).to_be_visible()
         expect(page.locator("#examples .example")).to_have_count(0)
         expect(page.locator("#coverage")).to_be_hidden()
         page.get_by_role("link", name="Add your first report").click()
@@ -93,10 +115,19 @@ def test_without_any_report_there_is_the_way_to_one(launched: Browser, tmp_path:
 
 def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.partition("/static/v/")[2].partition("/")[2]))
+    page.on(
+        "request",
+        lambda request: asked.append(
+            request.url.partition("/static/v/")[2].partition("/")[2]
+        ),
+    )
     page.goto(address)
     page.wait_for_load_state("networkidle")
-    own = [name for name in asked if name.endswith(".js") and not name.startswith("vendor/")]
+    own = [
+        name
+        for name in asked
+        if name.endswith(".js") and not name.startswith("vendor/")
+    ]
     assert sum(len(asset_bytes(name)) for name in own) <= 46_000
 
 
@@ -104,11 +135,19 @@ def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
     made = create_app(small_settings(tmp_path, collections=KNOWLEDGE))
     for collection, country in (("papers", "Kenya"), ("news", "Mali")):
         text = f"# {country}: Country Report 2023\n\n## Growth\n\n{country} grows by 2.3%.\n"
-        added(made.test_client(), (f"{country}.md", text), country_name=country, year="2023", collection=collection)
+        added(
+            made.test_client(),
+            (f"{country}.md", text),
+            country_name=country,
+            year="2023",
+            collection=collection,
+        )
     with served(made) as port, watched(launched) as (page, problems):
         page.goto(f"http://127.0.0.1:{port}")
         page.locator("#scope-button").click()
-        expect(page.locator("[data-field=collections] .option")).to_have_text(["papers1", "news1"])
+        expect(page.locator("[data-field=collections] .option")).to_have_text(
+            ["papers1", "news1"]
+        )
         page.locator("[data-field=country_name] .option", has_text="Mali").click()
         expect(page.locator("[data-field=collections] .option")).to_have_text(["news1"])
         page.locator("[data-field=country_name] .option", has_text="Mali").click()

@@ -5,9 +5,23 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.fakes.scripted_chat import ROW, SCOPE, Json, ScriptedChat, done, hit, source, step, token
+from tests.fakes.scripted_chat import (
+    ROW,
+    SCOPE,
+    Json,
+    ScriptedChat,
+    done,
+    hit,
+    source,
+    step,
+    token,
+)
 
-KENYA, SOMALIA, PRICES = "How many people in Kenya?", "How many people in Somalia?", "How did prices develop?"
+KENYA, SOMALIA, PRICES = (
+    "How many people in Kenya?",
+    "How many people in Somalia?",
+    "How did prices develop?",
+)
 QUESTION = "Compare food insecurity in Kenya and Somalia"
 COMPARED = """Somalia was hit harder [1].
 
@@ -27,13 +41,34 @@ Many were hungry [1].
 [1] Kenya: Country Report 2023
 """
 LEDGER = [
-    {**ROW, "stage": "plan", "calls": 2, "failed_calls": 1, "prompt_tokens": 1200, "completion_tokens": 80, "ms": 1500},
+    {
+        **ROW,
+        "stage": "plan",
+        "calls": 2,
+        "failed_calls": 1,
+        "prompt_tokens": 1200,
+        "completion_tokens": 80,
+        "ms": 1500,
+    },
     {**ROW, "stage": "hybrid_search", "runs": 5, "ms": 42.4, "cost": 0},
-    {**ROW, "stage": "relevance", "calls": 1, "cached_calls": 2, "prompt_tokens": 300, "ms": 700, "cost": 0.0012},
+    {
+        **ROW,
+        "stage": "relevance",
+        "calls": 1,
+        "cached_calls": 2,
+        "prompt_tokens": 300,
+        "ms": 700,
+        "cost": 0.0012,
+    },
 ]
 CONVERSATION = {
-    "questions": 3, "calls": 14, "prompt_tokens": 31044, "completion_tokens": 1204, "embedding_tokens": 0, "cost": None,
-}  # fmt: skip
+    "questions": 3,
+    "calls": 14,
+    "prompt_tokens": 31044,
+    "completion_tokens": 1204,
+    "embedding_tokens": 0,
+    "cost": None,
+}
 
 
 def ask(browser: Page, question: str = QUESTION, mode: str = "deep") -> Locator:
@@ -56,7 +91,9 @@ def plan() -> tuple[str, Json]:
 
 
 class TestMode:
-    def test_it_is_sent_and_kept_in_the_address(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_it_is_sent_and_kept_in_the_address(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         select = browser.get_by_label("Answer mode")
         expect(select).to_have_value("direct")
         turn = ask(browser, mode="direct")
@@ -67,7 +104,9 @@ class TestMode:
         select.focus()
         browser.keyboard.press("ArrowDown")
         expect(select).to_have_value("deep")
-        expect(select).to_have_accessible_description(re.compile("parts of the question"))
+        expect(select).to_have_accessible_description(
+            re.compile("parts of the question")
+        )
         assert browser.url.endswith("?mode=deep")
         browser.get_by_label("Question", exact=True).fill("And then?")
         browser.keyboard.press("Enter")
@@ -77,19 +116,33 @@ class TestMode:
         browser.reload()
         expect(browser.get_by_label("Answer mode")).to_have_value("deep")
 
-    def test_one_that_needs_a_model_is_shown_with_the_reason(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_one_that_needs_a_model_is_shown_with_the_reason(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         chat.modes = {"direct": True, "auto": True, "report": False, "own_way": True}
         chat.mode = "auto"
         browser.goto(f"{chat.address}/?mode=report")
         select = browser.get_by_label("Answer mode")
         expect(select).to_have_value("auto")
         offered = select.locator("option")
-        expect(offered).to_have_text(["Automatic", "Write a report (needs a language model)", "Quick", "Own way"])
-        assert [offered.nth(place).is_disabled() for place in range(4)] == [False, True, False, False]
+        expect(offered).to_have_text(
+            ["Automatic", "Write a report (needs a language model)", "Quick", "Own way"]
+        )
+        assert [offered.nth(place).is_disabled() for place in range(4)] == [
+            False,
+            True,
+            False,
+            False,
+        ]
 
-    def test_a_retry_answers_in_the_mode_it_was_asked_in(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_a_retry_answers_in_the_mode_it_was_asked_in(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser, mode="chain")
-        chat.say(step("follow_up", detail=KENYA), ("error", {"error": {"code": "x", "message": "It broke."}}))
+        chat.say(
+            step("follow_up", detail=KENYA),
+            ("error", {"error": {"code": "x", "message": "It broke."}}),
+        )
         chat.hang_up()
         expect(turn.locator(".notice")).to_contain_text("It broke.")
         expect(turn.locator(".steps")).to_have_attribute("open", "")
@@ -105,7 +158,10 @@ class TestSteps:
     def test_they_arrive_one_by_one(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)
         steps, summary = turn.locator(".steps"), turn.locator(".steps-summary")
-        chat.say(step("condense", detail="Reading the conversation"), step("search", detail="Searching 9 passages"))
+        chat.say(
+            step("condense", detail="Reading the conversation"),
+            step("search", detail="Searching 9 passages"),
+        )
         expect(turn.locator(".progress-line")).to_have_text("Searching 9 passages")
         expect(steps).to_be_hidden()
 
@@ -114,23 +170,39 @@ class TestSteps:
         expect(turn.locator(".progress-line")).to_be_hidden()
         expect(summary).to_have_text("Round 1: 4 searches at once")
         parts = steps.locator('[data-step="plan"] .sub-question')
-        expect(parts.get_by_role("heading", level=5)).to_have_text([KENYA, SOMALIA, PRICES])
+        expect(parts.get_by_role("heading", level=5)).to_have_text(
+            [KENYA, SOMALIA, PRICES]
+        )
 
-        chat.say(step("found", detail=f"{SOMALIA} (Somalia)", sources=[source(1, "Somalia"), source(3, "Somalia")]))
+        chat.say(
+            step(
+                "found",
+                detail=f"{SOMALIA} (Somalia)",
+                sources=[source(1, "Somalia"), source(3, "Somalia")],
+            )
+        )
         expect(summary).to_have_text("1 of 3 sub-questions searched")
-        expect(parts.nth(1).locator(".question-status")).to_have_text("– 2 sources (Somalia)")
+        expect(parts.nth(1).locator(".question-status")).to_have_text(
+            "– 2 sources (Somalia)"
+        )
         expect(parts.nth(0).locator(".question-status")).to_have_text("– searching …")
         found = parts.nth(1).get_by_role("list", name=SOMALIA)
-        expect(found.get_by_role("button")).to_have_text([re.compile("Somalia.*page 1"), re.compile("Somalia.*page 3")])
+        expect(found.get_by_role("button")).to_have_text(
+            [re.compile("Somalia.*page 1"), re.compile("Somalia.*page 3")]
+        )
 
         chat.say(step("found", detail=f"{PRICES}: No answer within 20 s.", failed=True))
         expect(parts.nth(2)).to_contain_text("failed: No answer within 20 s.")
-        chat.say(step("found", detail=QUESTION, sources=[source(1, "Somalia"), source(2)]))
+        chat.say(
+            step("found", detail=QUESTION, sources=[source(1, "Somalia"), source(2)])
+        )
         beside = steps.locator('[data-step="search"]').last.locator(".sub-question")
         expect(beside).to_contain_text(f"{QUESTION} – 2 sources")
         expect(summary).to_have_text("2 of 3 sub-questions searched")
 
-    def test_a_search_belongs_to_its_own_question(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_a_search_belongs_to_its_own_question(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         """One may begin with another, and the whole question with one of its parts."""
         whole, kenya, mali = (
             "inflation in Kenya and jobs in Mali",
@@ -138,78 +210,128 @@ class TestSteps:
             "inflation in Kenya since 2020",
         )
         turn = ask(browser, whole)
-        chat.say(step("plan", items=[kenya, mali]), step("search", detail="Round 1: 3 searches at once"))
+        chat.say(
+            step("plan", items=[kenya, mali]),
+            step("search", detail="Round 1: 3 searches at once"),
+        )
         chat.say(step("found", detail=whole, sources=[source(1)]))
         chat.say(step("found", detail=f"{mali} (Kenya)", sources=[source(3)]))
-        chat.say(step("found", detail=f"{kenya} (Kenya): No answer within 20 s.", failed=True))
+        chat.say(
+            step(
+                "found", detail=f"{kenya} (Kenya): No answer within 20 s.", failed=True
+            )
+        )
         chat.say(done("So [1].", source(1)))
         finished(browser, turn)
         turn.locator(".steps summary").click()
         planned = turn.locator('[data-step="plan"] .sub-question')
-        expect(planned.nth(0)).to_have_text(f"{kenya} – failed (Kenya): No answer within 20 s.")
+        expect(planned.nth(0)).to_have_text(
+            f"{kenya} – failed (Kenya): No answer within 20 s."
+        )
         expect(planned.nth(1)).to_contain_text(f"{mali} – 1 source (Kenya)")
         expect(planned.nth(1).locator(".step-source")).to_contain_text("page 3")
-        expect(turn.locator('[data-step="search"] .sub-question')).to_contain_text(f"{whole} – 1 source")
+        expect(turn.locator('[data-step="search"] .sub-question')).to_contain_text(
+            f"{whole} – 1 source"
+        )
 
-    def test_they_fold_when_the_answer_is_there(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_they_fold_when_the_answer_is_there(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser)
         steps = turn.locator(".steps")
-        chat.say(plan(), step("found", detail=KENYA, sources=[source(2)]), step("reflect", items=["And in 2022?"]))
+        chat.say(
+            plan(),
+            step("found", detail=KENYA, sources=[source(2)]),
+            step("reflect", items=["And in 2022?"]),
+        )
         chat.say(
             step("found", detail="And in 2022?", sources=[source(2), source(5)]),
             step("reflect", detail="The passages are enough"),
         )
-        chat.say(step("found", detail=SOMALIA, failed=True), step("generate", detail="Writing the answer"))
+        chat.say(
+            step("found", detail=SOMALIA, failed=True),
+            step("generate", detail="Writing the answer"),
+        )
         expect(turn.locator(".steps-summary")).to_have_text("Writing the answer")
         chat.say(("sources", {"hits": [hit(2)], "scope": SCOPE}), token("Many "))
         expect(steps).not_to_have_attribute("open", "")
         chat.say(done("Many people [1].", source(2)))
         finished(browser, turn)
-        expect(turn.locator(".steps-summary")).to_have_text("4 steps, 3 sub-questions (1 failed), 2 sources")
+        expect(turn.locator(".steps-summary")).to_have_text(
+            "4 steps, 3 sub-questions (1 failed), 2 sources"
+        )
         steps.locator("summary").click()
         expect(steps.locator(".sub-question").nth(2)).to_contain_text("not searched")
-        expect(steps.locator('[data-step="reflect"]').last).to_contain_text("The passages are enough")
-        expect(steps.locator(".step-source").first).to_have_accessible_name(re.compile("Source 1 Kenya"))
+        expect(steps.locator('[data-step="reflect"]').last).to_contain_text(
+            "The passages are enough"
+        )
+        expect(steps.locator(".step-source").first).to_have_accessible_name(
+            re.compile("Source 1 Kenya")
+        )
 
-    def test_the_persons_own_choice_wins(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_the_persons_own_choice_wins(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser)
         summary = turn.locator(".steps summary")
         chat.say(plan())
         summary.click()
         expect(turn.locator(".steps")).not_to_have_attribute("open", "")
         summary.press("Enter")
-        chat.say(step("found", detail=KENYA, sources=[source(2)]), done("Many people [1].", source(2)))
+        chat.say(
+            step("found", detail=KENYA, sources=[source(2)]),
+            done("Many people [1].", source(2)),
+        )
         finished(browser, turn)
         expect(turn.locator(".steps")).to_have_attribute("open", "")
 
-    def test_a_source_opens_its_passage_and_keeps_the_steps_open(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_a_source_opens_its_passage_and_keeps_the_steps_open(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser)
         chat.say(plan(), step("found", detail=KENYA, sources=[source(7)]))
         turn.locator(".step-source").click()
-        expect(browser.locator("#evidence-number")).to_have_text("Found while searching")
-        expect(browser.locator("#evidence-passage mark")).to_have_text("Text of passage 7.")
+        expect(browser.locator("#evidence-number")).to_have_text(
+            "Found while searching"
+        )
+        expect(browser.locator("#evidence-passage mark")).to_have_text(
+            "Text of passage 7."
+        )
         browser.locator("#evidence-close").click()
         expect(turn.locator(".step-source")).to_be_focused()
         chat.say(token("Many"), done("Many people."))
         finished(browser, turn)
         expect(turn.locator(".step-source")).to_be_focused()
 
-    def test_progress_is_said_without_moving_the_focus(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_progress_is_said_without_moving_the_focus(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser)
         chat.say(plan(), step("found", detail=KENYA, sources=[source(2)]))
-        expect(browser.locator("#announcer")).to_have_text("1 of 3 sub-questions searched")
+        expect(browser.locator("#announcer")).to_have_text(
+            "1 of 3 sub-questions searched"
+        )
         expect(browser.get_by_label("Question", exact=True)).to_be_focused()
-        assert browser.evaluate("document.querySelector('.steps').closest('[aria-live]').ariaLive") == "off"
+        assert (
+            browser.evaluate(
+                "document.querySelector('.steps').closest('[aria-live]').ariaLive"
+            )
+            == "off"
+        )
         expect(turn.locator(".answer[aria-busy=true]")).to_have_count(1)
         expect(turn.locator("[aria-busy=true] .steps")).to_have_count(0)
-        expect(turn.get_by_role("list", name="Steps to the answer").locator("> li")).to_have_count(1)
+        expect(
+            turn.get_by_role("list", name="Steps to the answer").locator("> li")
+        ).to_have_count(1)
         expect(turn.get_by_role("heading", level=4)).to_have_text("Plan")
         chat.say(done("Many people.", stopped_by="seconds"))
         expect(browser.locator("#announcer")).to_have_text(
             re.compile(r"^Answer with 0 sources\. Stopped early.*people")
         )
 
-    def test_nothing_moves_for_who_wants_that(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_nothing_moves_for_who_wants_that(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         browser.emulate_media(reduced_motion="reduce")
         ask(browser)
         chat.say(plan())
@@ -221,35 +343,70 @@ class TestSteps:
 
     def test_a_quick_answer_has_none(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser, mode="direct")
-        steps = [step("search", detail="Searching 9 passages"), step("generate", detail="Writing the answer")]
-        chat.say(*steps, done("Many [1].", source(2), mode="direct", path=[data for _, data in steps]))
+        steps = [
+            step("search", detail="Searching 9 passages"),
+            step("generate", detail="Writing the answer"),
+        ]
+        chat.say(
+            *steps,
+            done(
+                "Many [1].", source(2), mode="direct", path=[data for _, data in steps]
+            ),
+        )
         finished(browser, turn)
         expect(turn.locator(".steps")).to_be_hidden()
         expect(turn.locator(".stopped-line")).to_be_hidden()
 
-    def test_an_answer_from_the_cache_brings_its_path(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_an_answer_from_the_cache_brings_its_path(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser, mode="chain")
         path = [
             step("mode", detail="Chosen by the model: chain"),
             step("follow_up", detail=KENYA),
             step("found", detail=KENYA, sources=[source(2), source(4)]),
             step("intermediate", detail="4.4 million [2].", sources=[source(2)]),
-            step("budget", detail="The budget of 40 model calls is used up.", failed=True),
+            step(
+                "budget", detail="The budget of 40 model calls is used up.", failed=True
+            ),
         ]
-        chat.say(done("4.4 million [1].", source(2), mode="chain", path=[data for _, data in path], cached=True))
+        chat.say(
+            done(
+                "4.4 million [1].",
+                source(2),
+                mode="chain",
+                path=[data for _, data in path],
+                cached=True,
+            )
+        )
         finished(browser, turn)
-        expect(turn.locator(".steps-summary")).to_have_text("4 steps, 1 sub-question, 2 sources")
+        expect(turn.locator(".steps-summary")).to_have_text(
+            "4 steps, 1 sub-question, 2 sources"
+        )
         expect(turn.locator(".steps")).not_to_have_attribute("open", "")
         turn.locator(".steps summary").click()
-        expect(turn.locator('[data-step="mode"]')).to_have_text("Answer mode Chosen by the model: Step by step")
-        expect(turn.locator('[data-step="follow_up"]')).to_contain_text(f"Follow-up question {KENYA} – 2 sources")
-        expect(turn.locator('[data-step="intermediate"] .step-text')).to_have_text("4.4 million.")
-        expect(turn.locator('[data-step="budget"]')).to_contain_text("Stopped early The budget of 40 model calls")
+        expect(turn.locator('[data-step="mode"]')).to_have_text(
+            "Answer mode Chosen by the model: Step by step"
+        )
+        expect(turn.locator('[data-step="follow_up"]')).to_contain_text(
+            f"Follow-up question {KENYA} – 2 sources"
+        )
+        expect(turn.locator('[data-step="intermediate"] .step-text')).to_have_text(
+            "4.4 million."
+        )
+        expect(turn.locator('[data-step="budget"]')).to_contain_text(
+            "Stopped early The budget of 40 model calls"
+        )
 
-    def test_what_a_document_says_stays_text(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_what_a_document_says_stays_text(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser)
         evil = "<img src=x onerror='window.pwned=1'>"
-        chat.say(step("plan", items=[evil]), step("found", detail=evil, sources=[{**source(1), "title": evil}]))
+        chat.say(
+            step("plan", items=[evil]),
+            step("found", detail=evil, sources=[{**source(1), "title": evil}]),
+        )
         chat.say(done(evil, ledger=[{**ROW, "stage": evil}]))
         finished(browser, turn)
         expect(turn.locator("img")).to_have_count(0)
@@ -259,27 +416,47 @@ class TestSteps:
 class TestLedger:
     def test_what_each_stage_took(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)
-        chat.say(done("Many.", ledger=LEDGER, cost=None, conversation_usage=CONVERSATION, stopped_by="calls"))
+        chat.say(
+            done(
+                "Many.",
+                ledger=LEDGER,
+                cost=None,
+                conversation_usage=CONVERSATION,
+                stopped_by="calls",
+            )
+        )
         finished(browser, turn)
         stopped = "Stopped early: the limit of model calls per question was reached. This is the best answer so far."
         expect(turn.locator(".stopped-line")).to_have_text(stopped)
         turn.get_by_text("How this answer was found").click()
         table = turn.get_by_role("table")
         expect(table.get_by_role("rowheader")).to_have_count(4)
-        rows = [row.locator("th, td").all_text_contents() for row in table.locator("tr").all()]
+        rows = [
+            row.locator("th, td").all_text_contents()
+            for row in table.locator("tr").all()
+        ]
         assert rows == [
             ["Stage", "Model calls", "Tokens in", "Tokens out", "Working time", "Cost"],
             ["Plan", "2, 1 failed", "1,200", "80", "1.5 s", "unknown"],
             ["Search, 5 times", "0", "0", "0", "42 ms", "0"],
             ["Relevance", "1, 2 more from the cache", "300", "0", "700 ms", "0.0012"],
-            ["Total", "3, 1 failed, 2 more from the cache", "1,500", "80", "2.2 s", "unknown"],
+            [
+                "Total",
+                "3, 1 failed, 2 more from the cache",
+                "1,500",
+                "80",
+                "2.2 s",
+                "unknown",
+            ],
         ]
         expect(table.get_by_role("columnheader")).to_have_count(6)
         expect(turn.locator(".conversation-line")).to_have_text(
             "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in, 1,204 out."
         )
 
-    def test_without_a_model_there_is_only_time(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_without_a_model_there_is_only_time(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser, mode="direct")
         chat.say(done("Many.", mode="direct", ledger=LEDGER[1:2], cost=0, cached=True))
         finished(browser, turn)
@@ -289,10 +466,17 @@ class TestLedger:
 
 
 class TestAnswer:
-    def test_a_report_is_kept_as_a_file(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_a_report_is_kept_as_a_file(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         turn = ask(browser, mode="report")
-        written = [step("section", detail="People"), step("generate", detail="Writing the answer")]
-        chat.say(step("plan", detail="Hunger", items=["People"]), token("# Hunger"), *written)
+        written = [
+            step("section", detail="People"),
+            step("generate", detail="Writing the answer"),
+        ]
+        chat.say(
+            step("plan", detail="Hunger", items=["People"]), token("# Hunger"), *written
+        )
         expect(turn.locator(".steps-summary")).to_have_text("Writing: People")
         chat.say(done(REPORT, source(2), mode="report"))
         finished(browser, turn)
@@ -302,27 +486,48 @@ class TestAnswer:
         expect(menu.locator(":is(a, button):visible")).to_have_text(
             ["Export as Markdown", "Export as Word", "Export as Excel"]
         )
-        path = re.compile(r"^/api/conversations/[\w-]+/export\?format=docx&message_id=[\w-]+$")
-        expect(menu.get_by_text("Export as Word").locator("..")).to_have_attribute("href", path)
+        path = re.compile(
+            r"^/api/conversations/[\w-]+/export\?format=docx&message_id=[\w-]+$"
+        )
+        expect(menu.get_by_text("Export as Word").locator("..")).to_have_attribute(
+            "href", path
+        )
         with browser.expect_download() as download:
             menu.get_by_text("Export as Markdown").click()
         assert download.value.suggested_filename == "Hunger_now Kenya Somalia.md"
         assert download.value.path().read_text(encoding="utf-8") == REPORT
         expect(turn.get_by_role("heading", name="Sources")).to_have_count(1)
 
-    def test_an_answer_is_copied_as_text_and_with_its_form(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_an_answer_is_copied_as_text_and_with_its_form(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         browser.context.grant_permissions(["clipboard-read", "clipboard-write"])
         turn = ask(browser)
-        wrong = {"sentence": "It fell", "numbers": [1], "figures": ["9"], "quotations": [], "unknown": []}
-        event, answer = done("It **grew** [1].\n\nIt fell [1].\n\n| a |\n|---|\n| b |", source(1))
+        wrong = {
+            "sentence": "It fell",
+            "numbers": [1],
+            "figures": ["9"],
+            "quotations": [],
+            "unknown": [],
+        }
+        event, answer = done(
+            "It **grew** [1].\n\nIt fell [1].\n\n| a |\n|---|\n| b |", source(1)
+        )
         chat.say((event, {**answer, "unsupported": [wrong]}))
         finished(browser, turn)
         turn.get_by_role("button", name="Copy").click()
         expect(turn.get_by_role("button", name="Copied")).to_be_visible()
         types = "async type => (await (await navigator.clipboard.read())[0].getType(`text/${type}`)).text()"
-        assert browser.evaluate(types, "plain").startswith("It **grew** [1].\n\nIt fell [1].")
+        assert browser.evaluate(types, "plain").startswith(
+            "It **grew** [1].\n\nIt fell [1]."
+        )
         html = browser.evaluate(types, "html")
-        for part in ("<strong>grew</strong> <sup>[1]</sup>", "<mark>It fell", '<table border="1">', "/passages/"):
+        for part in (
+            "<strong>grew</strong> <sup>[1]</sup>",
+            "<mark>It fell",
+            '<table border="1">',
+            "/passages/",
+        ):
             assert part in html
         assert "<button" not in html
 
@@ -335,19 +540,33 @@ class TestAnswer:
             f"# a{' ' * 3000}b": "a b.md",
         }
         name = "async ([a, b]) => (await import('/static/js/chat/after.js')).markdownFile(a, b).download"
-        assert {text: browser.evaluate(name, [text, QUESTION]) for text in names} == names
+        assert {
+            text: browser.evaluate(name, [text, QUESTION]) for text in names
+        } == names
 
-    def test_a_table_scrolls_in_its_box_on_a_phone(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_a_table_scrolls_in_its_box_on_a_phone(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
         browser.set_viewport_size({"width": 390, "height": 844})
         turn = ask(browser, mode="compare")
-        chat.say(done(COMPARED, source(1, "Somalia"), source(2), mode="compare", ledger=LEDGER))
+        chat.say(
+            done(
+                COMPARED, source(1, "Somalia"), source(2), mode="compare", ledger=LEDGER
+            )
+        )
         finished(browser, turn)
         table = turn.locator(".answer-body").get_by_role("table")
-        expect(table.get_by_role("columnheader")).to_have_text(["Kenya", "Somalia", "Difference"])
-        expect(table.get_by_role("rowheader")).to_have_text(["People", "Share of the population"])
+        expect(table.get_by_role("columnheader")).to_have_text(
+            ["Kenya", "Somalia", "Difference"]
+        )
+        expect(table.get_by_role("rowheader")).to_have_text(
+            ["People", "Share of the population"]
+        )
         box: Any = turn.locator(".answer-body").get_by_role("group", name="Table")
         turn.get_by_text("How this answer was found").click()
         assert box.evaluate("(node) => node.scrollWidth > node.clientWidth")
         assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
         table.get_by_role("button", name=re.compile("^Source 1")).last.click()
-        expect(browser.locator("#evidence-title")).to_have_text("Somalia: Country Report 2023")
+        expect(browser.locator("#evidence-title")).to_have_text(
+            "Somalia: Country Report 2023"
+        )

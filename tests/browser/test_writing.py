@@ -13,7 +13,9 @@ def sources(*numbers: int) -> tuple[str, Json]:
     return "sources", {"hits": [{**hit(number), "rank": number} for number in numbers]}
 
 
-def test_what_was_found_can_be_opened_before_the_first_word(browser: Page, chat: ScriptedChat) -> None:
+def test_what_was_found_can_be_opened_before_the_first_word(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn = ask(browser, mode="direct")
     chat.say(sources(1, 2))
     expect(turn.locator(".found-count")).to_have_text("2 passages")
@@ -26,16 +28,23 @@ def test_what_was_found_can_be_opened_before_the_first_word(browser: Page, chat:
     expect(turn.locator(".found")).to_be_hidden()
 
 
-def test_what_was_found_stays_when_the_model_fails(browser: Page, chat: ScriptedChat) -> None:
+def test_what_was_found_stays_when_the_model_fails(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn = ask(browser, mode="direct")
-    chat.say(sources(1, 2), ("error", {"error": {"code": "model_failed", "message": "The model broke."}}))
+    chat.say(
+        sources(1, 2),
+        ("error", {"error": {"code": "model_failed", "message": "The model broke."}}),
+    )
     chat.hang_up()
     expect(turn.locator(".notice")).to_contain_text("The model broke.")
     expect(turn.locator(".found-list button")).to_have_count(2)
     expect(turn.get_by_role("button", name="Ask again")).to_be_visible()
 
 
-def test_a_number_shows_its_passage_to_pointer_and_keyboard(browser: Page, chat: ScriptedChat) -> None:
+def test_a_number_shows_its_passage_to_pointer_and_keyboard(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn = ask(browser, mode="direct")
     chat.say(done("Many people [1].", source(2), mode="direct"))
     finished(browser, turn)
@@ -64,7 +73,9 @@ def test_numbers_stay_when_the_answer_ends(browser: Page, chat: ScriptedChat) ->
     finished(browser, turn)
 
 
-def test_selected_text_survives_the_next_words(browser: Page, chat: ScriptedChat) -> None:
+def test_selected_text_survives_the_next_words(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn = ask(browser, mode="direct")
     chat.say(sources(1), token("Many **people** live in Kenya [1] and"))
     expect(turn.locator("button.citation")).to_have_count(1)
@@ -74,32 +85,60 @@ def test_selected_text_survives_the_next_words(browser: Page, chat: ScriptedChat
     assert browser.evaluate("getSelection().toString()") == "people"
 
 
-def test_sentences_are_said_as_they_come_and_once(browser: Page, chat: ScriptedChat) -> None:
+def test_sentences_are_said_as_they_come_and_once(
+    browser: Page, chat: ScriptedChat
+) -> None:
     turn, announcer = ask(browser, mode="direct"), browser.locator("#announcer")
     chat.say(sources(1), token("Many people live there [1]. They are"))
     expect(announcer).to_have_text("Many people live there 1.")
-    chat.say(token(" young"), done("Many people live there [1]. They are young [1].", source(1), mode="direct"))
+    chat.say(
+        token(" young"),
+        done(
+            "Many people live there [1]. They are young [1].", source(1), mode="direct"
+        ),
+    )
     finished(browser, turn)
     expect(announcer).to_have_text("They are young 1. Answer with 1 source.")
 
 
 def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> None:
-    hits = [{**hit(1), "score": 0.82}, {**hit(2), "score": 0.61, "found_by": ["vector", "keyword"]}]
-    row = {"stage": "generate", "runs": 1, "ms": 900.0, "cost": None, "prompt_tokens": 80, "completion_tokens": 20}
+    hits = [
+        {**hit(1), "score": 0.82},
+        {**hit(2), "score": 0.61, "found_by": ["vector", "keyword"]},
+    ]
+    row = {
+        "stage": "generate",
+        "runs": 1,
+        "ms": 900.0,
+        "cost": None,
+        "prompt_tokens": 80,
+        "completion_tokens": 20,
+    }
     counts = {"calls": 1, "cached_calls": 0, "failed_calls": 0, "embedding_tokens": 0}
-    pipeline = [{"collection": "reports", "pipeline": [{"$vectorSearch": {"limit": 5}}]}]
+    pipeline = [
+        {"collection": "reports", "pipeline": [{"$vectorSearch": {"limit": 5}}]}
+    ]
     threshold = {"start": 0.7, "used": 0.6, "relaxed": True}
-    trace = {"hits": hits, "threshold": threshold, "ledger": [{**row, **counts}], "pipeline": pipeline}
+    trace = {
+        "hits": hits,
+        "threshold": threshold,
+        "ledger": [{**row, **counts}],
+        "pipeline": pipeline,
+    }
     turn = ask(browser, mode="direct")
     chat.say(done("Many people [1].", source(1), **trace))
     finished(browser, turn)
     turn.locator(".ledger summary").first.click()
     shown = turn.locator(".trace")
-    expect(shown.locator(".trace-note")).to_have_text("The threshold is 0.7 and was lowered to 0.6.")
+    expect(shown.locator(".trace-note")).to_have_text(
+        "The threshold is 0.7 and was lowered to 0.6."
+    )
     expect(shown.locator(".trace-list").first.locator(".trace-facts")).to_have_text(
-        ["similarity 0.82, found by meaning, cited as 1",
-         "similarity 0.61, below the threshold, found by meaning and keywords, not cited"]
-    )  # fmt: skip
+        [
+            "similarity 0.82, found by meaning, cited as 1",
+            "similarity 0.61, below the threshold, found by meaning and keywords, not cited",
+        ]
+    )
     expect(shown.locator(".bar-filled.relaxed")).to_have_count(1)
     expect(shown.locator(".stages .trace-facts")).to_have_text("900 ms, 100 tokens")
     shown.locator(".trace-pipeline summary").click()
@@ -107,14 +146,19 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
 
 
 def test_questions_to_go_on_with(browser: Page, chat: ScriptedChat) -> None:
-    chat.further = ["What does the report of 2021 say about growth in Kenya?", "Compare Kenya and Mali: growth"]
+    chat.further = [
+        "What does the report of 2021 say about growth in Kenya?",
+        "Compare Kenya and Mali: growth",
+    ]
     turn = ask(browser, mode="direct")
     chat.say(done("Many people [1].", source(2), mode="direct"))
     finished(browser, turn)
     offered = turn.locator(".further-question")
     expect(offered).to_have_text(chat.further)
     offered.first.click()
-    expect(browser.locator(".turn").last.locator(".question")).to_have_text(re.compile("report of 2021"))
+    expect(browser.locator(".turn").last.locator(".question")).to_have_text(
+        re.compile("report of 2021")
+    )
     chat.say(done("More [1].", source(2), mode="direct"))
     finished(browser, browser.locator(".turn").last)
     assert chat.asked[-1]["query"] == chat.further[0]
@@ -129,11 +173,15 @@ def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
     finished(browser, turn)
     body = turn.locator(".answer-body")
     expect(body.locator("del")).to_have_text(["withdrawn"])
-    expect(body).to_contain_text("Between ~$120B and ~$130B; 23~30 °C in May, 22~31 in June")
+    expect(body).to_contain_text(
+        "Between ~$120B and ~$130B; 23~30 °C in May, 22~31 in June"
+    )
     expect(body.locator("sub, sup")).to_have_text(["2", "7"])
     expect(body.locator("h3, h4")).to_have_text(["Summary", "Details"])
     expect(body.locator("li")).to_have_text(["☑ read", "☐ open"])
-    expect(body.locator("td br").or_(body.get_by_role("button", name="Copy"))).to_have_count(2)
+    expect(
+        body.locator("td br").or_(body.get_by_role("button", name="Copy"))
+    ).to_have_count(2)
     expect(body.locator("math")).to_have_count(3)
     expect(body.locator("math[display=block]")).to_have_count(1)
     expect(body).to_contain_text("It costs $5 to $10")
@@ -141,4 +189,6 @@ def test_markdown_as_models_write_it(browser: Page, chat: ScriptedChat) -> None:
     browser.set_viewport_size({"width": 390, "height": 800})
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     code = body.get_by_role("group", name="Code")
-    assert code.evaluate("(one) => one.scrollWidth > one.clientWidth && one.tabIndex === 0")
+    assert code.evaluate(
+        "(one) => one.scrollWidth > one.clientWidth && one.tabIndex === 0"
+    )

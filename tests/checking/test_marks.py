@@ -18,7 +18,11 @@ def test_each_kind_has_its_place(response: str, found: list[list[str]]) -> None:
     assert [[mark.kind, mark.detail] for mark in marks] == found
     for mark in marks:
         shown = response[mark.start : mark.end]
-        assert shown == mark.detail or mark.kind in {"no_source", "unknown_citation", "negation"}, shown
+        assert shown == mark.detail or mark.kind in {
+            "no_source",
+            "unknown_citation",
+            "negation",
+        }, shown
         assert mark.kind != "unknown_citation" or shown == "[1, 7]"
         assert mark.kind != "no_source" or shown == response
 
@@ -26,7 +30,10 @@ def test_each_kind_has_its_place(response: str, found: list[list[str]]) -> None:
 def test_the_same_sentence_twice_is_marked_twice() -> None:
     response = "It grew by 9.9 percent [1]. It grew by 9.9 percent [1]."
     first, second = check(response, context(GROWTH)).marks
-    assert (response[first.start : first.end], response[second.start : second.end]) == ("9.9 percent", "9.9 percent")
+    assert (response[first.start : first.end], response[second.start : second.end]) == (
+        "9.9 percent",
+        "9.9 percent",
+    )
     assert first.start < second.start
 
 

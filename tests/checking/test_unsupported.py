@@ -38,22 +38,32 @@ def test_figures_in_other_spellings_are_supported(claim: str) -> None:
     assert unsupported(claim, ECONOMY) == ()
 
 
-@pytest.mark.parametrize(("claim", "figure"), CASES["figures_that_say_something_else_are_not"])
+@pytest.mark.parametrize(
+    ("claim", "figure"), CASES["figures_that_say_something_else_are_not"]
+)
 def test_figures_that_say_something_else_are_not(claim: str, figure: str) -> None:
     """A word that says how a figure is rounded is held to, and a single digit needs one."""
     (found,) = unsupported(claim, ECONOMY)
     assert (found.figures, found.quotations, found.numbers) == ((figure,), (), (1,))
 
 
-@pytest.mark.parametrize(("passages", "answer", "figures"), CASES["figures of other passages, units and languages"])
+@pytest.mark.parametrize(
+    ("passages", "answer", "figures"),
+    CASES["figures of other passages, units and languages"],
+)
 def test_a_figure_is_held_against_the_year_unit_and_language_of_its_passage(
     passages: list[str], answer: str, figures: list[str]
 ) -> None:
-    assert [figure for found in unsupported(answer, *passages) for figure in found.figures] == figures
+    assert [
+        figure for found in unsupported(answer, *passages) for figure in found.figures
+    ] == figures
 
 
 def test_a_quotation_has_the_decimal_mark_of_its_passage_not_of_the_answer() -> None:
-    comma, point = "Schulen: 187; Kinder: 80.410; Anteil: 51,2 %", "Pupils: 80410; Share: 51.2%; Rest: 1.5%"
+    comma, point = (
+        "Schulen: 187; Kinder: 80.410; Anteil: 51,2 %",
+        "Pupils: 80410; Share: 51.2%; Rest: 1.5%",
+    )
     answer = f"- **Report:** “{comma}” [1]\n- **Report:** “{point}” [2]"
     assert unsupported(answer, comma, point, title="Report") == ()
     assert unsupported(answer.replace("80.410", "80.420"), comma, point, title="Report")
@@ -75,7 +85,12 @@ def test_a_quotation_that_does_not_stand_there(quotation: str) -> None:
 
 def test_a_quotation_comes_from_one_passage() -> None:
     texts = ("Kenya grows by 2.09% a year.", "Mali grows by 2.95% a year.")
-    assert unsupported("\u201cKenya grows\u201d and \u201cMali grows\u201d [1][2].", *texts) == ()
+    assert (
+        unsupported(
+            "\u201cKenya grows\u201d and \u201cMali grows\u201d [1][2].", *texts
+        )
+        == ()
+    )
     assert unsupported("\u201cKenya grows \u2026 Mali grows\u201d [1][2].", *texts)
 
 
@@ -86,18 +101,36 @@ class TestTheQuestionsOwn:
 
     def test_years_of_the_scope_and_counts_of_the_question(self) -> None:
         question = asked("What were the top 5 exports in 2019?", self.SCOPE)
-        assert unsupported("The top 5 exports of 2019, 2021 and 2023: tea [1].", "Tea.", question=question) == ()
-        assert unsupported("The top 6 exports of 2018: tea [1].", "Tea.", question=question)[0].figures == ("6", "2018")
+        assert (
+            unsupported(
+                "The top 5 exports of 2019, 2021 and 2023: tea [1].",
+                "Tea.",
+                question=question,
+            )
+            == ()
+        )
+        assert unsupported(
+            "The top 6 exports of 2018: tea [1].", "Tea.", question=question
+        )[0].figures == ("6", "2018")
 
     def test_amounts_of_the_question_are_claims_like_any_other(self) -> None:
         question = asked("Is it true that 60 million people live there, 12%?")
-        (found,) = unsupported("Yes, 60 million, 12% [1].", "52 million", question=question)
+        (found,) = unsupported(
+            "Yes, 60 million, 12% [1].", "52 million", question=question
+        )
         assert found.figures == ("60 million", "12%")
 
     def test_a_name_that_the_question_quotes(self) -> None:
         question = asked('What is the "Big Five" plan?')
-        assert unsupported('No "Big Five" plan is mentioned [1].', "Tea.", question=question) == ()
-        assert unsupported('No "Big Six" plan is mentioned [1].', "Tea.", question=question)
+        assert (
+            unsupported(
+                'No "Big Five" plan is mentioned [1].', "Tea.", question=question
+            )
+            == ()
+        )
+        assert unsupported(
+            'No "Big Six" plan is mentioned [1].', "Tea.", question=question
+        )
 
 
 class TestWhatIsTold:
@@ -125,9 +158,20 @@ class TestWhatIsTold:
         assert (found.sentence, found.figures) == ("See the 9% page [1].", ("9%",))
 
     def test_a_figure_or_a_name_needs_a_source(self) -> None:
-        assert unsupported("It is 9%. It is 2% [1].", "2%") == (Unsupported("It is 9%.", (), no_source=True),)
-        assert [u.no_source for u in unsupported("It lies near Nairobi. It is 2% [1].", "2%")] == [True]
-        assert unsupported("## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is 2% [1].", "2%") == ()
+        assert unsupported("It is 9%. It is 2% [1].", "2%") == (
+            Unsupported("It is 9%.", (), no_source=True),
+        )
+        assert [
+            u.no_source
+            for u in unsupported("It lies near Nairobi. It is 2% [1].", "2%")
+        ] == [True]
+        assert (
+            unsupported(
+                "## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is 2% [1].",
+                "2%",
+            )
+            == ()
+        )
 
 
 class TestClauses:
@@ -135,9 +179,15 @@ class TestClauses:
 
     TEXTS = ("Kenya grows by 2.09% (2023 est.).", "Mali grows by 2.95% (2023 est.).")
 
-    @pytest.mark.parametrize(("response", "blamed"), CASES["only_the_passage_of_the_clause_is_blamed"])
-    def test_only_the_passage_of_the_clause_is_blamed(self, response: str, blamed: list[list[int]]) -> None:
-        assert [list(found.numbers) for found in unsupported(response, *self.TEXTS)] == blamed
+    @pytest.mark.parametrize(
+        ("response", "blamed"), CASES["only_the_passage_of_the_clause_is_blamed"]
+    )
+    def test_only_the_passage_of_the_clause_is_blamed(
+        self, response: str, blamed: list[list[int]]
+    ) -> None:
+        assert [
+            list(found.numbers) for found in unsupported(response, *self.TEXTS)
+        ] == blamed
 
 
 TURNED = (
@@ -170,7 +220,11 @@ def test_an_honest_limit_needs_no_source(limit: str) -> None:
 @pytest.mark.parametrize("answer", CASES["other_forms_of_citations_are_read"])
 def test_other_forms_of_citations_are_read(answer: str) -> None:
     found = check(answer, context(TURNED, TURNED))
-    assert (found.answered, found.unsupported, found.citations[0].number) == (True, (), 1)
+    assert (found.answered, found.unsupported, found.citations[0].number) == (
+        True,
+        (),
+        1,
+    )
 
 
 NUMBERS = st.integers(11, 99_999_999)
@@ -178,14 +232,22 @@ NUMBERS = st.integers(11, 99_999_999)
 
 @pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=8, unique=True), st.data())
-def test_every_figure_of_a_passage_may_be_cited_in_any_grouping(numbers: list[int], data: st.DataObject) -> None:
+def test_every_figure_of_a_passage_may_be_cited_in_any_grouping(
+    numbers: list[int], data: st.DataObject
+) -> None:
     group = data.draw(st.sampled_from(["", ",", "\u202f", "\u00a0", "'"]))
-    text = "; ".join(f"row {chr(97 + place)}: {number:,}" for place, number in enumerate(numbers))
+    text = "; ".join(
+        f"row {chr(97 + place)}: {number:,}" for place, number in enumerate(numbers)
+    )
     claims = " and ".join(f"{number:,}".replace(",", group) for number in numbers)
     assert unsupported(f"They are {claims} [1].", text) == ()
 
 
-@given(NUMBERS, NUMBERS.filter(lambda n: n != 2023), st.sampled_from(["%", " percent", " million", "", " people"]))
+@given(
+    NUMBERS,
+    NUMBERS.filter(lambda n: n != 2023),
+    st.sampled_from(["%", " percent", " million", "", " people"]),
+)
 def test_another_figure_is_never_supported(true: int, said: int, unit: str) -> None:
     """But for 2023, which is in the title of each passage, and a rounded one: 270 for 265."""
     found = unsupported(f"They are {said}{unit} [1].", f"They are {true:,}{unit}.")
@@ -211,10 +273,21 @@ def calls(response: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "piece", ["7 August {} ", "{}.5% ", "{} in Kenya, Uganda ", "{} [1], ", "{}. [1] (", "| {} [1] "]
+    "piece",
+    [
+        "7 August {} ",
+        "{}.5% ",
+        "{} in Kenya, Uganda ",
+        "{} [1], ",
+        "{}. [1] (",
+        "| {} [1] ",
+    ],
 )
 def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
-    once, twice = ("".join(map(piece.format, range(1900, 1900 + count))) + "[1]." for count in (40, 80))
+    once, twice = (
+        "".join(map(piece.format, range(1900, 1900 + count))) + "[1]."
+        for count in (40, 80)
+    )
     calls(once), calls(twice)  # what is read or cached once
     assert calls(twice) < 2.5 * calls(once)
 
@@ -222,9 +295,18 @@ def test_a_long_answer_is_checked_in_linear_time(piece: str) -> None:
 @pytest.mark.slow
 def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     read = Counter[str]()
-    monkeypatch.setattr("chatbot.checking.citations.Evidence", lambda passage: read.update([passage.wider_text]))
-    found = check("It grew by 9% [1].", context("It grew by 5%. " * MAX_CHECKED_CHARACTERS))
-    assert (found.unsupported, found.citations[0].supported, read.total()) == ((), True, 0)
+    monkeypatch.setattr(
+        "chatbot.checking.citations.Evidence",
+        lambda passage: read.update([passage.wider_text]),
+    )
+    found = check(
+        "It grew by 9% [1].", context("It grew by 5%. " * MAX_CHECKED_CHARACTERS)
+    )
+    assert (found.unsupported, found.citations[0].supported, read.total()) == (
+        (),
+        True,
+        0,
+    )
 
 
 INFLATION = "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.7% (2022 est.)\n\nnote: annual % change based on consumer prices"
@@ -234,6 +316,9 @@ HEADING = "Economy › Inflation rate (consumer prices)"
 def test_a_line_of_a_list_of_years_is_quoted_as_it_stands() -> None:
     """Behind its title and heading, which are longer than the line."""
     lines = ("4.5% (2024 est.)", "7.7% (2023 est.)", "7.7% (2022 est.)")
-    quotes = "\n".join(f"- **Kenya: Report, Inflation rate (consumer prices):** “{line}” [1]" for line in lines)
+    quotes = "\n".join(
+        f"- **Kenya: Report, Inflation rate (consumer prices):** “{line}” [1]"
+        for line in lines
+    )
     cited = context(INFLATION, title="Kenya: Report", section=HEADING)
     assert check(quotes, cited).unsupported == ()

@@ -13,7 +13,9 @@ CASES = cases(__file__)
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_sets_its_seeds_figures(name: str) -> None:
     settings = Settings(preset=name)
-    assert {field: getattr(settings, field) for field in CASES["figures"][name]} == CASES["figures"][name]
+    assert {
+        field: getattr(settings, field) for field in CASES["figures"][name]
+    } == CASES["figures"][name]
 
 
 def test_a_single_setting_wins() -> None:
@@ -22,14 +24,24 @@ def test_a_single_setting_wins() -> None:
 
 
 def test_another_preset_takes_the_place_of_the_first() -> None:
-    settings = Settings(preset="hybrid", chunk_size=700).override(preset="deterministic")
-    found = (settings.top_k, settings.threshold_start, settings.chunk_size, settings.vector_weight)
+    settings = Settings(preset="hybrid", chunk_size=700).override(
+        preset="deterministic"
+    )
+    found = (
+        settings.top_k,
+        settings.threshold_start,
+        settings.chunk_size,
+        settings.vector_weight,
+    )
     assert found == (3, 0.75, 700, 0.6)
     assert Settings(preset="hybrid").override(top_k=9).vector_weight == 0.7
 
 
 def test_an_unknown_preset_stops_the_start() -> None:
-    with pytest.raises(SettingsError, match=r"PRESET='hybird' is not a preset\. Valid: adaptive, compression, hybrid"):
+    with pytest.raises(
+        SettingsError,
+        match=r"PRESET='hybird' is not a preset\. Valid: adaptive, compression, hybrid",
+    ):
         Settings.from_env({"PRESET": "hybird"})
 
 

@@ -25,11 +25,22 @@ from chatbot.stores import STORES
 
 REGISTRIES = {
     registry.kind: registry
-    for registry in (AGENTS, CHAT_MODELS, CHUNKERS, CONNECTORS, EMBEDDERS, LOADERS, RETRIEVAL_METHODS, STORES)
+    for registry in (
+        AGENTS,
+        CHAT_MODELS,
+        CHUNKERS,
+        CONNECTORS,
+        EMBEDDERS,
+        LOADERS,
+        RETRIEVAL_METHODS,
+        STORES,
+    )
 }
 
 
-def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str) -> str:
+def planted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: str
+) -> str:
     """A module with this source that can be imported as ``name``."""
     (tmp_path / f"{name}.py").write_text(source, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
@@ -40,14 +51,21 @@ def test_an_installed_package_adds_an_adapter_and_replaces_none(tmp_path: Path) 
     about = tmp_path / "acme-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[report_chat.rerankers]\nnewest = acme:build\nmmr = acme:build\n")
+    (about / "entry_points.txt").write_text(
+        "[report_chat.rerankers]\nnewest = acme:build\nmmr = acme:build\n"
+    )
     (tmp_path / "acme.py").write_text("def build(**_):\n    return 'of acme'\n")
     code = (
         "from chatbot.models.rerank import RERANKERS as known\n"
         "print('newest' in known.names(), known.builder('newest')(), known.builder('mmr').__name__)"
     )
-    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(tmp_path)}
-    said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    command, environment = (
+        [sys.executable, "-c", code],
+        {**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    said = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert said == "True of acme MmrReranker\n"
 
 
@@ -67,8 +85,12 @@ def test_an_unknown_name_is_an_error_that_lists_the_valid_ones() -> None:
         registry.check("green", also=("auto",))
 
 
-def test_an_adapter_is_imported_on_first_use_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = planted(tmp_path, monkeypatch, "registry_probe_lazy", "def build():\n    return 42\n")
+def test_an_adapter_is_imported_on_first_use_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = planted(
+        tmp_path, monkeypatch, "registry_probe_lazy", "def build():\n    return 42\n"
+    )
     registry: Registry[int] = Registry("number", {"answer": name})
     registry.check("answer")
     assert name not in sys.modules
@@ -76,9 +98,13 @@ def test_an_adapter_is_imported_on_first_use_only(tmp_path: Path, monkeypatch: p
     assert name in sys.modules
 
 
-def test_a_missing_package_is_named_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named_with_its_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """R-A5: a missing package = an error naming it."""
-    name = planted(tmp_path, monkeypatch, "registry_probe_missing", "import no_such_package_here\n")
+    name = planted(
+        tmp_path, monkeypatch, "registry_probe_missing", "import no_such_package_here\n"
+    )
     with pytest.raises(MissingPackageError) as raised:
         Registry[object]("number", {"answer": name}).builder("answer")
     assert "'no_such_package_here'" in raised.value.message
@@ -87,14 +113,22 @@ def test_a_missing_package_is_named_with_its_remedy(tmp_path: Path, monkeypatch:
 
 def test_a_module_of_our_own_that_is_missing_is_a_bug_not_a_package() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"chatbot\.no_such_module"):
-        Registry[object]("number", {"answer": "chatbot.no_such_module"}).builder("answer")
+        Registry[object]("number", {"answer": "chatbot.no_such_module"}).builder(
+            "answer"
+        )
 
 
-ROWS = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry.names()]
+ROWS = [
+    (kind, name) for kind, registry in REGISTRIES.items() for name in registry.names()
+]
 
 
-@pytest.mark.parametrize(("kind", "name"), ROWS, ids=[f"{kind}:{name}" for kind, name in ROWS])
-def test_every_row_has_a_module_of_its_name_that_ends_with_build(kind: str, name: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "name"), ROWS, ids=[f"{kind}:{name}" for kind, name in ROWS]
+)
+def test_every_row_has_a_module_of_its_name_that_ends_with_build(
+    kind: str, name: str
+) -> None:
     try:
         assert callable(REGISTRIES[kind].builder(name))
     except MissingPackageError as error:
@@ -106,17 +140,28 @@ def test_every_row_has_a_module_of_its_name_that_ends_with_build(kind: str, name
     assert spec is not None
     assert spec.origin is not None
     origin = Path(spec.origin)
-    assert name in (origin.stem, origin.parent.name) or name in PROVIDERS  # a file, or a package with its adapter
+    assert (
+        name in (origin.stem, origin.parent.name) or name in PROVIDERS
+    )  # a file, or a package with its adapter
     last = ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body[-1]
-    assert "build" in (getattr(last, "name", ""), *(ast.unparse(t) for t in getattr(last, "targets", [])))
+    assert "build" in (
+        getattr(last, "name", ""),
+        *(ast.unparse(t) for t in getattr(last, "targets", [])),
+    )
 
 
 def test_every_file_of_an_adapter_that_builds_is_registered() -> None:
     """A new file without its line in the registry would never be reachable."""
     package = Path(__file__).parents[2] / "chatbot"
-    registered = {module for registry in REGISTRIES.values() for module in registry._modules.values()}
+    registered = {
+        module
+        for registry in REGISTRIES.values()
+        for module in registry._modules.values()
+    }
     builders = {
-        ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
+        ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(
+            ".__init__"
+        )
         for path in package.rglob("*.py")
         if re.search(r"^(def build\(|build =)", path.read_text("utf-8"), re.MULTILINE)
     }
@@ -124,4 +169,9 @@ def test_every_file_of_an_adapter_that_builds_is_registered() -> None:
 
 
 def test_an_embedding_provider_says_its_default_model() -> None:
-    assert EMBEDDERS.builder("hashing")(Settings(), model=EMBEDDERS.default_model("hashing")).dimensions == 256
+    assert (
+        EMBEDDERS.builder("hashing")(
+            Settings(), model=EMBEDDERS.default_model("hashing")
+        ).dimensions
+        == 256
+    )

@@ -43,12 +43,20 @@ class Harness:
 def build_store(name: str, database: Database, settings: Settings) -> Store:
     """As the services build it."""
     build = STORES.builder(name)
-    return build(settings=settings, database=database, changes=CorpusChanges(database), dimensions=DIMENSIONS)
+    return build(
+        settings=settings,
+        database=database,
+        changes=CorpusChanges(database),
+        dimensions=DIMENSIONS,
+    )
 
 
 def settings_of(path: Path, **environment: str) -> Settings:
     settings = Settings.from_env({"DATA_DIR": str(path), **environment})
-    assert (settings.chunk_collections, settings.filter_fields) == (COLLECTIONS, FILTER_FIELDS)
+    assert (settings.chunk_collections, settings.filter_fields) == (
+        COLLECTIONS,
+        FILTER_FIELDS,
+    )
     return settings
 
 
@@ -79,7 +87,10 @@ def mongomock(name: str, path: Path) -> Iterator[Harness]:
 def nx27017(name: str, path: Path) -> Iterator[Harness]:
     """PyMongo over a socket, to a server that speaks MongoDB's protocol. Each store has a client of its own."""
     with NxThread(path / "nx") as server:
-        settings, databases = settings_of(path, MONGODB_URI=server.uri), list[Database]()
+        settings, databases = (
+            settings_of(path, MONGODB_URI=server.uri),
+            list[Database](),
+        )
 
         def new_store() -> Store:
             databases.append(open_database(settings))
@@ -99,7 +110,9 @@ def live(name: str, path: Path) -> Iterator[Harness]:
         database[collection].delete_many({})
     store = build_store(name, database, settings)
     _settle(database, store)
-    yield Harness(lambda: build_store(name, database, settings), lambda: _settle(database, store))
+    yield Harness(
+        lambda: build_store(name, database, settings), lambda: _settle(database, store)
+    )
     database.close()
 
 
@@ -137,8 +150,15 @@ def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
     probe = np.ones(DIMENSIONS, dtype=np.float32)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        stored = {str(row["_id"]) for name in COLLECTIONS for row in database[name].find({}, {"_id": 1})}
-        if {match.chunk_id for match in store.vector_search(probe, top_k=5000, scope=Scope())} == stored:
+        stored = {
+            str(row["_id"])
+            for name in COLLECTIONS
+            for row in database[name].find({}, {"_id": 1})
+        }
+        if {
+            match.chunk_id
+            for match in store.vector_search(probe, top_k=5000, scope=Scope())
+        } == stored:
             time.sleep(2)
             return
         time.sleep(0.5)
@@ -152,11 +172,17 @@ PLACES: dict[str, tuple[Backend, ...]] = {
     "pgvector": (postgresql,),
 }
 """Where a store's passages may be, if not in the embedded database alone."""
-NEEDS_SERVER = pytest.mark.skipif(not LIVE_URI, reason="set MONGODB_TEST_URI to run the contract on a real deployment")
+NEEDS_SERVER = pytest.mark.skipif(
+    not LIVE_URI, reason="set MONGODB_TEST_URI to run the contract on a real deployment"
+)
 # What this store writes to a MongoDB goes over a socket every day, to nx27017.
 MARKS = {("atlas", "live"): NEEDS_SERVER, ("faiss", "mongomock"): pytest.mark.nightly}
 BACKENDS = [
-    pytest.param((name, place), id=f"{place.__name__}+{name}", marks=MARKS.get((name, place.__name__), []))
+    pytest.param(
+        (name, place),
+        id=f"{place.__name__}+{name}",
+        marks=MARKS.get((name, place.__name__), []),
+    )
     for name in STORES.names()
     for place in PLACES.get(name, (embedded,))
 ]

@@ -42,11 +42,16 @@ def write_a_lot(data_dir: str, process: int) -> None:
             name = f"{process}-{thread}-{number}"
             counter = database["counters"].find_one_and_update(
                 {"_id": "all"},
-                {"$inc": {"count": 1}, "$push": {"names": {"$each": [name], "$slice": -10_000}}},
+                {
+                    "$inc": {"count": 1},
+                    "$push": {"names": {"$each": [name], "$slice": -10_000}},
+                },
                 upsert=True,
             )
             assert counter is not None
-            database["rows"].replace_many([{"_id": name, "n": number}, {"_id": f"shared-{number}", "by": name}])
+            database["rows"].replace_many(
+                [{"_id": name, "n": number}, {"_id": f"shared-{number}", "by": name}]
+            )
 
     with ThreadPoolExecutor(THREADS) as pool:
         for done in [pool.submit(work, thread) for thread in range(THREADS)]:
@@ -55,16 +60,26 @@ def write_a_lot(data_dir: str, process: int) -> None:
 
 
 @pytest.mark.slow
-def test_processes_with_threads_lose_no_write(settings: Settings, database: Database) -> None:
+def test_processes_with_threads_lose_no_write(
+    settings: Settings, database: Database
+) -> None:
     """Any worker can serve any request."""
     spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=write_a_lot, args=(str(settings.data_dir), n)) for n in range(PROCESSES)]
+    workers = [
+        spawn.Process(target=write_a_lot, args=(str(settings.data_dir), n))
+        for n in range(PROCESSES)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join(120)
     assert [worker.exitcode for worker in workers] == [0] * PROCESSES
-    names = {f"{p}-{t}-{n}" for p in range(PROCESSES) for t in range(THREADS) for n in range(ROUNDS)}
+    names = {
+        f"{p}-{t}-{n}"
+        for p in range(PROCESSES)
+        for t in range(THREADS)
+        for n in range(ROUNDS)
+    }
     counter = database["counters"].find_one({"_id": "all"})
     assert counter is not None
     assert counter["count"] == len(names)
@@ -77,9 +92,13 @@ def test_processes_with_threads_lose_no_write(settings: Settings, database: Data
 def test_a_write_is_seen_by_every_other_thread_at_once(database: Database) -> None:
     database["rows"].replace_many([{"_id": "a", "n": 1}])
     with ThreadPoolExecutor(1) as other:
-        assert other.submit(lambda: database["rows"].find_one({"_id": "a"})).result() == {"_id": "a", "n": 1}
+        assert other.submit(
+            lambda: database["rows"].find_one({"_id": "a"})
+        ).result() == {"_id": "a", "n": 1}
         database["rows"].replace_many([{"_id": "a", "n": 2}])
-        assert other.submit(lambda: database["rows"].find_one({"_id": "a"})).result() == {"_id": "a", "n": 2}
+        assert other.submit(
+            lambda: database["rows"].find_one({"_id": "a"})
+        ).result() == {"_id": "a", "n": 2}
 
 
 def open_files(path: Path) -> int:
@@ -89,14 +108,18 @@ def open_files(path: Path) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
-def test_a_thread_leaves_nothing_of_its_write_to_the_next(database: Database, request: pytest.FixtureRequest) -> None:
+def test_a_thread_leaves_nothing_of_its_write_to_the_next(
+    database: Database, request: pytest.FixtureRequest
+) -> None:
     """A cursor that ended behind the writer's lock reset what another thread was running (SQLITE_MISUSE)."""
     request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
     sys.setswitchinterval(1e-6)
 
     def write(number: int) -> None:
         for turn in range(1500):
-            database["pieces"].replace_many([{"_id": f"{turn % 20}", "data": b"x" * 1000}])
+            database["pieces"].replace_many(
+                [{"_id": f"{turn % 20}", "data": b"x" * 1000}]
+            )
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(4)))
@@ -123,7 +146,9 @@ def test_connections_of_ended_threads_are_closed(settings: Settings) -> None:
     assert open_files(path) == 0
 
 
-def test_connections_are_closed_with_what_nobody_has_any_more(settings: Settings) -> None:
+def test_connections_are_closed_with_what_nobody_has_any_more(
+    settings: Settings,
+) -> None:
     """Though nobody closed it; Python 3.13 warns of a connection that is left open."""
     database = open_database(settings)
     database["rows"].insert_one({"_id": "a"})
@@ -137,11 +162,17 @@ def test_connections_are_closed_with_what_nobody_has_any_more(settings: Settings
             connection.execute("SELECT 1")
 
 
-def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database) -> None:
+def test_a_locked_file_is_a_busy_database(
+    settings: Settings, database: Database
+) -> None:
     """Another process that writes for longer than the wait: an error that says so, and when to try again."""
     database["rows"].insert_one({"_id": "a"})
-    hurried = EmbeddedDatabase(settings.data_dir / "report-chat.sqlite", busy_seconds=0.05)
-    other = sqlite3.connect(settings.data_dir / "report-chat.sqlite", isolation_level=None)
+    hurried = EmbeddedDatabase(
+        settings.data_dir / "report-chat.sqlite", busy_seconds=0.05
+    )
+    other = sqlite3.connect(
+        settings.data_dir / "report-chat.sqlite", isolation_level=None
+    )
     other.execute("BEGIN EXCLUSIVE")
     with pytest.raises(DatabaseError) as raised:
         hurried["rows"].replace_many([{"_id": "b"}])
@@ -156,7 +187,9 @@ def test_a_locked_file_is_a_busy_database(settings: Settings, database: Database
     assert database["rows"].count({}) == 2
 
 
-def test_a_full_disk_takes_nothing_halfway(settings: Settings, database: Database) -> None:
+def test_a_full_disk_takes_nothing_halfway(
+    settings: Settings, database: Database
+) -> None:
     rows, backend = database["rows"], database
     assert isinstance(backend, EmbeddedDatabase)
     rows.insert_one({"_id": "a"})
@@ -169,12 +202,16 @@ def test_a_full_disk_takes_nothing_halfway(settings: Settings, database: Databas
     assert [row["_id"] for row in rows.find()] == ["a", "b"]
 
 
-def test_a_file_that_is_no_database_is_named(settings: Settings, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_that_is_no_database_is_named(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
     """Its path in the log alone: the message goes to strangers, too."""
     settings.data_dir.mkdir()
     (settings.data_dir / "report-chat.sqlite").write_bytes(b"this is not SQLite" * 100)
     database = open_database(settings)
-    with pytest.raises(DatabaseError, match=r"report-chat\.sqlite failed: .*Check the disk") as raised:
+    with pytest.raises(
+        DatabaseError, match=r"report-chat\.sqlite failed: .*Check the disk"
+    ) as raised:
         database["rows"].find_one({})
     assert raised.value.retry_after is None
     assert str(settings.data_dir) not in raised.value.message
@@ -193,18 +230,29 @@ def test_a_folder_that_cannot_be_made_is_named_with_the_setting(tmp_path: Path) 
 def test_a_read_only_folder_is_a_clear_error(settings: Settings) -> None:
     settings.data_dir.mkdir(mode=0o500)
     database = open_database(settings)
-    with pytest.raises(DatabaseError, match="Check the disk and the file's permissions"):
+    with pytest.raises(
+        DatabaseError, match="Check the disk and the file's permissions"
+    ):
         database["rows"].insert_one({"_id": "a"})
     database.close()
 
 
-def test_a_file_that_became_read_only_does_not_answer_well(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_became_read_only_does_not_answer_well(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     database = open_database(settings)
     # Not where it lies: whoever asks `/ready` would learn the name of a user of this machine.
     assert database.ping() == "embedded database report-chat.sqlite"
     with monkeypatch.context() as patched:
-        patched.setattr(os, "access", lambda path, mode: Path(path).suffix != ".sqlite" or mode != os.W_OK)
-        with pytest.raises(DatabaseError, match=r"it cannot be written.*Check the disk and the file's permissions"):
+        patched.setattr(
+            os,
+            "access",
+            lambda path, mode: Path(path).suffix != ".sqlite" or mode != os.W_OK,
+        )
+        with pytest.raises(
+            DatabaseError,
+            match=r"it cannot be written.*Check the disk and the file's permissions",
+        ):
             database.ping()
     assert database.ping()
     database.close()
@@ -233,7 +281,9 @@ def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
 
     def write(place: int) -> None:
         while not ended.is_set():
-            database[f"c{written[place] % 50}"].insert_one({"_id": f"{place}-{written[place]}"})
+            database[f"c{written[place] % 50}"].insert_one(
+                {"_id": f"{place}-{written[place]}"}
+            )
             written[place] += 1
 
     threads = [threading.Thread(target=write, args=(place,)) for place in range(4)]
@@ -249,8 +299,12 @@ def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
     database.close()
 
 
-@pytest.mark.parametrize(("written", "words"), CASES["a file of another program is left alone"])
-def test_a_file_of_another_program_is_left_alone(tmp_path: Path, written: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("written", "words"), CASES["a file of another program is left alone"]
+)
+def test_a_file_of_another_program_is_left_alone(
+    tmp_path: Path, written: str, words: str
+) -> None:
     path = tmp_path / "other.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(written)

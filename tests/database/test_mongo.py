@@ -35,7 +35,9 @@ def opened_at(uri: str, **values: str) -> Database:
 
 
 def options_of(uri: str, **values: Any) -> Any:
-    backend = MongoDatabase.from_settings(Settings.from_env({"MONGODB_URI": uri, **values}))
+    backend = MongoDatabase.from_settings(
+        Settings.from_env({"MONGODB_URI": uri, **values})
+    )
     options = backend._client.options
     backend.close()
     return options
@@ -44,7 +46,10 @@ def options_of(uri: str, **values: Any) -> Any:
 def test_every_wait_is_bounded_and_retries_are_on() -> None:
     options = options_of("mongodb://127.0.0.1:1", MONGODB_TIMEOUT="4", THREADS="3")
     assert (options.timeout, options.server_selection_timeout) == (4.0, 4.0)
-    assert (options.pool_options.connect_timeout, options.pool_options.wait_queue_timeout) == (2.0, 4.0)
+    assert (
+        options.pool_options.connect_timeout,
+        options.pool_options.wait_queue_timeout,
+    ) == (2.0, 4.0)
     assert options.pool_options.max_pool_size == 12
     assert options.retry_reads
     assert options.retry_writes
@@ -65,17 +70,27 @@ def test_ping_names_the_version_and_the_database(database: Database) -> None:
 def test_documents_over_the_wire(database: Database) -> None:
     rows = database["rows"]
     rows.create_index([("kind", 1), ("number", -1)])
-    rows.replace_many([{"_id": f"r{number:03}", "kind": "a", "number": number} for number in range(250)])
+    rows.replace_many(
+        [
+            {"_id": f"r{number:03}", "kind": "a", "number": number}
+            for number in range(250)
+        ]
+    )
     rows.replace_many([{"_id": "r000", "kind": "b", "number": 1000}])
     rows.insert_one({"_id": "own", "kind": "c"})
     assert (rows.count({"kind": "a"}), rows.estimated_count()) == (249, 251)
     assert sorted(rows.distinct("kind")) == ["a", "b", "c"]
     found = rows.find({"kind": "a"}, {"number": 1}, sort=[("number", -1)], limit=2)
-    assert list(found) == [{"_id": "r249", "number": 249}, {"_id": "r248", "number": 248}]
+    assert list(found) == [
+        {"_id": "r249", "number": 249},
+        {"_id": "r248", "number": 248},
+    ]
     assert len(list(rows.find())) == 251  # several batches
     assert rows.update_one({"_id": "own"}, {"$set": {"kind": "d"}}) == 1
     assert rows.update_one({"_id": "new"}, {"$set": {"kind": "e"}}, upsert=True) == 1
-    assert rows.find_one_and_update({"_id": "own"}, {"$inc": {"count": 2}}, upsert=True) == {
+    assert rows.find_one_and_update(
+        {"_id": "own"}, {"$inc": {"count": 2}}, upsert=True
+    ) == {
         "_id": "own",
         "kind": "d",
         "count": 2,
@@ -84,10 +99,14 @@ def test_documents_over_the_wire(database: Database) -> None:
     assert rows.find_one({"_id": "own"}) is None
 
 
-def test_a_vector_goes_out_as_bindata_of_floats_and_comes_back(database: Database, proxy: WireProxy) -> None:
+def test_a_vector_goes_out_as_bindata_of_floats_and_comes_back(
+    database: Database, proxy: WireProxy
+) -> None:
     vector = np.asarray([0.25, -1.5, 3.0], dtype=np.float32)
     for stored in (vector, vector[::-1]):
-        database["rows"].replace_many([{"_id": "v", "vector": database.encode_vector(stored)}])
+        database["rows"].replace_many(
+            [{"_id": "v", "vector": database.encode_vector(stored)}]
+        )
         sent = proxy.sent("update")[-1]["updates"][0]["u"]["vector"]
         assert (sent.subtype, bytes(sent[:2]), len(sent)) == (9, b"\x27\x00", 14)
         row = database["rows"].find_one({"_id": "v"})
@@ -95,7 +114,9 @@ def test_a_vector_goes_out_as_bindata_of_floats_and_comes_back(database: Databas
         assert decode_vector(row["vector"]).tolist() == stored.tolist()
 
 
-def test_a_write_whose_answer_is_lost_is_made_again(database: Database, proxy: WireProxy) -> None:
+def test_a_write_whose_answer_is_lost_is_made_again(
+    database: Database, proxy: WireProxy
+) -> None:
     proxy.next("update", Drop(after=True))
     database["rows"].replace_many([{"_id": "one", "value": 1}])
     first, second = proxy.sent("update")
@@ -104,14 +125,23 @@ def test_a_write_whose_answer_is_lost_is_made_again(database: Database, proxy: W
     assert [row["value"] for row in database["rows"].find()] == [1]
 
 
-def test_a_refused_command_keeps_code_and_words(database: Database, proxy: WireProxy) -> None:
-    proxy.next("$match", wire_faults.failure(40324, "Location40324", "Unrecognized pipeline stage name: '$x'"))
+def test_a_refused_command_keeps_code_and_words(
+    database: Database, proxy: WireProxy
+) -> None:
+    proxy.next(
+        "$match",
+        wire_faults.failure(
+            40324, "Location40324", "Unrecognized pipeline stage name: '$x'"
+        ),
+    )
     with pytest.raises(CommandError, match="Unrecognized") as raised:
         database["rows"].search([{"$match": {}}])
     assert raised.value.server_code == 40324
 
 
-def test_a_read_that_keeps_failing_is_not_repeated_thousands_of_times(database: Database, proxy: WireProxy) -> None:
+def test_a_read_that_keeps_failing_is_not_repeated_thousands_of_times(
+    database: Database, proxy: WireProxy
+) -> None:
     """PyMongo alone repeats it without a pause until the time is up, and then tells only that."""
     proxy.always("$match", wire_faults.ENGINE_DOWN)
     with pytest.raises(CommandError, match="Error connecting") as raised:
@@ -129,7 +159,10 @@ def test_nobody_there_is_found_out_in_time() -> None:
     with pytest.raises(DatabaseError) as raised:
         unknown.ping()
     assert raised.value.retry_after is not None
-    for call in (nobody.ping, lambda: nobody["rows"].create_index("kind")):  # which may take a minute otherwise
+    for call in (
+        nobody.ping,
+        lambda: nobody["rows"].create_index("kind"),
+    ):  # which may take a minute otherwise
         with pytest.raises(DatabaseError, match="does not answer"):
             call()
     assert time.monotonic() - began < 40

@@ -12,7 +12,11 @@ from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Range, Scope, Values
 from chatbot.stores.atlas import AtlasStore
-from chatbot.stores.atlas.pipelines import rank_fusion_pipeline, text_stage, vector_stage
+from chatbot.stores.atlas.pipelines import (
+    rank_fusion_pipeline,
+    text_stage,
+    vector_stage,
+)
 from tests.data import cases
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
@@ -20,11 +24,25 @@ from tests.fakes.wire_proxy import WireProxy
 COLLECTION = "reports"
 VECTOR = np.asarray([0.5, 0.25], dtype=np.float32)
 SCOPE = Scope.of({"country_name": Values(("Kenya", "Chad")), "year": Range(2020, 2023)})
-FILTER = {"country_name": {"$in": ["Kenya", "Chad"]}, "year": {"$gte": 2020, "$lte": 2023}}
+FILTER = {
+    "country_name": {"$in": ["Kenya", "Chad"]},
+    "year": {"$gte": 2020, "$lte": 2023},
+}
 CASES = cases(__file__)
 QUERY = {"index": "vector_index", "path": "data_embedding", "queryVector": [0.5, 0.25]}
-TEXT = {"text": {"query": "maize harvest", "path": ["data", "report_title", "document_title"]}}
-FOUND = {"_id": "c1", "document_id": "d1", "document_name": "d1.pdf", "data": "Maize.", "score": 0.75}
+TEXT = {
+    "text": {
+        "query": "maize harvest",
+        "path": ["data", "report_title", "document_title"],
+    }
+}
+FOUND = {
+    "_id": "c1",
+    "document_id": "d1",
+    "document_name": "d1.pdf",
+    "data": "Maize.",
+    "score": 0.75,
+}
 LIMIT = 6
 """One more than is asked for, so that ties at the cut are seen."""
 
@@ -56,7 +74,11 @@ def database(proxy: WireProxy) -> Iterator[Database]:
 @pytest.fixture
 def store(database: Database) -> AtlasStore:
     return AtlasStore(
-        settings=Settings(report_collection=COLLECTION, mongodb_collection=COLLECTION, mongodb_timeout=4.0),
+        settings=Settings(
+            report_collection=COLLECTION,
+            mongodb_collection=COLLECTION,
+            mongodb_timeout=4.0,
+        ),
         database=database,
         changes=CorpusChanges(database),
         dimensions=2,
@@ -66,8 +88,20 @@ def store(database: Database) -> AtlasStore:
 def pipeline_of(command: dict[str, Any], *, at_most_ms: int) -> list[dict[str, Any]]:
     """The pipeline, once everything around it has been checked."""
     assert list(command)[:2] == ["aggregate", "pipeline"]
-    assert set(command) == {"aggregate", "pipeline", "cursor", "maxTimeMS", "readConcern", "lsid", "$db"}
-    assert (command["aggregate"], command["$db"], command["cursor"]) == (COLLECTION, "report_chat", {})
+    assert set(command) == {
+        "aggregate",
+        "pipeline",
+        "cursor",
+        "maxTimeMS",
+        "readConcern",
+        "lsid",
+        "$db",
+    }
+    assert (command["aggregate"], command["$db"], command["cursor"]) == (
+        COLLECTION,
+        "report_chat",
+        {},
+    )
     assert command["readConcern"] == {"level": "local"}
     assert 0 < command["maxTimeMS"] <= at_most_ms
     found: list[dict[str, Any]] = command["pipeline"]
@@ -82,14 +116,31 @@ def only(proxy: WireProxy, stage: str) -> dict[str, Any]:
 SEARCHES: dict[str, tuple[int, int, Scope, dict[str, Any]]] = {
     "exact in a small collection": (500, 0, Scope(), {"exact": True}),
     "approximate in a large one": (50_000, 0, Scope(), {"numCandidates": 1000}),
-    "approximate inside a scope": (50_000, 12_500, SCOPE, {"filter": FILTER, "numCandidates": 2000}),
-    "exact where the scope keeps little": (50_000, 100, SCOPE, {"filter": FILTER, "exact": True}),
+    "approximate inside a scope": (
+        50_000,
+        12_500,
+        SCOPE,
+        {"filter": FILTER, "numCandidates": 2000},
+    ),
+    "exact where the scope keeps little": (
+        50_000,
+        100,
+        SCOPE,
+        {"filter": FILTER, "exact": True},
+    ),
 }
 
 
-@pytest.mark.parametrize(("total", "kept", "scope", "shape"), SEARCHES.values(), ids=SEARCHES)
+@pytest.mark.parametrize(
+    ("total", "kept", "scope", "shape"), SEARCHES.values(), ids=SEARCHES
+)
 def test_vector_search(
-    store: AtlasStore, proxy: WireProxy, total: int, kept: int, scope: Scope, shape: dict[str, Any]
+    store: AtlasStore,
+    proxy: WireProxy,
+    total: int,
+    kept: int,
+    scope: Scope,
+    shape: dict[str, Any],
 ) -> None:
     """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: `index`, `path`, `queryVector` and
     `limit` are required, `numCandidates` too unless `exact`, beside which it must be omitted; `filter` is MQL over
@@ -121,22 +172,53 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
 def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
     """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion: `input.pipelines` by name, of ranking stages
     alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
-    vector = vector_stage(index="vector_index", vector=VECTOR.tolist(), scope=SCOPE, limit=LIMIT, num_candidates=1000)
+    vector = vector_stage(
+        index="vector_index",
+        vector=VECTOR.tolist(),
+        scope=SCOPE,
+        limit=LIMIT,
+        num_candidates=1000,
+    )
     text = text_stage(index="text_index", query="maize harvest", scope=SCOPE)
     fused = rank_fusion_pipeline(vector_stage=vector, text_stage=text, limit=LIMIT)
     assert database[COLLECTION].search(fused, max_time_ms=2500) == [FOUND]
     legs = {
-        "vector": [{"$vectorSearch": {**QUERY, "filter": FILTER, "numCandidates": 1000, "limit": LIMIT}}],
+        "vector": [
+            {
+                "$vectorSearch": {
+                    **QUERY,
+                    "filter": FILTER,
+                    "numCandidates": 1000,
+                    "limit": LIMIT,
+                }
+            }
+        ],
         "keyword": [
-            {"$search": {"index": "text_index", "compound": {"must": [TEXT], "filter": CASES["clauses"]}}},
+            {
+                "$search": {
+                    "index": "text_index",
+                    "compound": {"must": [TEXT], "filter": CASES["clauses"]},
+                }
+            },
             {"$limit": LIMIT},
         ],
     }
     weights = {"vector": 0.5, "keyword": 0.5}
     add_fields, *rest = ranked("score")
     assert pipeline_of(only(proxy, "$rankFusion"), at_most_ms=2500) == [
-        {"$rankFusion": {"input": {"pipelines": legs}, "combination": {"weights": weights}, "scoreDetails": True}},
-        {"$addFields": {**add_fields["$addFields"], "details": {"$meta": "scoreDetails"}}},
+        {
+            "$rankFusion": {
+                "input": {"pipelines": legs},
+                "combination": {"weights": weights},
+                "scoreDetails": True,
+            }
+        },
+        {
+            "$addFields": {
+                **add_fields["$addFields"],
+                "details": {"$meta": "scoreDetails"},
+            }
+        },
         *rest,
     ]
 
@@ -147,7 +229,9 @@ def test_a_uri_with_read_concern_majority_is_kept_from_what_the_search_engine_an
 ) -> None:
     """Search stages take `local` only: mongod's search/lite_parsed_search.h and document_source_list_search_indexes.h
     (`onlyReadConcernLocalSupported`). Everything else is read as the URI says."""
-    opened = open_database(Settings.from_env({"MONGODB_URI": f"{proxy.uri}&readConcernLevel=majority"}))
+    opened = open_database(
+        Settings.from_env({"MONGODB_URI": f"{proxy.uri}&readConcernLevel=majority"})
+    )
     collection = opened[COLLECTION]
     if stage == "$listSearchIndexes":
         collection.search_indexes()
@@ -155,22 +239,45 @@ def test_a_uri_with_read_concern_majority_is_kept_from_what_the_search_engine_an
         collection.search([{stage: {}}])
     collection.find_one({"_id": "c1"})
     opened.close()
-    assert only(proxy, stage).get("readConcern", {"level": "local"}) == {"level": "local"}
+    assert only(proxy, stage).get("readConcern", {"level": "local"}) == {
+        "level": "local"
+    }
     assert only(proxy, "find")["readConcern"]["level"] == "majority"
 
 
-def test_creating_and_watching_a_search_index(database: Database, proxy: WireProxy) -> None:
-    definition = {"fields": [{"type": "vector", "path": "data_embedding", "numDimensions": 2, "similarity": "cosine"}]}
-    proxy.always("createSearchIndexes", Answer({"ok": 1, "indexesCreated": [{"id": "1", "name": "vector_index"}]}))
+def test_creating_and_watching_a_search_index(
+    database: Database, proxy: WireProxy
+) -> None:
+    definition = {
+        "fields": [
+            {
+                "type": "vector",
+                "path": "data_embedding",
+                "numDimensions": 2,
+                "similarity": "cosine",
+            }
+        ]
+    }
+    proxy.always(
+        "createSearchIndexes",
+        Answer({"ok": 1, "indexesCreated": [{"id": "1", "name": "vector_index"}]}),
+    )
     collection = database[COLLECTION]
-    collection.create_search_index("vector_index", kind="vectorSearch", definition=definition)
+    collection.create_search_index(
+        "vector_index", kind="vectorSearch", definition=definition
+    )
     collection.update_search_index("vector_index", definition)
     assert collection.search_indexes("vector_index") == []
     collection.drop_search_index("vector_index")
     (created,), (updated,), (dropped,) = (
-        proxy.sent(f"{what}") for what in ("createSearchIndexes", "updateSearchIndex", "dropSearchIndex")
+        proxy.sent(f"{what}")
+        for what in ("createSearchIndexes", "updateSearchIndex", "dropSearchIndex")
     )
-    assert created["indexes"] == [{"name": "vector_index", "type": "vectorSearch", "definition": definition}]
+    assert created["indexes"] == [
+        {"name": "vector_index", "type": "vectorSearch", "definition": definition}
+    ]
     assert (updated["name"], updated["definition"]) == ("vector_index", definition)
     assert dropped["name"] == "vector_index"
-    assert only(proxy, "$listSearchIndexes")["pipeline"] == [{"$listSearchIndexes": {"name": "vector_index"}}]
+    assert only(proxy, "$listSearchIndexes")["pipeline"] == [
+        {"$listSearchIndexes": {"name": "vector_index"}}
+    ]

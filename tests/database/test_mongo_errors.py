@@ -24,7 +24,9 @@ LATER = 30
 
 
 def refused(code: int | None, message: str = "no") -> OperationFailure:
-    return OperationFailure(f"{message}, full error: {{'secret': 1}}", code, {"errmsg": message})
+    return OperationFailure(
+        f"{message}, full error: {{'secret': 1}}", code, {"errmsg": message}
+    )
 
 
 def batch(**details: object) -> BulkWriteError:
@@ -32,27 +34,60 @@ def batch(**details: object) -> BulkWriteError:
 
 
 KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
-    "nobody there": (ServerSelectionTimeoutError("127.0.0.1:1: Connection refused"), "unreachable", SOON),
+    "nobody there": (
+        ServerSelectionTimeoutError("127.0.0.1:1: Connection refused"),
+        "unreachable",
+        SOON,
+    ),
     "broken connection": (AutoReconnect("connection closed"), "unreachable", SOON),
     "no answer in time": (NetworkTimeout("timed out"), "slow", SOON),
-    "over its time limit": (ExecutionTimeout("operation exceeded time limit", 50), "slow", SOON),
+    "over its time limit": (
+        ExecutionTimeout("operation exceeded time limit", 50),
+        "slow",
+        SOON,
+    ),
     "over its time limit, another code": (refused(262), "slow", SOON),
-    "not confirmed in time": (WTimeoutError("waiting for replication timed out", 64), "slow", SOON),
+    "not confirmed in time": (
+        WTimeoutError("waiting for replication timed out", 64),
+        "slow",
+        SOON,
+    ),
     "stepping down": (NotPrimaryError("not primary"), "no_primary", SOON),
     "stepping down, as a refusal": (refused(189), "no_primary", SOON),
-    **{f"overload {code}": (refused(code), "overloaded", SOON) for code in (433, 449, 450, 462, 473)},
+    **{
+        f"overload {code}": (refused(code), "overloaded", SOON)
+        for code in (433, 449, 450, 462, 473)
+    },
     "overload by its label": (
-        OperationFailure("no", 1, {"errmsg": "no", "errorLabels": ["SystemOverloadedError"]}),
+        OperationFailure(
+            "no", 1, {"errmsg": "no", "errorLabels": ["SystemOverloadedError"]}
+        ),
         "overloaded",
         SOON,
     ),
     "no free connection": (WaitQueueTimeoutError("timed out"), "overloaded", SOON),
     "wrong password": (refused(18), "auth_refused", LATER),
-    "wrong password on Atlas": (refused(8000, "bad auth : authentication failed"), "auth_refused", LATER),
+    "wrong password on Atlas": (
+        refused(8000, "bad auth : authentication failed"),
+        "auth_refused",
+        LATER,
+    ),
     "no rights": (refused(13), "no_rights", LATER),
-    "no rights on Atlas": (refused(8000, "user is not allowed to do action [find] on [x.y]"), "no_rights", LATER),
-    "name not resolved": (ConfigurationError("The DNS query name does not exist"), "bad_address", LATER),
-    "a batch against a new secondary": (batch(writeErrors=[{"code": 10107, "errmsg": "x"}]), "no_primary", SOON),
+    "no rights on Atlas": (
+        refused(8000, "user is not allowed to do action [find] on [x.y]"),
+        "no_rights",
+        LATER,
+    ),
+    "name not resolved": (
+        ConfigurationError("The DNS query name does not exist"),
+        "bad_address",
+        LATER,
+    ),
+    "a batch against a new secondary": (
+        batch(writeErrors=[{"code": 10107, "errmsg": "x"}]),
+        "no_primary",
+        SOON,
+    ),
     "anything else": (InvalidOperation("Cannot use MongoClient after close"), "", SOON),
 }
 
@@ -66,33 +101,62 @@ def test_each_failure_has_a_reason_and_says_when_to_try_again(
     assert not isinstance(found, CommandError)
 
 
-NOT_ALLOWED, ENGINE_DOWN = "$vectorSearch is not allowed", "Error connecting to localhost:28000"
+NOT_ALLOWED, ENGINE_DOWN = (
+    "$vectorSearch is not allowed",
+    "Error connecting to localhost:28000",
+)
 REFUSED: dict[str, tuple[OperationFailure, int | None, str, int | None]] = {
     "a stage the tier has not": (refused(8000, NOT_ALLOWED), 8000, NOT_ALLOWED, None),
     "an engine that is down": (refused(6, ENGINE_DOWN), 6, ENGINE_DOWN, SOON),
-    "a lost cursor": (CursorNotFound("cursor id 1 not found", 43, {"errmsg": "gone"}), 43, "gone", SOON),
-    "without a code, as NX-27017": (refused(None, "not supported"), None, "not supported", None),
-    "one of a batch": (batch(writeErrors=[{"code": 11000, "errmsg": "E11000", "op": {"a": 1}}]), 11000, "E11000", None),
+    "a lost cursor": (
+        CursorNotFound("cursor id 1 not found", 43, {"errmsg": "gone"}),
+        43,
+        "gone",
+        SOON,
+    ),
+    "without a code, as NX-27017": (
+        refused(None, "not supported"),
+        None,
+        "not supported",
+        None,
+    ),
+    "one of a batch": (
+        batch(writeErrors=[{"code": 11000, "errmsg": "E11000", "op": {"a": 1}}]),
+        11000,
+        "E11000",
+        None,
+    ),
     "a batch without a word": (batch(), 65, "a batch of writes failed", None),
 }
 
 
-@pytest.mark.parametrize(("error", "code", "message", "retry_after"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(
+    ("error", "code", "message", "retry_after"), REFUSED.values(), ids=REFUSED
+)
 def test_a_refused_command_keeps_the_servers_words_for_the_store(
     error: OperationFailure, code: int | None, message: str, retry_after: int | None
 ) -> None:
     found = translate(error, 5.0)
     assert isinstance(found, CommandError)
-    assert (found.server_code, found.server_message, found.retry_after) == (code, message, retry_after)
-
-
-def test_a_slow_command_is_not_called_a_silent_server() -> None:
-    assert translate(ExecutionTimeout("operation exceeded time limit", 50), 7.5).finding == (
-        "MongoDB was too slow: it took longer than the 7.5 seconds allowed."
+    assert (found.server_code, found.server_message, found.retry_after) == (
+        code,
+        message,
+        retry_after,
     )
 
 
+def test_a_slow_command_is_not_called_a_silent_server() -> None:
+    assert translate(
+        ExecutionTimeout("operation exceeded time limit", 50), 7.5
+    ).finding == ("MongoDB was too slow: it took longer than the 7.5 seconds allowed.")
+
+
 def test_a_failed_handshake_points_to_the_access_list() -> None:
-    error = ServerSelectionTimeoutError("host:27017: [SSL: TLSV1_ALERT_INTERNAL_ERROR] tlsv1 alert internal error")
+    error = ServerSelectionTimeoutError(
+        "host:27017: [SSL: TLSV1_ALERT_INTERNAL_ERROR] tlsv1 alert internal error"
+    )
     assert "Network Access" in translate(error, 5.0).remedy
-    assert "Network Access" not in translate(ServerSelectionTimeoutError("Connection refused"), 5.0).remedy
+    assert (
+        "Network Access"
+        not in translate(ServerSelectionTimeoutError("Connection refused"), 5.0).remedy
+    )

@@ -41,10 +41,14 @@ def test_every_stored_form_is_read(stored: Any) -> None:
 
 
 def test_the_payload_is_what_the_driver_itself_writes() -> None:
-    assert encode_payload(VECTOR) == bytes(Binary.from_vector(VECTOR.tolist(), BinaryVectorDtype.FLOAT32))
+    assert encode_payload(VECTOR) == bytes(
+        Binary.from_vector(VECTOR.tolist(), BinaryVectorDtype.FLOAT32)
+    )
 
 
-@pytest.mark.parametrize("stored", [None, "0.1,0.2", 5, {"a": 1}, b"abc", ["a"], [[1.0]]], ids=repr)
+@pytest.mark.parametrize(
+    "stored", [None, "0.1,0.2", 5, {"a": 1}, b"abc", ["a"], [[1.0]]], ids=repr
+)
 def test_what_is_no_vector_is_an_error_with_a_remedy(stored: Any) -> None:
     with pytest.raises(DatabaseError, match="ingest the document again"):
         decode_vector(stored)
@@ -55,10 +59,16 @@ def test_what_is_no_vector_is_an_error_with_a_remedy(stored: Any) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 384, 1536])
-def test_a_round_trip_through_the_embedded_database_is_exact(settings: Settings, dimensions: int) -> None:
-    vector = np.random.default_rng(dimensions).standard_normal(dimensions).astype(np.float32)
+def test_a_round_trip_through_the_embedded_database_is_exact(
+    settings: Settings, dimensions: int
+) -> None:
+    vector = (
+        np.random.default_rng(dimensions).standard_normal(dimensions).astype(np.float32)
+    )
     database = open_database(settings)
-    database["rows"].insert_one({"_id": "a", "binary": database.encode_vector(vector), "array": vector.tolist()})
+    database["rows"].insert_one(
+        {"_id": "a", "binary": database.encode_vector(vector), "array": vector.tolist()}
+    )
     found = database["rows"].find_one({"_id": "a"})
     database.close()
     assert found is not None

@@ -35,7 +35,9 @@ def limits(clock: Clock) -> TimeLimits:
     return TimeLimits(4.0)
 
 
-def answered(limits: TimeLimits, clock: Clock, after: float = 0.0, wanted: float | None = None) -> float:
+def answered(
+    limits: TimeLimits, clock: Clock, after: float = 0.0, wanted: float | None = None
+) -> float:
     """A call that is answered; returns its time limit."""
     with limits.call(wanted) as call:
         clock.now += after
@@ -61,13 +63,17 @@ def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) 
     assert answered(limits, clock) == 4.0
 
 
-def test_a_silent_server_is_waited_for_briefly_until_it_answers(limits: TimeLimits, clock: Clock) -> None:
+def test_a_silent_server_is_waited_for_briefly_until_it_answers(
+    limits: TimeLimits, clock: Clock
+) -> None:
     in_vain(limits, clock)
     assert answered(limits, clock) == SILENT_SECONDS
     assert answered(limits, clock) == 4.0
 
 
-def test_a_late_call_says_nothing_while_others_are_answered(limits: TimeLimits, clock: Clock) -> None:
+def test_a_late_call_says_nothing_while_others_are_answered(
+    limits: TimeLimits, clock: Clock
+) -> None:
     with suppress(ConnectionFailure), limits.call():
         clock.now += 2.0
         answered(limits, clock)

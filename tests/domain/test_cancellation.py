@@ -71,7 +71,10 @@ class TestDeadlines:
     def test_what_is_done_in_time_is_not_held(self) -> None:
         deadlines, first = Deadlines(), Cancellation()
         gone = weakref.ref(first)
-        for forget in [deadlines.add(first, 60.0), *(deadlines.add(Cancellation(), 60.0) for _ in range(200))]:
+        for forget in [
+            deadlines.add(first, 60.0),
+            *(deadlines.add(Cancellation(), 60.0) for _ in range(200)),
+        ]:
             forget()
         del first, forget
         gc.collect()

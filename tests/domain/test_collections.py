@@ -21,7 +21,11 @@ def test_names_and_descriptions_from_the_environment() -> None:
     assert (Settings().collections, Settings().chunk_collections) == ((), STANDARD)
     text = " news: Daily  news: 2020 on ; laws ;; report_chatting:The reports.; "
     settings = Settings.from_env({"COLLECTIONS": text})
-    assert settings.collections == (("news", "Daily news: 2020 on"), ("laws", ""), ("report_chatting", "The reports."))
+    assert settings.collections == (
+        ("news", "Daily news: 2020 on"),
+        ("laws", ""),
+        ("report_chatting", "The reports."),
+    )
     assert settings.chunk_collections == (*STANDARD, "news", "laws")
 
 
@@ -37,13 +41,31 @@ CASES = cases(__file__)
 
 @pytest.mark.parametrize("of_the_database", [{}, MONGODB], ids=["embedded", "mongodb"])
 @pytest.mark.parametrize(("value", "part"), CASES["wrong"].values(), ids=CASES["wrong"])
-def test_a_name_that_cannot_be_stops_the_start(value: str, part: str, of_the_database: dict[str, str]) -> None:
+def test_a_name_that_cannot_be_stops_the_start(
+    value: str, part: str, of_the_database: dict[str, str]
+) -> None:
     with pytest.raises(SettingsError, match=re.escape(part)):
         Settings.from_env({"COLLECTIONS": value, **of_the_database})
 
 
-@pytest.mark.parametrize("name", ["news", "Laws_2020", "a-b", "a b", "2020", "üb", "select", "my_files", 'a"', "a'[]"])
-def test_what_is_accepted_works_in_the_embedded_database(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "news",
+        "Laws_2020",
+        "a-b",
+        "a b",
+        "2020",
+        "üb",
+        "select",
+        "my_files",
+        'a"',
+        "a'[]",
+    ],
+)
+def test_what_is_accepted_works_in_the_embedded_database(
+    name: str, tmp_path: Path
+) -> None:
     settings = Settings.from_env({"COLLECTIONS": name, "DATA_DIR": str(tmp_path)})
     database = open_database(settings)
     rows = database[name]
@@ -58,12 +80,19 @@ def test_the_standard_ones_are_checked_too_and_may_be_the_same() -> None:
     for name in ("MONGODB_COLLECTION", "REPORT_COLLECTION"):
         with pytest.raises(SettingsError, match="keeps its own meta there"):
             Settings.from_env({name: "meta"})
-    assert Settings(report_collection="chatbot_data").chunk_collections == ("chatbot_data", "chatbot_data")
+    assert Settings(report_collection="chatbot_data").chunk_collections == (
+        "chatbot_data",
+        "chatbot_data",
+    )
 
 
 def test_every_collection_of_the_program_is_taken_and_copied() -> None:
     """A new collection has to be added to OTHERS, or a copy leaves it behind."""
     sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
-    named = {name for source in sources for name in re.findall(r'database\["(\w+)"\]', source)}
+    named = {
+        name
+        for source in sources
+        for name in re.findall(r'database\["(\w+)"\]', source)
+    }
     assert named - set(DERIVED) == set(OTHERS)
     assert {*OTHERS, *DERIVED} == OWN_COLLECTIONS

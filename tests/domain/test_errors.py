@@ -4,11 +4,21 @@ import inspect
 import re
 
 import chatbot.domain.errors as errors
-from chatbot.domain import ChatbotError, DatabaseError, DependencyError, IngestingError, InvalidRequestError
+from chatbot.domain import (
+    ChatbotError,
+    DatabaseError,
+    DependencyError,
+    IngestingError,
+    InvalidRequestError,
+)
 
 
 def classes() -> list[type[ChatbotError]]:
-    found = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, ChatbotError)]
+    found = [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, ChatbotError)
+    ]
     assert all(kind.__module__ == errors.__name__ for kind in found)
     return found
 
@@ -21,19 +31,41 @@ def test_codes_are_unique_stable_words() -> None:
     codes = {kind.__name__: kind.code for kind in classes()}
     assert len(set(codes.values())) == len(codes)
     assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", code) for code in codes.values())
-    expected = {"InvalidRequestError": "invalid_request", "IngestingError": "ingesting", "NotFoundError": "not_found"}
+    expected = {
+        "InvalidRequestError": "invalid_request",
+        "IngestingError": "ingesting",
+        "NotFoundError": "not_found",
+    }
     assert codes.items() >= expected.items()
     direct = [kind for kind in classes() if kind.__bases__[0] is DependencyError]
     names = [kind.dependency for kind in direct]  # type: ignore[attr-defined]
-    dependencies = ["chat_model", "database", "embedder", "identity_provider", "python_package", "vector_search"]
+    dependencies = [
+        "chat_model",
+        "database",
+        "embedder",
+        "identity_provider",
+        "python_package",
+        "vector_search",
+    ]
     assert sorted(names) == dependencies
 
 
 def test_an_error_about_a_field_names_it_and_its_valid_values() -> None:
-    error = InvalidRequestError.for_field("filters.year", "no report for 1800.", (2021, 2023))
+    error = InvalidRequestError.for_field(
+        "filters.year", "no report for 1800.", (2021, 2023)
+    )
     assert error.message == str(error) == "filters.year: no report for 1800."
-    assert error.details == [{"field": "filters.year", "message": "no report for 1800.", "valid_values": [2021, 2023]}]
-    assert "valid_values" not in InvalidRequestError.for_field("query", "is empty").details[0]
+    assert error.details == [
+        {
+            "field": "filters.year",
+            "message": "no report for 1800.",
+            "valid_values": [2021, 2023],
+        }
+    ]
+    assert (
+        "valid_values"
+        not in InvalidRequestError.for_field("query", "is empty").details[0]
+    )
 
 
 def test_a_failed_dependency_says_what_helps_and_when_to_try_again() -> None:

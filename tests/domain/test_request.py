@@ -39,7 +39,11 @@ class TestWithin:
     def test_it_says_until_when(self) -> None:
         whole, before = RequestContext(), time.monotonic()
         with whole.within(30.0) as limited, limited.within(None) as part:
-            assert limited.deadline == part.deadline == pytest.approx(before + 30.0, abs=1.0)
+            assert (
+                limited.deadline
+                == part.deadline
+                == pytest.approx(before + 30.0, abs=1.0)
+            )
         assert whole.deadline is None
 
     def test_what_a_part_takes_is_counted_for_the_whole(self) -> None:

@@ -18,4 +18,8 @@ def test_they_are_no_filter_and_stay_when_a_condition_goes() -> None:
     assert (NEWS.to_mql(), NEWS.to_json()) == (KENYA.to_mql(), KENYA.to_json())
     assert NEWS.matches({"country_name": "Kenya"})
     assert NEWS.without("country_name") == Scope().within(["news"])
-    assert [KENYA.holds("news"), NEWS.holds("news"), NEWS.holds("laws")] == [True, True, False]
+    assert [KENYA.holds("news"), NEWS.holds("news"), NEWS.holds("laws")] == [
+        True,
+        True,
+        False,
+    ]

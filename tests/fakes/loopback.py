@@ -10,10 +10,14 @@ from typing import Any, Self
 class Loopback:
     """``handler`` finds this object as ``self.server.fake``. ``stopping`` is set when the context ends."""
 
-    def __init__(self, handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1") -> None:
+    def __init__(
+        self, handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1"
+    ) -> None:
         self.stopping = threading.Event()
         self._http = _Server((address, 0), handler, self)
-        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,), name="loopback")
+        self._thread = threading.Thread(
+            target=self._http.serve_forever, args=(0.01,), name="loopback"
+        )
 
     @property
     def host(self) -> str:
@@ -49,7 +53,12 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = False
     block_on_close = True
 
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], fake: Loopback) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int],
+        handler: type[BaseHTTPRequestHandler],
+        fake: Loopback,
+    ) -> None:
         super().__init__(address, handler)
         self.fake = fake
         self.open: set[socket.socket] = set()

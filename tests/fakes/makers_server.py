@@ -44,13 +44,33 @@ def sse(value: dict[str, Any]) -> bytes:
 
 def anthropic(pieces: list[str], stop: str) -> list[bytes]:
     usage = {"input_tokens": 7, "output_tokens": 1}
-    message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
-    end = {"stop_reason": {"end": "end_turn", "limit": "max_tokens"}[stop], "stop_sequence": None}
+    message = {
+        "id": "m",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": usage,
+    }
+    end = {
+        "stop_reason": {"end": "end_turn", "limit": "max_tokens"}[stop],
+        "stop_sequence": None,
+    }
     deltas = [{"type": "text_delta", "text": piece} for piece in pieces]
     events: list[dict[str, Any]] = [
-        {"type": "message_start", "message": {**message, "stop_reason": None, "stop_sequence": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        *({"type": "content_block_delta", "index": 0, "delta": delta} for delta in deltas),
+        {
+            "type": "message_start",
+            "message": {**message, "stop_reason": None, "stop_sequence": None},
+        },
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "text", "text": ""},
+        },
+        *(
+            {"type": "content_block_delta", "index": 0, "delta": delta}
+            for delta in deltas
+        ),
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": end, "usage": {"output_tokens": 9}},
         {"type": "message_stop"},
@@ -62,7 +82,12 @@ def google(pieces: list[str], stop: str) -> list[bytes]:
     ends = {"end": "STOP", "limit": "MAX_TOKENS"}
     usage = {"promptTokenCount": 7, "candidatesTokenCount": 9, "totalTokenCount": 16}
     rows: list[dict[str, Any]] = [
-        {"candidates": [{"content": {"role": "model", "parts": [{"text": piece}]}, "index": 0}]} for piece in pieces
+        {
+            "candidates": [
+                {"content": {"role": "model", "parts": [{"text": piece}]}, "index": 0}
+            ]
+        }
+        for piece in pieces
     ]
     rows[-1]["candidates"][0]["finishReason"] = ends[stop]
     rows[-1]["usageMetadata"] = usage
@@ -73,20 +98,42 @@ def bedrock(pieces: list[str], stop: str) -> list[bytes]:
     ends = {"end": "end_turn", "limit": "max_tokens"}
     rows: list[tuple[str, dict[str, Any]]] = [
         ("messageStart", {"role": "assistant"}),
-        *(("contentBlockDelta", {"delta": {"text": piece}, "contentBlockIndex": 0}) for piece in pieces),
+        *(
+            ("contentBlockDelta", {"delta": {"text": piece}, "contentBlockIndex": 0})
+            for piece in pieces
+        ),
         ("contentBlockStop", {"contentBlockIndex": 0}),
         ("messageStop", {"stopReason": ends[stop]}),
-        ("metadata", {"usage": {"inputTokens": 7, "outputTokens": 9, "totalTokens": 16}, "metrics": {"latencyMs": 1}}),
+        (
+            "metadata",
+            {
+                "usage": {"inputTokens": 7, "outputTokens": 9, "totalTokens": 16},
+                "metrics": {"latencyMs": 1},
+            },
+        ),
     ]
     return [aws_event(kind, row) for kind, row in rows]
 
 
 def aws_event(kind: str, payload: dict[str, Any]) -> bytes:
     def header(name: str, value: str) -> bytes:
-        return bytes([len(name)]) + name.encode() + b"\x07" + struct.pack(">H", len(value)) + value.encode()
+        return (
+            bytes([len(name)])
+            + name.encode()
+            + b"\x07"
+            + struct.pack(">H", len(value))
+            + value.encode()
+        )
 
-    pairs = [(":event-type", kind), (":content-type", "application/json"), (":message-type", "event")]
-    headers, body = b"".join(header(*pair) for pair in pairs), json.dumps(payload).encode()
+    pairs = [
+        (":event-type", kind),
+        (":content-type", "application/json"),
+        (":message-type", "event"),
+    ]
+    headers, body = (
+        b"".join(header(*pair) for pair in pairs),
+        json.dumps(payload).encode(),
+    )
     prelude = struct.pack(">II", 16 + len(headers) + len(body), len(headers))
     message = prelude + struct.pack(">I", zlib.crc32(prelude)) + headers + body
     return message + struct.pack(">I", zlib.crc32(message))
@@ -101,16 +148,33 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         fake: MakersServer = self.server.fake
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        fake.requests.append(Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+        fake.requests.append(
+            Asked(
+                self.path,
+                {name.lower(): value for name, value in self.headers.items()},
+                body,
+            )
+        )
         if fake.status != 200:
             words = "API key not valid. Please pass a valid API key."
-            said = {"message": words, "error": {"type": "scripted", "message": words, "code": fake.status}}
+            said = {
+                "message": words,
+                "error": {"type": "scripted", "message": words, "code": fake.status},
+            }
             self._begin(fake.status, "application/json")
             self.wfile.write(json.dumps(said).encode())
             return
         is_aws = self.path.endswith("/converse-stream")
-        maker = bedrock if is_aws else google if "streamGenerateContent" in self.path else anthropic
-        self._begin(200, "application/vnd.amazon.eventstream" if is_aws else "text/event-stream")
+        maker = (
+            bedrock
+            if is_aws
+            else google
+            if "streamGenerateContent" in self.path
+            else anthropic
+        )
+        self._begin(
+            200, "application/vnd.amazon.eventstream" if is_aws else "text/event-stream"
+        )
         for place, event in enumerate(maker(fake.pieces, fake.stop)):
             self.wfile.write(event)
             self.wfile.flush()

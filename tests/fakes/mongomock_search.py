@@ -29,7 +29,11 @@ from tests.fakes.search_engine import (
 from tests.fakes.text_search import text_search
 from tests.fakes.vector_search import vector_search
 
-SEARCH_STAGES = {"$vectorSearch": "vectorSearchScore", "$search": "searchScore", "$rankFusion": "score"}
+SEARCH_STAGES = {
+    "$vectorSearch": "vectorSearchScore",
+    "$search": "searchScore",
+    "$rankFusion": "score",
+}
 HIDDEN = "__meta"
 # imported as Any: mongomock's type stubs describe PyMongo instead
 MockClient: Any = import_module("mongomock").MongoClient
@@ -51,18 +55,26 @@ class SearchClient(MockClient):  # type: ignore[misc]
         assert name is not None
         with self.lock:
             if name not in self._searchable:
-                self._searchable[name] = SearchDatabase(self, name, _store=self._store[name])
+                self._searchable[name] = SearchDatabase(
+                    self, name, _store=self._store[name]
+                )
             return self._searchable[name]
 
 
 class SearchDatabase(MockDatabase):  # type: ignore[misc]
     def watch(self, *arguments: Any, **options: Any) -> Any:
-        raise failure("The $changeStream stage is only supported on replica sets", 40573, "Location40573")
+        raise failure(
+            "The $changeStream stage is only supported on replica sets",
+            40573,
+            "Location40573",
+        )
 
     def get_collection(self, name: str, **options: Any) -> "SearchCollection":
         with self._client.lock:
             if name not in self._collection_accesses:
-                self._collection_accesses[name] = SearchCollection(self, name, _db_store=self._store)
+                self._collection_accesses[name] = SearchCollection(
+                    self, name, _db_store=self._store
+                )
             found: SearchCollection = self._collection_accesses[name]
             return found
 
@@ -78,22 +90,34 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
     def with_options(self, *arguments: Any, **options: Any) -> "SearchCollection":
         return self
 
-    def aggregate(self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any) -> Any:
-        self._engine.asked.append((self.name, copy.deepcopy([dict(stage) for stage in pipeline]), options))
+    def aggregate(
+        self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any
+    ) -> Any:
+        self._engine.asked.append(
+            (self.name, copy.deepcopy([dict(stage) for stage in pipeline]), options)
+        )
         return iter(self._run(pipeline))
 
-    def bulk_write(self, requests: Sequence[Any], ordered: bool = True, **options: Any) -> Any:
+    def bulk_write(
+        self, requests: Sequence[Any], ordered: bool = True, **options: Any
+    ) -> Any:
         # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with a replacement
         assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
         with self.database.client.lock:
             self._noted(lambda: [self._write(request) for request in requests])
 
     def _write(self, request: Any) -> None:
-        write = super().replace_one if isinstance(request, ReplaceOne) else super().update_one
+        write = (
+            super().replace_one
+            if isinstance(request, ReplaceOne)
+            else super().update_one
+        )
         write(request._filter, request._doc, upsert=bool(request._upsert))
 
     def update_one(self, *arguments: Any, **options: Any) -> Any:
-        with self.database.client.lock:  # mongomock reads, changes and writes back: two at once lost one's changes
+        with (
+            self.database.client.lock
+        ):  # mongomock reads, changes and writes back: two at once lost one's changes
             return self._noted(partial(super().update_one, *arguments, **options))
 
     def insert_one(self, *arguments: Any, **options: Any) -> Any:
@@ -117,7 +141,10 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
     def _followed(self) -> list[dict[str, Any]]:
         """The documents as the engine knows them."""
-        states, known = self._engine.states.get(self.name, []), self._engine.clock() - self._engine.lag
+        states, known = (
+            self._engine.states.get(self.name, []),
+            self._engine.clock() - self._engine.lag,
+        )
         while len(states) > 1 and states[1][0] <= known:
             del states[0]
         return states[0][1] if states else list(self.find())
@@ -141,7 +168,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         known = {meta, "scoreDetails"} if spec.get("scoreDetails") else {meta}
         rest = [_with_meta(part, known) for part in pipeline[1:]]
         found = process_pipeline(rows, self.database, rest, None)
-        return [{name: value for name, value in row.items() if name not in (HIDDEN, DETAILS)} for row in found]
+        return [
+            {
+                name: value
+                for name, value in row.items()
+                if name not in (HIDDEN, DETAILS)
+            }
+            for row in found
+        ]
 
     def _reranked(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """`$match`, `$rerank`, and the score: mongodb.com/docs/vector-search/query/aggregation-stages/rerank."""
@@ -156,11 +190,24 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         constant = self._engine.constant_score
         words = set(spec["query"]["text"].casefold().split())
         rows = [
-            {**row, HIDDEN: {"score": constant or float(len(words & set(row[spec["path"]].casefold().split())))}}
+            {
+                **row,
+                HIDDEN: {
+                    "score": constant
+                    or float(len(words & set(row[spec["path"]].casefold().split())))
+                },
+            }
             for row in list(super().aggregate([matched]))[: spec["numDocsToRerank"]]
         ]
         rows.sort(key=lambda row: -row[HIDDEN]["score"])
-        return list(process_pipeline(rows, self.database, [_with_meta(part, {"score"}) for part in rest], None))
+        return list(
+            process_pipeline(
+                rows,
+                self.database,
+                [_with_meta(part, {"score"}) for part in rest],
+                None,
+            )
+        )
 
     def _searched(self, stage: str, spec: Mapping[str, Any]) -> list[Row]:
         engine = self._engine
@@ -177,34 +224,63 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         with self.database.client.lock:
             documents, rows = self._followed(), {row["_id"]: row for row in self.find()}
         search = vector_search if stage == "$vectorSearch" else text_search
-        found = search(spec, documents, lambda name, type: engine.serving(self.name, name, type))
-        return [(score, rows[document["_id"]]) for score, document in found if document["_id"] in rows]
+        found = search(
+            spec, documents, lambda name, type: engine.serving(self.name, name, type)
+        )
+        return [
+            (score, rows[document["_id"]])
+            for score, document in found
+            if document["_id"] in rows
+        ]
 
-    def list_search_indexes(self, name: str | None = None, **options: Any) -> Iterator[dict[str, Any]]:
+    def list_search_indexes(
+        self, name: str | None = None, **options: Any
+    ) -> Iterator[dict[str, Any]]:
         indexes = self._indexes().values()
         community = self._engine.community
-        return iter([index.described(community=community) for index in indexes if name in (None, index.name)])
+        return iter(
+            [
+                index.described(community=community)
+                for index in indexes
+                if name in (None, index.name)
+            ]
+        )
 
     def create_search_index(self, model: Mapping[str, Any], **options: Any) -> str:
-        name, type, definition = model["name"], model.get("type", "search"), dict(model["definition"])
+        name, type, definition = (
+            model["name"],
+            model.get("type", "search"),
+            dict(model["definition"]),
+        )
         indexes = self._indexes()
         if self.name not in self.database.list_collection_names():
-            raise failure(f"Collection '{self.full_name}' does not exist.", 26, "NamespaceNotFound")
+            raise failure(
+                f"Collection '{self.full_name}' does not exist.",
+                26,
+                "NamespaceNotFound",
+            )
         if name in indexes:
             if indexes[name].latest == definition:
                 return str(name)
             raise failure("Duplicate Index", 68, "IndexAlreadyExists")
         room = self._engine.room
-        if room is not None and sum(len(one) for one in self._engine.indexes.values()) >= room:
+        if (
+            room is not None
+            and sum(len(one) for one in self._engine.indexes.values()) >= room
+        ):
             raise failure(
-                "The maximum number of FTS indexes has been reached for this instance size.", 8, "UnknownError"
+                "The maximum number of FTS indexes has been reached for this instance size.",
+                8,
+                "UnknownError",
             )
         check_definition(type, definition)
         indexes[name] = SearchIndex(name, type, definition)
         indexes[name].become(self._engine.new_status)
         return str(name)
 
-    def update_search_index(self, name: str, definition: Mapping[str, Any], **options: Any) -> None:
+    def update_search_index(
+        self, name: str, definition: Mapping[str, Any], **options: Any
+    ) -> None:
         index = self._existing(name)
         check_definition(index.type, definition)
         index.latest = copy.deepcopy(dict(definition))
@@ -226,7 +302,9 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
 
 
 def _check_places(pipeline: Sequence[Mapping[str, Any]]) -> None:
-    for stage in (stage for part in pipeline[1:] for stage in part if stage in SEARCH_STAGES):
+    for stage in (
+        stage for part in pipeline[1:] for stage in part if stage in SEARCH_STAGES
+    ):
         raise location(40602, f"{stage} is only valid as the first stage in a pipeline")
 
 
@@ -235,7 +313,14 @@ def _with_meta(value: Any, known: Set[str]) -> Any:
     if isinstance(value, Mapping):
         if set(value) == {"$meta"}:
             if value["$meta"] not in known:
-                raise location(40218, f"query requires {value['$meta']} metadata, but it is not available")
+                raise location(
+                    40218,
+                    f"query requires {value['$meta']} metadata, but it is not available",
+                )
             return f"${HIDDEN}.{value['$meta']}"
         return {name: _with_meta(inner, known) for name, inner in value.items()}
-    return [_with_meta(inner, known) for inner in value] if isinstance(value, list) else value
+    return (
+        [_with_meta(inner, known) for inner in value]
+        if isinstance(value, list)
+        else value
+    )

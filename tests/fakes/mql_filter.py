@@ -7,7 +7,11 @@ from typing import Any
 from tests.fakes.search_engine import refused
 
 Predicate = Callable[[Mapping[str, Any]], bool]
-COMPARE: dict[str, Callable[[Any, Any], bool]] = {"$eq": operator.eq, "$gte": operator.ge, "$lte": operator.le}
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq,
+    "$gte": operator.ge,
+    "$lte": operator.le,
+}
 
 
 def kind_of(value: Any) -> str:
@@ -15,7 +19,9 @@ def kind_of(value: Any) -> str:
     for kind, types in (("boolean", bool), ("number", (int, float)), ("string", str)):
         if isinstance(value, types):  # type: ignore[arg-type]
             return kind
-    raise refused(f'"filter" value must be one of boolean, date, number, objectId, string, uuid: {value!r}')
+    raise refused(
+        f'"filter" value must be one of boolean, date, number, objectId, string, uuid: {value!r}'
+    )
 
 
 def compiled(filter: Any, declared: set[str]) -> Predicate:
@@ -28,11 +34,16 @@ def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
     if key in ("$and", "$or"):
         assert isinstance(value, list)
         assert value
-        parts, combine = [compiled(part, declared) for part in value], all if key == "$and" else any
+        parts, combine = (
+            [compiled(part, declared) for part in value],
+            all if key == "$and" else any,
+        )
         return lambda document: combine(part(document) for part in parts)
     assert not key.startswith("$")
     absent = value == {"$exists": False}
-    plain = not isinstance(value, Mapping) or not any(str(name).startswith("$") for name in value)
+    plain = not isinstance(value, Mapping) or not any(
+        str(name).startswith("$") for name in value
+    )
     operators = {} if absent else {"$eq": value} if plain else value
     tests = [_test(name, operand) for name, operand in operators.items()]
     if key not in declared:
@@ -40,12 +51,16 @@ def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
 
     def matches(document: Mapping[str, Any]) -> bool:
         stored: Any = document
-        for name in key.split("."):  # mongodb.com/docs/vector-search/indexes/vector-search-type: dots into objects
+        for name in key.split(
+            "."
+        ):  # mongodb.com/docs/vector-search/indexes/vector-search-type: dots into objects
             stored = stored.get(name) if isinstance(stored, Mapping) else None
         if absent:
             return stored is None
         # Of an array each value is indexed.
-        values = stored if isinstance(stored, list) else [] if stored is None else [stored]
+        values = (
+            stored if isinstance(stored, list) else [] if stored is None else [stored]
+        )
         return all(any(test(one) for one in values) for test in tests)
 
     return matches

@@ -30,4 +30,9 @@ def _with_binary(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    run_server_threaded("127.0.0.1", int(sys.argv[1]), NxHandler(data_dir=sys.argv[2]), use_threading=False)
+    run_server_threaded(
+        "127.0.0.1",
+        int(sys.argv[1]),
+        NxHandler(data_dir=sys.argv[2]),
+        use_threading=False,
+    )

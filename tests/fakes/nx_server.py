@@ -29,7 +29,9 @@ class NxThread:
     def __init__(self, folder: Path) -> None:
         self._handler: Any = NxHandler(data_dir=str(folder))
         self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="nx-27017", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="nx-27017", daemon=True
+        )
         self._clients: set[asyncio.Task[None]] = set()
         self.port = 0
 
@@ -50,7 +52,9 @@ class NxThread:
         self._loop.close()
         self._handler.close_all()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
@@ -67,7 +71,9 @@ class NxThread:
         await self._loop.shutdown_default_executor()
 
     def _run(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=START_SECONDS)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(
+            timeout=START_SECONDS
+        )
 
 
 class NxProcess:
@@ -86,8 +92,16 @@ class NxProcess:
 
     def start(self) -> None:
         """Returns once it accepts connections."""
-        command = [sys.executable, "-m", "tests.fakes.nx_handler", str(self.port), str(self._folder)]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fakes.nx_handler",
+            str(self.port),
+            str(self._folder),
+        ]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         wait_until(lambda: accepts(self.port), "NX-27017 does not start", START_SECONDS)
 
     def kill(self) -> None:

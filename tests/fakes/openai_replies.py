@@ -20,7 +20,9 @@ class Reply:
 
     pieces: Sequence[str] = ("Hello", " world.")
     status: int = 200
-    error: Mapping[str, Any] = field(default_factory=lambda: {"message": "scripted failure", "type": "scripted"})
+    error: Mapping[str, Any] = field(
+        default_factory=lambda: {"message": "scripted failure", "type": "scripted"}
+    )
     headers: Mapping[str, str] = field(default_factory=dict)
     silent_before: float = 0.0
     """Seconds before the first byte, also of the status line."""
@@ -59,6 +61,16 @@ def word_hashes(text: str, dimensions: int) -> list[float]:
     return vector if any(vector) else [1.0] + [0.0] * (dimensions - 1)
 
 
-def embedding_row(index: int, vector: Sequence[float], *, encoded: bool = False) -> dict[str, Any]:
-    packed = base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode() if encoded else None
-    return {"object": "embedding", "index": index, "embedding": packed if encoded else list(vector)}
+def embedding_row(
+    index: int, vector: Sequence[float], *, encoded: bool = False
+) -> dict[str, Any]:
+    packed = (
+        base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+        if encoded
+        else None
+    )
+    return {
+        "object": "embedding",
+        "index": index,
+        "embedding": packed if encoded else list(vector),
+    }

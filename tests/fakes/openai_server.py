@@ -32,7 +32,15 @@ from tests.fakes.openai_replies import (
     word_hashes,
 )
 
-__all__ = ["CHAT", "EMBEDDINGS", "MODELS", "PROMPT_TOKENS", "FakeOpenAI", "Recorded", "Reply"]
+__all__ = [
+    "CHAT",
+    "EMBEDDINGS",
+    "MODELS",
+    "PROMPT_TOKENS",
+    "FakeOpenAI",
+    "Recorded",
+    "Reply",
+]
 TICK = 0.02
 
 
@@ -56,12 +64,21 @@ class FakeOpenAI(Loopback):
     def as_settings(self) -> dict[str, Any]:
         """Settings whose chat model is this server, asked once for each reply."""
         key = SecretStr("sk-secret-4711")
-        return {"chat_model": "openai:fake", "openai_api_key": key, "openai_base_url": self.url, "model_retries": 0}
+        return {
+            "chat_model": "openai:fake",
+            "openai_api_key": key,
+            "openai_base_url": self.url,
+            "model_retries": 0,
+        }
 
     @property
     def as_environment(self) -> dict[str, str]:
         """The same for a process, or a command."""
-        return {"CHAT_MODEL": "openai:fake", "OPENAI_API_KEY": "sk-secret-4711", "OPENAI_BASE_URL": self.url}
+        return {
+            "CHAT_MODEL": "openai:fake",
+            "OPENAI_API_KEY": "sk-secret-4711",
+            "OPENAI_BASE_URL": self.url,
+        }
 
     def chat(self, *replies: Reply) -> None:
         """The next chat completions get these, in order."""
@@ -97,7 +114,11 @@ class FakeOpenAI(Loopback):
         with self._lock:
             self.requests.append(request)
             scripted = self._scripted[request.path]
-            reply = scripted.popleft() if scripted else self.default.get(request.path, Reply())
+            reply = (
+                scripted.popleft()
+                if scripted
+                else self.default.get(request.path, Reply())
+            )
         return reply(request) if callable(reply) else reply
 
 
@@ -123,7 +144,10 @@ class _Handler(BaseHTTPRequestHandler):
             if self._silent(reply.silent_before):
                 raise ConnectionResetError
             self._answer(request, reply)
-        except (ConnectionError, ValueError):  # ValueError: the file was closed below us
+        except (
+            ConnectionError,
+            ValueError,
+        ):  # ValueError: the file was closed below us
             request.disconnected_at = time.monotonic()
             self.close_connection = True
         finally:
@@ -131,26 +155,49 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, request: Recorded, reply: Reply) -> None:
         if reply.status != 200:
-            self._json({"error": dict(reply.error)} if reply.body is None else reply.body, reply)
+            self._json(
+                {"error": dict(reply.error)} if reply.body is None else reply.body,
+                reply,
+            )
         elif reply.body is not None:
             self._json(reply.body, reply)
         elif request.path == EMBEDDINGS:
             self._json(self._embeddings(request.body), reply)
         elif request.path == MODELS:
-            self._json({"object": "list", "data": [{"id": "fake", "object": "model"}]}, reply)
+            self._json(
+                {"object": "list", "data": [{"id": "fake", "object": "model"}]}, reply
+            )
         elif request.path == CHAT:
             self._chat(request.body, reply)
         else:
-            self._json({"error": {"message": f"no such path: {request.path}"}}, Reply(status=404))
+            self._json(
+                {"error": {"message": f"no such path: {request.path}"}},
+                Reply(status=404),
+            )
 
     def _chat(self, body: dict[str, Any], reply: Reply) -> None:
-        written = len(reply.pieces) if reply.completion_tokens is None else reply.completion_tokens
+        written = (
+            len(reply.pieces)
+            if reply.completion_tokens is None
+            else reply.completion_tokens
+        )
         usage = {"prompt_tokens": reply.prompt_tokens, "completion_tokens": written}
         usage["total_tokens"] = sum(usage.values())
         if not body.get("stream"):
             message = {"role": "assistant", "content": "".join(reply.pieces)}
-            choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-            self._json({**_completion(body, "chat.completion"), "choices": [choice], "usage": usage}, reply)
+            choice = {
+                "index": 0,
+                "message": message,
+                "finish_reason": reply.finish_reason,
+            }
+            self._json(
+                {
+                    **_completion(body, "chat.completion"),
+                    "choices": [choice],
+                    "usage": usage,
+                },
+                reply,
+            )
             return
         self._head(reply, "text/event-stream", {"Transfer-Encoding": "chunked"})
         if reply.raw:
@@ -158,7 +205,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._chunk(b"")
             return
         head = _completion(body, "chat.completion.chunk")
-        self._event({**head, "choices": [_choice({"role": "assistant", "content": ""})]})
+        self._event(
+            {**head, "choices": [_choice({"role": "assistant", "content": ""})]}
+        )
         for piece in reply.pieces:
             self._event({**head, "choices": [_choice({"content": piece})]})
             if reply.pause and self._silent(reply.pause):
@@ -166,7 +215,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self._silent(reply.silent_after):
             raise ConnectionResetError
         if reply.ending == "drop":
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             self.close_connection = True
             return
         if reply.ending == "error":
@@ -182,7 +233,10 @@ class _Handler(BaseHTTPRequestHandler):
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         encoded = self.server.fake.base64 and body.get("encoding_format") == "base64"
         vectors = [word_hashes(text, self.server.fake.dimensions) for text in texts]
-        data = [embedding_row(index, vector, encoded=encoded) for index, vector in enumerate(vectors)]
+        data = [
+            embedding_row(index, vector, encoded=encoded)
+            for index, vector in enumerate(vectors)
+        ]
         tokens = sum(len(text.split()) for text in texts)
         usage = {"prompt_tokens": tokens, "total_tokens": tokens}
         return {"object": "list", "model": body["model"], "data": data, "usage": usage}
@@ -192,9 +246,15 @@ class _Handler(BaseHTTPRequestHandler):
         self._head(reply, "application/json", {"Content-Length": str(len(payload))})
         self.wfile.write(payload)
 
-    def _head(self, reply: Reply, content_type: str, headers: Mapping[str, str]) -> None:
+    def _head(
+        self, reply: Reply, content_type: str, headers: Mapping[str, str]
+    ) -> None:
         self.send_response(reply.status)
-        for name, value in {"Content-Type": content_type, **headers, **reply.headers}.items():
+        for name, value in {
+            "Content-Type": content_type,
+            **headers,
+            **reply.headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
 
@@ -216,7 +276,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _completion(body: dict[str, Any], kind: str) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "object": kind, "created": 1700000000, "model": body["model"]}
+    return {
+        "id": "chatcmpl-1",
+        "object": kind,
+        "created": 1700000000,
+        "model": body["model"],
+    }
 
 
 def _choice(delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:

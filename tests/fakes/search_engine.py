@@ -28,7 +28,12 @@ class SearchIndex:
 
     @property
     def queryable(self) -> bool:
-        return self.serving is not None and self.status in ("READY", "STALE", "BUILDING", "PENDING")
+        return self.serving is not None and self.status in (
+            "READY",
+            "STALE",
+            "BUILDING",
+            "PENDING",
+        )
 
     def become(self, status: str, message: str = "") -> None:
         self.status, self.message = status, message
@@ -38,15 +43,36 @@ class SearchIndex:
     def described(self, *, community: bool) -> dict[str, Any]:
         """Community's has no type, and its message in the detail of the host: see mongot's
         ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail, HostIndexStatusDetail)."""
-        row: dict[str, Any] = {"id": f"id-{self.name}", "name": self.name, "status": self.status}
-        row |= {"queryable": self.queryable, "latestDefinition": copy.deepcopy(self.latest)}
+        row: dict[str, Any] = {
+            "id": f"id-{self.name}",
+            "name": self.name,
+            "status": self.status,
+        }
+        row |= {
+            "queryable": self.queryable,
+            "latestDefinition": copy.deepcopy(self.latest),
+        }
         message = {"message": self.message} if self.message else {}
         if not community:
             return {**row, "type": self.type, **message}
-        part = {"status": self.status, "queryable": self.queryable, "definition": copy.deepcopy(self.latest), **message}
+        part = {
+            "status": self.status,
+            "queryable": self.queryable,
+            "definition": copy.deepcopy(self.latest),
+            **message,
+        }
         building = self.serving is not None and self.serving != self.latest
-        host = {"hostname": "mongot-0", "status": self.status, "queryable": self.queryable}
-        return {**row, "statusDetail": [{**host, "stagedIndex" if building else "mainIndex": part}]}
+        host = {
+            "hostname": "mongot-0",
+            "status": self.status,
+            "queryable": self.queryable,
+        }
+        return {
+            **row,
+            "statusDetail": [
+                {**host, "stagedIndex" if building else "mainIndex": part}
+            ],
+        }
 
 
 @dataclass
@@ -71,13 +97,19 @@ class Engine:
     failure: OperationFailure | None = None
     silent: bool = False
     indexes: dict[str, dict[str, SearchIndex]] = field(default_factory=dict)
-    states: dict[str, list[tuple[float, list[dict[str, Any]]]]] = field(default_factory=dict)
-    asked: list[tuple[str, list[dict[str, Any]], dict[str, Any]]] = field(default_factory=list)
+    states: dict[str, list[tuple[float, list[dict[str, Any]]]]] = field(
+        default_factory=dict
+    )
+    asked: list[tuple[str, list[dict[str, Any]], dict[str, Any]]] = field(
+        default_factory=list
+    )
 
     def index(self, collection: str, name: str) -> SearchIndex:
         return self.indexes[collection][name]
 
-    def serving(self, collection: str, name: str, type: str) -> Mapping[str, Any] | None:
+    def serving(
+        self, collection: str, name: str, type: str
+    ) -> Mapping[str, Any] | None:
         found = self.indexes.get(collection, {}).get(name)
         if found is None or found.type != type:
             return None
@@ -85,7 +117,9 @@ class Engine:
             if self.silent:
                 return None
             kind = "vector" if type == "vectorSearch" else "search"
-            raise refused(f"cannot query {kind} index 6ac2 ({kind} index {name}) while in state {found.status}")
+            raise refused(
+                f"cannot query {kind} index 6ac2 ({kind} index {name}) while in state {found.status}"
+            )
         return found.serving
 
 
@@ -105,12 +139,18 @@ NOT_ENABLED = (
 
 
 def failure(message: str, code: int, name: str) -> OperationFailure:
-    return OperationFailure(message, code, {"ok": 0.0, "errmsg": message, "code": code, "codeName": name})
+    return OperationFailure(
+        message, code, {"ok": 0.0, "errmsg": message, "code": code, "codeName": name}
+    )
 
 
 def refused(message: str) -> OperationFailure:
     """What the search engine itself says, as the server passes it on."""
-    return failure(f"PlanExecutor error during aggregation :: caused by :: {message}", 8, "UnknownError")
+    return failure(
+        f"PlanExecutor error during aggregation :: caused by :: {message}",
+        8,
+        "UnknownError",
+    )
 
 
 def location(code: int, message: str) -> OperationFailure:
@@ -126,7 +166,8 @@ DETAILS, LEG = "__details", "__leg"
 
 
 def rank_fusion(
-    spec: Mapping[str, Any], run: Callable[[Sequence[Mapping[str, Any]]], list[dict[str, Any]]]
+    spec: Mapping[str, Any],
+    run: Callable[[Sequence[Mapping[str, Any]]], list[dict[str, Any]]],
 ) -> list[Row]:
     """`$rankFusion`: reciprocal ranks of several pipelines over one collection."""
     pipelines = spec["input"]["pipelines"]
@@ -134,7 +175,16 @@ def rank_fusion(
         raise location(9191103, "$rankFusion requires at least one input pipeline")
     weights = spec.get("combination", {}).get("weights", {})
     assert set(weights) <= set(pipelines)
-    allowed = {"$match", "$search", "$vectorSearch", "$sample", "$geoNear", "$sort", "$skip", "$limit"}
+    allowed = {
+        "$match",
+        "$search",
+        "$vectorSearch",
+        "$sample",
+        "$geoNear",
+        "$sort",
+        "$skip",
+        "$limit",
+    }
     scores: dict[Any, float] = {}
     documents: dict[Any, dict[str, Any]] = {}
     details: dict[Any, dict[str, dict[str, Any]]] = {}
@@ -145,11 +195,22 @@ def rank_fusion(
         scored = [*pipeline, {"$addFields": {LEG: {"$meta": meta}}}]
         for rank, document in enumerate(run(scored), start=1):
             leg = {"inputPipelineName": name, "rank": rank, "value": document.pop(LEG)}
-            details.setdefault(document["_id"], {})[name] = {**leg, "weight": weights.get(name, 1.0)}
-            scores[document["_id"]] = scores.get(document["_id"], 0.0) + weights.get(name, 1.0) / (60 + rank)
+            details.setdefault(document["_id"], {})[name] = {
+                **leg,
+                "weight": weights.get(name, 1.0),
+            }
+            scores[document["_id"]] = scores.get(document["_id"], 0.0) + weights.get(
+                name, 1.0
+            ) / (60 + rank)
             documents[document["_id"]] = document
     for id, found in details.items():
         # a pipeline that missed the document is listed too, with NA for its rank
-        legs = [found.get(name, {"inputPipelineName": name, "rank": "NA"}) for name in pipelines]
+        legs = [
+            found.get(name, {"inputPipelineName": name, "rank": "NA"})
+            for name in pipelines
+        ]
         documents[id][DETAILS] = {"value": scores[id], "details": legs}
-    return sorted(((score, documents[id]) for id, score in scores.items()), key=lambda row: -row[0])
+    return sorted(
+        ((score, documents[id]) for id, score in scores.items()),
+        key=lambda row: -row[0],
+    )

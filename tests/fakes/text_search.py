@@ -11,13 +11,21 @@ from tests.fakes.search_engine import Documents, Find, Row, refused
 
 
 def text_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
-    operators = [name for name in ("compound", "text", "equals", "in", "range") if name in spec]
+    operators = [
+        name for name in ("compound", "text", "equals", "in", "range") if name in spec
+    ]
     assert len(operators) == 1
     definition = find(str(spec.get("index", "default")), "search")
     if definition is None:
         return []
-    scores = _Operators(documents, definition["mappings"]["fields"]).scores(operators[0], spec[operators[0]])
-    rows = [(score, document) for score, document in zip(scores, documents, strict=True) if score is not None]
+    scores = _Operators(documents, definition["mappings"]["fields"]).scores(
+        operators[0], spec[operators[0]]
+    )
+    rows = [
+        (score, document)
+        for score, document in zip(scores, documents, strict=True)
+        if score is not None
+    ]
     return sorted(rows, key=lambda row: -row[0])
 
 
@@ -38,9 +46,17 @@ class _Operators:
 
     def _compound(self, spec: Mapping[str, Any]) -> list[float | None]:
         if set(spec) == {"should", "minimumShouldMatch"}:
-            found = [self.scores(*next(iter(clause.items()))) for clause in spec["should"]]
-            matched = ([score for score in scores if score is not None] for scores in zip(*found, strict=True))
-            return [sum(scores) if len(scores) >= spec["minimumShouldMatch"] else None for scores in matched]
+            found = [
+                self.scores(*next(iter(clause.items()))) for clause in spec["should"]
+            ]
+            matched = (
+                [score for score in scores if score is not None]
+                for scores in zip(*found, strict=True)
+            )
+            return [
+                sum(scores) if len(scores) >= spec["minimumShouldMatch"] else None
+                for scores in matched
+            ]
         assert set(spec) <= {"must", "filter"}
         assert any(spec.values())
         total: list[float | None] = [0.0] * len(self._documents)
@@ -58,13 +74,19 @@ class _Operators:
     def _matches(self, name: str, spec: Mapping[str, Any]) -> list[bool]:
         path = str(spec["path"])
         bounds = {f"${end}": spec[end] for end in ("gte", "lte") if end in spec}
-        value = {"equals": {"$eq": spec.get("value")}, "in": {"$in": spec.get("value")}, "range": bounds}[name]
+        value = {
+            "equals": {"$eq": spec.get("value")},
+            "in": {"$in": spec.get("value")},
+            "range": bounds,
+        }[name]
         operand = next(iter(value.values()), None)
         assert operand not in (None, [])
         kind = kind_of(operand[0] if isinstance(operand, list) else operand)
         needed = {"string": "token"}.get(kind, kind)
         mapping = self._fields.get(path, [])
-        if needed not in {one["type"] for one in (mapping if isinstance(mapping, list) else [mapping])}:
+        if needed not in {
+            one["type"] for one in (mapping if isinstance(mapping, list) else [mapping])
+        }:
             raise refused(f"Path '{path}' needs to be indexed as {needed}")
         inside = compiled({path: value}, {path})
         return [inside(document) for document in self._documents]
@@ -77,21 +99,30 @@ class _Operators:
             mapping = self._fields.get(path)
             if not isinstance(mapping, Mapping) or mapping["type"] != "string":
                 continue  # an unindexed path matches nothing, without an error
-            for place, score in self._bm25(path, mapping["analyzer"], str(spec["query"])).items():
+            for place, score in self._bm25(
+                path, mapping["analyzer"], str(spec["query"])
+            ).items():
                 total[place] = (total[place] or 0.0) + score
         return total
 
     def _bm25(self, path: str, lucene: str, query: str) -> dict[int, float]:
         terms_of = analyzer(lucene.removeprefix("lucene.")).terms
-        texts = [Counter(terms_of(str(document.get(path) or ""))) for document in self._documents]
+        texts = [
+            Counter(terms_of(str(document.get(path) or "")))
+            for document in self._documents
+        ]
         lengths = [text.total() for text in texts]
         average = sum(lengths) / max(sum(1 for length in lengths if length), 1)
         scores: dict[int, float] = {}
         for term in set(terms_of(query)):
             places = [place for place, text in enumerate(texts) if text[term]]
-            rarity = math.log(1 + (len(texts) - len(places) + 0.5) / (len(places) + 0.5))
+            rarity = math.log(
+                1 + (len(texts) - len(places) + 0.5) / (len(places) + 0.5)
+            )
             for place in places:
                 count = texts[place][term]
-                weight = count / (count + 1.2 * (0.25 + 0.75 * lengths[place] / average))
+                weight = count / (
+                    count + 1.2 * (0.25 + 0.75 * lengths[place] / average)
+                )
                 scores[place] = scores.get(place, 0.0) + rarity * weight
         return scores

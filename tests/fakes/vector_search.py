@@ -10,7 +10,9 @@ from tests.fakes.mql_filter import compiled
 from tests.fakes.search_engine import Documents, Find, Row, refused
 
 
-def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> list[Row]:
+def vector_search(
+    spec: Mapping[str, Any], documents: Documents, find: Find
+) -> list[Row]:
     query, limit = _parsed_vector_query(spec)
     definition = find(str(spec["index"]), "vectorSearch")
     if definition is None:
@@ -23,7 +25,9 @@ def vector_search(spec: Mapping[str, Any], documents: Documents, find: Find) -> 
     dimensions = vectors[path]["numDimensions"]
     assert vectors[path]["similarity"] == "cosine"
     if dimensions != len(query):
-        raise refused(f"vector field is indexed with {dimensions} dimensions but queried with {len(query)}")
+        raise refused(
+            f"vector field is indexed with {dimensions} dimensions but queried with {len(query)}"
+        )
     if not query.any():
         raise refused("Cosine similarity cannot be calculated against a zero vector.")
     inside = compiled(spec.get("filter", {}), declared)
@@ -49,10 +53,22 @@ def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any],
 
 def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:
     """What the engine indexes: an array of numbers or a float32 BinData vector of the right size, nothing else."""
-    if isinstance(value, list) and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in value):
+    if isinstance(value, list) and all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
+    ):
         vector = np.asarray(value, dtype=np.float64)
-    elif isinstance(value, Binary) and value.subtype == 9 and value[:2] == b"\x27\x00" and len(value) % 4 == 2:
+    elif (
+        isinstance(value, Binary)
+        and value.subtype == 9
+        and value[:2] == b"\x27\x00"
+        and len(value) % 4 == 2
+    ):
         vector = np.frombuffer(value, dtype="<f4", offset=2).astype(np.float64)
     else:
         return None
-    return vector if len(vector) == dimensions and bool(np.all(np.isfinite(vector)) and vector.any()) else None
+    return (
+        vector
+        if len(vector) == dimensions
+        and bool(np.all(np.isfinite(vector)) and vector.any())
+        else None
+    )

@@ -58,7 +58,13 @@ class Received:
 class WebServer(Loopback):
     """Use as a context manager. ``address`` is any of 127.0.0.0/8; ``silent``: takes connections, says nothing."""
 
-    def __init__(self, *, address: str = "127.0.0.1", certificate: Path | None = None, silent: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        address: str = "127.0.0.1",
+        certificate: Path | None = None,
+        silent: bool = False,
+    ) -> None:
         self.pages: dict[str, Page] = {}
         self.requests: list[Received] = []
         self.connections = 0
@@ -94,7 +100,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         web: WebServer = self.server.fake
-        web.requests.append(Received(self.path, {name.lower(): value for name, value in self.headers.items()}))
+        web.requests.append(
+            Received(
+                self.path, {name.lower(): value for name, value in self.headers.items()}
+            )
+        )
         page = web.pages.get(self.path, Page(b"no such page", status=404))
         self.close_connection = True
         if page.raw is not None:
@@ -105,7 +115,11 @@ class _Handler(BaseHTTPRequestHandler):
         if page.content_type is not None:
             headers.setdefault("Content-Type", page.content_type)
         pieces = [page.body] if isinstance(page.body, bytes) else page.body
-        length = len(page.body) if page.length is None and isinstance(page.body, bytes) else page.length
+        length = (
+            len(page.body)
+            if page.length is None and isinstance(page.body, bytes)
+            else page.length
+        )
         if length is not None:
             headers.setdefault("Content-Length", str(length))
         for name, value in headers.items():
@@ -123,11 +137,16 @@ def certificate_for(folder: Path, *names: str) -> Path:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake web server")])
     now = datetime.datetime.now(datetime.UTC)
     alternatives: list[x509.GeneralName] = [
-        x509.IPAddress(ipaddress.ip_address(each)) if each[0].isdigit() else x509.DNSName(each) for each in names
+        x509.IPAddress(ipaddress.ip_address(each))
+        if each[0].isdigit()
+        else x509.DNSName(each)
+        for each in names
     ]
     identifier = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
     certificate = (
-        x509.CertificateBuilder(subject_name=name, issuer_name=name, public_key=key.public_key())
+        x509.CertificateBuilder(
+            subject_name=name, issuer_name=name, public_key=key.public_key()
+        )
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(days=1))
         .not_valid_after(now + datetime.timedelta(days=1))
@@ -138,7 +157,9 @@ def certificate_for(folder: Path, *names: str) -> Path:
     )
     path = folder / "certificate.pem"
     private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
     )
     path.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
     return path

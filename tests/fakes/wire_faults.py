@@ -42,22 +42,47 @@ def failure(code: int, name: str, message: str, *labels: str) -> Answer:
 
 def rows(*found: Mapping[str, Any]) -> Answer:
     """What an aggregation finds."""
-    return Answer({"ok": 1, "cursor": {"id": 0, "ns": "report_chat.any", "firstBatch": list(found)}})
+    return Answer(
+        {
+            "ok": 1,
+            "cursor": {"id": 0, "ns": "report_chat.any", "firstBatch": list(found)},
+        }
+    )
 
 
 RETRYABLE = "RetryableWriteError"
 NOT_PRIMARY = failure(10107, "NotWritablePrimary", "not primary", RETRYABLE)
 STEPPED_DOWN = failure(189, "PrimarySteppedDown", "primary stepped down", RETRYABLE)
-SHUTTING_DOWN = failure(91, "ShutdownInProgress", "The server is in quiesce mode", RETRYABLE)
+SHUTTING_DOWN = failure(
+    91, "ShutdownInProgress", "The server is in quiesce mode", RETRYABLE
+)
 BAD_PASSWORD = failure(18, "AuthenticationFailed", "Authentication failed.")
 ATLAS_BAD_PASSWORD = failure(8000, "AtlasError", "bad auth : authentication failed")
-NO_RIGHTS = failure(13, "Unauthorized", "not authorized on report_chat to execute command { find: 'documents' }")
+NO_RIGHTS = failure(
+    13,
+    "Unauthorized",
+    "not authorized on report_chat to execute command { find: 'documents' }",
+)
 OVERLOADED = failure(489, "SearchOverloaded", "search engine is overloaded")
 TOO_SLOW = failure(50, "MaxTimeMSExpired", "operation exceeded time limit")
-NO_ENGINE = failure(31082, "SearchNotEnabled", "Using Atlas Search Database Commands requires additional configuration")
-NOT_ALLOWED = failure(8000, "AtlasError", "$vectorSearch is not allowed or the syntax is incorrect")
-UNKNOWN_STAGE = failure(40324, "Location40324", "Unrecognized pipeline stage name: '$vectorSearch'")
-ENGINE_DOWN = failure(6, "HostUnreachable", "Error connecting to localhost:28000 :: caused by :: Connection refused")
+NO_ENGINE = failure(
+    31082,
+    "SearchNotEnabled",
+    "Using Atlas Search Database Commands requires additional configuration",
+)
+NOT_ALLOWED = failure(
+    8000, "AtlasError", "$vectorSearch is not allowed or the syntax is incorrect"
+)
+UNKNOWN_STAGE = failure(
+    40324, "Location40324", "Unrecognized pipeline stage name: '$vectorSearch'"
+)
+ENGINE_DOWN = failure(
+    6,
+    "HostUnreachable",
+    "Error connecting to localhost:28000 :: caused by :: Connection refused",
+)
 BUILDING = failure(
-    8, "UnknownError", "PlanExecutor error :: cannot query vector index vector_index while in state INITIAL_SYNC"
+    8,
+    "UnknownError",
+    "PlanExecutor error :: cannot query vector index vector_index while in state INITIAL_SYNC",
 )

@@ -43,7 +43,11 @@ def receive(connection: socket.socket) -> Message | None:
         return None
     length, request_id, _, opcode = HEADER.unpack(header)
     rest = _exactly(connection, length - HEADER.size)
-    return None if rest is None else Message(header + rest, request_id, opcode, _document(opcode, rest))
+    return (
+        None
+        if rest is None
+        else Message(header + rest, request_id, opcode, _document(opcode, rest))
+    )
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes | None:
@@ -74,7 +78,9 @@ def _sections(rest: bytes) -> dict[str, Any]:
             document.update(_bson(rest, place))
         else:
             end = rest.index(b"\0", place + 4)
-            document[rest[place + 4 : end].decode()] = bson.decode_all(rest[end + 1 : place + size])
+            document[rest[place + 4 : end].decode()] = bson.decode_all(
+                rest[end + 1 : place + size]
+            )
         place += size
     return document
 
@@ -93,4 +99,6 @@ def reply(to: Message, document: Mapping[str, Any]) -> bytes:
     else:
         body = struct.pack("<iB", 0, BODY) + payload
         opcode = OP_MSG
-    return HEADER.pack(HEADER.size + len(body), next(_ids), to.request_id, opcode) + body
+    return (
+        HEADER.pack(HEADER.size + len(body), next(_ids), to.request_id, opcode) + body
+    )

@@ -67,7 +67,11 @@ class WireProxy:
     def sent(self, name: str) -> list[dict[str, Any]]:
         """The commands with this name that have arrived, `$` stages by their aggregation."""
         with self._lock:
-            return [found for found in self.commands if Message(b"", 0, 0, found).name == name]
+            return [
+                found
+                for found in self.commands
+                if Message(b"", 0, 0, found).name == name
+            ]
 
     def up(self) -> None:
         """Listen, on the same port as before."""
@@ -76,7 +80,9 @@ class WireProxy:
         listener.bind(("127.0.0.1", self.port))
         listener.listen()
         self._listener, self.port = listener, listener.getsockname()[1]
-        threading.Thread(target=self._accept, args=(listener,), name="wire-proxy", daemon=True).start()
+        threading.Thread(
+            target=self._accept, args=(listener,), name="wire-proxy", daemon=True
+        ).start()
 
     def down(self) -> None:
         """Stop listening and break every connection."""
@@ -105,7 +111,12 @@ class WireProxy:
                 client, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(client,), name="wire-proxy-client", daemon=True).start()
+            threading.Thread(
+                target=self._serve,
+                args=(client,),
+                name="wire-proxy-client",
+                daemon=True,
+            ).start()
 
     def _serve(self, client: socket.socket) -> None:
         server = Upstream(self._upstream)
@@ -113,7 +124,9 @@ class WireProxy:
             self._open.add(client)
         try:
             client.settimeout(BOUND * 10)  # an idle connection of the pool
-            while (message := receive(client)) is not None and self._handle(client, server, message):
+            while (message := receive(client)) is not None and self._handle(
+                client, server, message
+            ):
                 pass
         except OSError:
             pass  # one of the two has gone
@@ -123,7 +136,9 @@ class WireProxy:
             server.close()
             client.close()
 
-    def _handle(self, client: socket.socket, server: "Upstream", message: Message) -> bool:
+    def _handle(
+        self, client: socket.socket, server: "Upstream", message: Message
+    ) -> bool:
         """Whether the connection goes on."""
         action = self._action(message)
         if isinstance(action, Hang):
@@ -154,8 +169,19 @@ class WireProxy:
     def _answer(self, server: "Upstream", message: Message) -> Mapping[str, Any]:
         if message.name == "hello":
             address = f"127.0.0.1:{self.port}"
-            replica_set = {"setName": "rs0", "setVersion": 1, "hosts": [address], "me": address, "primary": address}
-            return {**server.ask(message), **replica_set, "ismaster": True, "isWritablePrimary": True}
+            replica_set = {
+                "setName": "rs0",
+                "setVersion": 1,
+                "hosts": [address],
+                "me": address,
+                "primary": address,
+            }
+            return {
+                **server.ask(message),
+                **replica_set,
+                "ismaster": True,
+                "isWritablePrimary": True,
+            }
         if message.name == "saslStart":
             return {"ok": 1, "conversationId": 1, "done": True, "payload": b""}
         return server.ask(message)
@@ -175,7 +201,9 @@ class Upstream:
         if self._port is None:
             return dict(CANNED_HELLO if message.name == "hello" else EMPTY)
         if self._connection is None:
-            self._connection = socket.create_connection(("127.0.0.1", self._port), timeout=BOUND)
+            self._connection = socket.create_connection(
+                ("127.0.0.1", self._port), timeout=BOUND
+            )
         self._connection.sendall(message.raw)
         answer = receive(self._connection)
         if answer is None:
@@ -196,4 +224,9 @@ CANNED_HELLO = {
     "minWireVersion": 17,
     "maxWireVersion": 25,
 }
-EMPTY = {"ok": 1, "n": 0, "nModified": 0, "cursor": {"id": 0, "ns": "report_chat.any", "firstBatch": []}}
+EMPTY = {
+    "ok": 1,
+    "n": 0,
+    "nModified": 0,
+    "cursor": {"id": 0, "ns": "report_chat.any", "firstBatch": []},
+}

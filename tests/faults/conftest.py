@@ -25,7 +25,10 @@ TIMEOUT = 2.0
 """MONGODB_TIMEOUT in these tests: short, so that they are."""
 BOUND = 30.0
 """No request may take longer: the time limit of a request (1.5 x TIMEOUT) and much room for a busy machine."""
-QUESTION = {"query": "What is the population of Kenya?", "filters": {"country_name": ["Kenya"]}}
+QUESTION = {
+    "query": "What is the population of Kenya?",
+    "filters": {"country_name": ["Kenya"]},
+}
 SECRET = "s3cret-pw"
 
 
@@ -55,7 +58,13 @@ class Site:
         self._served = served(app)
         self._port = self._served.__enter__()
 
-    def ask(self, body: dict[str, Any] | None = None, path: str = "/query", *, within: float = 60.0) -> Reply:
+    def ask(
+        self,
+        body: dict[str, Any] | None = None,
+        path: str = "/query",
+        *,
+        within: float = 60.0,
+    ) -> Reply:
         """POST where there is a body, else GET."""
         began = time.monotonic()
         connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=within)
@@ -63,11 +72,18 @@ class Site:
             if body is None:
                 connection.request("GET", path)
             else:
-                connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+                connection.request(
+                    "POST", path, json.dumps(body), {"Content-Type": "application/json"}
+                )
             response = connection.getresponse()
             text = response.read().decode()
             assert SECRET not in text
-            return Reply(response.status, response.headers, _content(text), time.monotonic() - began)
+            return Reply(
+                response.status,
+                response.headers,
+                _content(text),
+                time.monotonic() - began,
+            )
         finally:
             connection.close()
 
@@ -83,7 +99,9 @@ def _content(text: str) -> dict[str, Any]:
     return found
 
 
-def assert_unavailable(reply: Reply, *, dependency: str = "database", retry: bool = True) -> None:
+def assert_unavailable(
+    reply: Reply, *, dependency: str = "database", retry: bool = True
+) -> None:
     """A typed 503 that names the dependency, soon enough."""
     assert reply.status == 503, reply
     assert reply.dependency == dependency
@@ -119,7 +137,12 @@ def new_site(tmp_path: Path) -> Iterator[NewSite]:
     sites: list[Site] = []
 
     def start(uri: str, **values: Any) -> Site:
-        options = {"vector_search": "faiss", "mongodb_timeout": TIMEOUT, "threads": 8, **values}
+        options = {
+            "vector_search": "faiss",
+            "mongodb_timeout": TIMEOUT,
+            "threads": 8,
+            **values,
+        }
         site = Site(create_app(settings_for(uri, tmp_path, **options)))
         sites.append(site)
         return site
@@ -143,7 +166,14 @@ def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
 
 def add_kenya(services: Services, folder: Path) -> None:
     path = write_report(folder / "reports", KENYA_2023, "kenya-2023")
-    ingest_file(services, path, "test/kenya-2023", country_name="Kenya", year=2023, type="country_report")
+    ingest_file(
+        services,
+        path,
+        "test/kenya-2023",
+        country_name="Kenya",
+        year=2023,
+        type="country_report",
+    )
 
 
 @pytest.fixture

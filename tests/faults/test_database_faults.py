@@ -36,7 +36,9 @@ LASTING: dict[str, tuple[Action, str]] = {
 
 
 @pytest.mark.parametrize(("fault", "said"), LASTING.values(), ids=LASTING)
-def test_a_lasting_fault_is_a_503_and_mends_itself(site: Site, proxy: WireProxy, fault: Action, said: str) -> None:
+def test_a_lasting_fault_is_a_503_and_mends_itself(
+    site: Site, proxy: WireProxy, fault: Action, said: str
+) -> None:
     proxy.always(EVERYTHING, fault)
     reply = site.ask(QUESTION)
     assert_unavailable(reply)
@@ -66,7 +68,9 @@ def test_one_step_down_or_broken_connection_is_not_noticed(
     assert len(proxy.sent(command)) > before + 1
 
 
-@pytest.mark.parametrize("fault", [wire_faults.BAD_PASSWORD, wire_faults.ATLAS_BAD_PASSWORD])
+@pytest.mark.parametrize(
+    "fault", [wire_faults.BAD_PASSWORD, wire_faults.ATLAS_BAD_PASSWORD]
+)
 def test_a_refused_password(site: Site, proxy: WireProxy, fault: Action) -> None:
     proxy.always("saslStart", fault)
     proxy.down()
@@ -90,13 +94,16 @@ def test_a_server_that_goes_down_and_comes_back(site: Site, proxy: WireProxy) ->
     ready = site.ask(path="/ready")
     assert (ready.status, ready.seconds < BOUND) == (503, True)
     assert {"database": False, "chat_model": True}.items() <= {
-        dependency["name"]: dependency["ok"] for dependency in ready.body["dependencies"]
+        dependency["name"]: dependency["ok"]
+        for dependency in ready.body["dependencies"]
     }.items()
     proxy.up()
     assert_recovers(site)
 
 
-@pytest.mark.parametrize("fault", [Hang(), Delay(TIMEOUT / 4), None], ids=["frozen", "late", "down"])
+@pytest.mark.parametrize(
+    "fault", [Hang(), Delay(TIMEOUT / 4), None], ids=["frozen", "late", "down"]
+)
 def test_requests_do_not_queue_up_behind_a_server_in_trouble(
     site: Site, proxy: WireProxy, fault: Action | None
 ) -> None:
@@ -105,7 +112,9 @@ def test_requests_do_not_queue_up_behind_a_server_in_trouble(
         proxy.down()
     else:
         proxy.always(EVERYTHING, fault)
-    with ThreadPoolExecutor(max_workers=16) as pool:  # twice as many as are served at the same time
+    with ThreadPoolExecutor(
+        max_workers=16
+    ) as pool:  # twice as many as are served at the same time
         replies = list(pool.map(lambda _: site.ask(QUESTION), range(16)))
     for reply in replies:
         assert_unavailable(reply)
@@ -115,7 +124,9 @@ def test_requests_do_not_queue_up_behind_a_server_in_trouble(
     assert_recovers(site)
 
 
-def test_a_server_that_is_down_at_the_start(proxy: WireProxy, new_site: NewSite) -> None:
+def test_a_server_that_is_down_at_the_start(
+    proxy: WireProxy, new_site: NewSite
+) -> None:
     proxy.down()
     site = new_site(proxy.uri)
     assert site.ask(path="/health").status == 200
@@ -129,7 +140,9 @@ def test_a_server_that_is_down_at_the_start(proxy: WireProxy, new_site: NewSite)
     until(lambda: site.ask(path="/ready").body["ready"])
 
 
-def test_a_password_that_is_refused_at_the_start(proxy: WireProxy, new_site: NewSite) -> None:
+def test_a_password_that_is_refused_at_the_start(
+    proxy: WireProxy, new_site: NewSite
+) -> None:
     proxy.always("saslStart", wire_faults.BAD_PASSWORD)
     site = new_site(proxy.uri)
     assert_unavailable(site.ask({"query": "Kenya?"}))
@@ -137,7 +150,9 @@ def test_a_password_that_is_refused_at_the_start(proxy: WireProxy, new_site: New
     assert_recovers(site, {"query": "Kenya?"})
 
 
-def test_requests_do_not_queue_up_when_it_was_never_there(proxy: WireProxy, new_site: NewSite) -> None:
+def test_requests_do_not_queue_up_when_it_was_never_there(
+    proxy: WireProxy, new_site: NewSite
+) -> None:
     proxy.down()
     site = new_site(proxy.uri)
     with ThreadPoolExecutor(max_workers=8) as pool:
@@ -145,7 +160,11 @@ def test_requests_do_not_queue_up_when_it_was_never_there(proxy: WireProxy, new_
             assert_unavailable(reply)
 
 
-WRONG = {"chat_model": "nonsense", "vector_search": "nonsense", "embedding_provider": "nonsense"}
+WRONG = {
+    "chat_model": "nonsense",
+    "vector_search": "nonsense",
+    "embedding_provider": "nonsense",
+}
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG.items())
@@ -154,12 +173,17 @@ def test_a_wrong_setting_stops_the_start_even_without_a_database(
 ) -> None:
     proxy.down()
     with pytest.raises(UnknownNameError, match=value):
-        create_app(settings_for(proxy.uri, tmp_path, mongodb_timeout=TIMEOUT, **{name: value}))
+        create_app(
+            settings_for(proxy.uri, tmp_path, mongodb_timeout=TIMEOUT, **{name: value})
+        )
 
 
 def test_a_stream_ends_with_the_error(site: Site, proxy: WireProxy) -> None:
     proxy.always(EVERYTHING, Hang())
     reply = site.ask(QUESTION, "/api/chat")
     assert reply.status in {200, 503}  # 200 where the headers had gone out already
-    assert (reply.error["code"], reply.dependency) == ("database_unavailable", "database")
+    assert (reply.error["code"], reply.dependency) == (
+        "database_unavailable",
+        "database",
+    )
     assert reply.seconds < BOUND

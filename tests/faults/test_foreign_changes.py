@@ -19,8 +19,12 @@ from tests.faults.conftest import QUESTION, NewSite, Site, add_kenya
 STREAM, NAMESPACE = "$changeStream", "report_chat.$cmd.aggregate"
 PATIENT = 20.0
 """MONGODB_TIMEOUT: no server is slow here, but the machine may be busy."""
-NO_STREAMS = failure(40573, "Location40573", "The $changeStream stage is only supported on replica sets")
-LOST = failure(286, "ChangeStreamHistoryLost", "the resume point may no longer be in the oplog")
+NO_STREAMS = failure(
+    40573, "Location40573", "The $changeStream stage is only supported on replica sets"
+)
+LOST = failure(
+    286, "ChangeStreamHistoryLost", "the resume point may no longer be in the oplog"
+)
 
 
 def token(number: int) -> dict[str, str]:
@@ -28,13 +32,23 @@ def token(number: int) -> dict[str, str]:
 
 
 def batch(kind: str, number: int, *events: Mapping[str, Any]) -> Answer:
-    cursor = {"id": 77, "ns": NAMESPACE, kind: list(events), "postBatchResumeToken": token(number)}
+    cursor = {
+        "id": 77,
+        "ns": NAMESPACE,
+        kind: list(events),
+        "postBatchResumeToken": token(number),
+    }
     return Answer({"ok": 1, "cursor": cursor})
 
 
 def update(number: int, row: Any) -> dict[str, Any]:
     namespace = {"db": "report_chat", "coll": "report_chatting"}
-    return {"_id": token(number), "operationType": "update", "ns": namespace, "documentKey": {"_id": row}}
+    return {
+        "_id": token(number),
+        "operationType": "update",
+        "ns": namespace,
+        "documentKey": {"_id": row},
+    }
 
 
 @pytest.fixture
@@ -63,11 +77,15 @@ def finds(site: Site) -> bool:
 def change(database: Database) -> Any:
     """As another program does: the count stays, and our log is left alone."""
     row = next(database["report_chatting"].find({"data": {"$exists": True}}))
-    database["report_chatting"].update_one({"_id": row["_id"]}, {"$set": {"data": f"{row['data']} Zanzibar"}})
+    database["report_chatting"].update_one(
+        {"_id": row["_id"]}, {"$set": {"data": f"{row['data']} Zanzibar"}}
+    )
     return row["_id"]
 
 
-def test_a_passage_changed_in_place_is_found_as_it_is_now(watched: Site, scripted: WireProxy) -> None:
+def test_a_passage_changed_in_place_is_found_as_it_is_now(
+    watched: Site, scripted: WireProxy
+) -> None:
     row = change(watched.services.storage.database)
     assert not finds(watched)
     scripted.next("getMore", batch("nextBatch", 2, update(2, row)))
@@ -91,10 +109,17 @@ def test_an_answer_from_before_the_change_is_not_given_again(
     site = new_site(scripted.uri, mongodb_timeout=PATIENT, cache_seconds=600)
     add_kenya(site.services, tmp_path)
     wait_until(lambda: bool(scripted.sent("getMore")), "the stream is not read", 10)
-    assert [site.ask(QUESTION).body["trace"]["cached"] for _ in range(2)] == [False, True]
+    assert [site.ask(QUESTION).body["trace"]["cached"] for _ in range(2)] == [
+        False,
+        True,
+    ]
     row = change(site.services.storage.database)
     scripted.next("getMore", batch("nextBatch", 2, update(2, row)))
-    wait_until(lambda: not site.ask(QUESTION).body["trace"]["cached"], "the old answer is given", 10)
+    wait_until(
+        lambda: not site.ask(QUESTION).body["trace"]["cached"],
+        "the old answer is given",
+        10,
+    )
 
 
 def test_what_changed_while_nobody_served_is_noticed_at_the_next_start(
@@ -107,18 +132,26 @@ def test_what_changed_while_nobody_served_is_noticed_at_the_next_start(
     scripted.always("getMore", batch("nextBatch", 3))
     site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     wait_until(lambda: finds(site), "the change is not seen", 10)
-    assert scripted.sent(STREAM)[began]["pipeline"][0] == {STREAM: {"resumeAfter": token(1)}}
+    assert scripted.sent(STREAM)[began]["pipeline"][0] == {
+        STREAM: {"resumeAfter": token(1)}
+    }
     wait_until(lambda: place(site) == token(3), "the place is not kept", 10)
 
 
 def place(site: Site) -> Any:
-    return (site.services.storage.database["meta"].find_one({"_id": "change_stream"}) or {}).get("token")
+    return (
+        site.services.storage.database["meta"].find_one({"_id": "change_stream"}) or {}
+    ).get("token")
 
 
 @pytest.mark.parametrize(
-    "fault", [LOST, failure(260, "InvalidResumeToken", "cannot resume")], ids=["lost", "no token of this server"]
+    "fault",
+    [LOST, failure(260, "InvalidResumeToken", "cannot resume")],
+    ids=["lost", "no token of this server"],
 )
-def test_a_lost_place_means_that_everything_may_have_changed(watched: Site, scripted: WireProxy, fault: Action) -> None:
+def test_a_lost_place_means_that_everything_may_have_changed(
+    watched: Site, scripted: WireProxy, fault: Action
+) -> None:
     change(watched.services.storage.database)
     began = len(scripted.sent(STREAM))
     scripted.next("getMore", fault)
@@ -135,7 +168,9 @@ def test_a_server_without_change_streams_serves_and_the_doctor_names_it(
     site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     add_kenya(site.services, tmp_path)
     assert site.ask(QUESTION).status == 200
-    (found,) = [one for one in diagnose(site.services) if one.name == "changes_in_place_unseen"]
+    (found,) = [
+        one for one in diagnose(site.services) if one.name == "changes_in_place_unseen"
+    ]
     assert found.severity == "warning"
     assert "python -m chatbot migrate" in found.remedy
     assert not scripted.sent("getMore")
@@ -144,5 +179,9 @@ def test_a_server_without_change_streams_serves_and_the_doctor_names_it(
 def test_the_stream_ends_with_the_server(watched: Site, scripted: WireProxy) -> None:
     watched.app.extensions["startup"].close()
     sent = len(scripted.sent("getMore"))
-    assert not [thread.name for thread in threading.enumerate() if thread.name == "foreign-changes"]
+    assert not [
+        thread.name
+        for thread in threading.enumerate()
+        if thread.name == "foreign-changes"
+    ]
     assert len(scripted.sent("getMore")) == sent

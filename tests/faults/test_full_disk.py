@@ -28,7 +28,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(folder)]
-    if sys.platform != "linux" or subprocess.run(command, check=False, capture_output=True).returncode:
+    if (
+        sys.platform != "linux"
+        or subprocess.run(command, check=False, capture_output=True).returncode
+    ):
         pytest.skip("a file system cannot be mounted here")
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
@@ -36,20 +39,30 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 def settings_of(folder: Path, **said: Any) -> Settings:
     return Settings(
-        data_dir=folder / "data", embedding_provider="hashing", chat_model="extractive", sample_data="off", **said
+        data_dir=folder / "data",
+        embedding_provider="hashing",
+        chat_model="extractive",
+        sample_data="off",
+        **said,
     )
 
 
 def upload(client: FlaskClient, name: str, text: str) -> Any:
-    response = client.post("/api/documents", data={"files": (io.BytesIO(text.encode()), name)})
+    response = client.post(
+        "/api/documents", data={"files": (io.BytesIO(text.encode()), name)}
+    )
     if response.status_code != 202:
         return response
 
     def file() -> Any:
-        job = client.get(f"/api/ingestions/{response.get_json()['ingestion_id']}").get_json()
+        job = client.get(
+            f"/api/ingestions/{response.get_json()['ingestion_id']}"
+        ).get_json()
         return job["files"][0]
 
-    wait_until(lambda: file()["state"] in {"done", "failed"}, "the job has not ended", 30)
+    wait_until(
+        lambda: file()["state"] in {"done", "failed"}, "the job has not ended", 30
+    )
     assert (file()["state"], file()["error"]) == ("done", "")
     return response
 
@@ -66,11 +79,16 @@ def answers(client: FlaskClient) -> dict[str, Any]:
 def disk_of(client: FlaskClient) -> dict[str, Any]:
     response = client.get("/ready")
     assert response.status_code == 200
-    return next(one for one in response.get_json()["dependencies"] if one["name"] == "disk")
+    return next(
+        one for one in response.get_json()["dependencies"] if one["name"] == "disk"
+    )
 
 
 def prose(number: int) -> str:
-    return f"# Report {number}\n\n" + f"Coffee number {number} is grown in the valley. " * 3_000
+    return (
+        f"# Report {number}\n\n"
+        + f"Coffee number {number} is grown in the valley. " * 3_000
+    )
 
 
 def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,10 +101,15 @@ def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -
     upload(client, "tea.md", "# Tea\n\nTea is grown in the hills.")
     assert disk_of(client)["ok"] is True
     for number in range(100):
-        if (response := upload(client, f"{number}.md", prose(number))).status_code != 202:
+        if (
+            response := upload(client, f"{number}.md", prose(number))
+        ).status_code != 202:
             break
         answers(client)
-    assert (response.status_code, response.get_json()["error"]["code"]) == (507, "no_space")
+    assert (response.status_code, response.get_json()["error"]["code"]) == (
+        507,
+        "no_space",
+    )
     assert "of which 2 MB are reserved" in response.get_json()["error"]["message"]
 
     filler = disk / "filler"
@@ -107,9 +130,16 @@ def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -
     documents = client.get("/api/documents").get_json()["documents"]
     for one in documents:
         if one["title"].startswith("Report"):
-            assert client.delete(f"/api/documents/{one['document_id']}").status_code == 204
+            assert (
+                client.delete(f"/api/documents/{one['document_id']}").status_code == 204
+            )
     assert disk_of(client)["ok"] is True
-    assert upload(client, "small.md", "# Small\n\nCocoa is grown by the river.").status_code == 202
+    assert (
+        upload(
+            client, "small.md", "# Small\n\nCocoa is grown by the river."
+        ).status_code
+        == 202
+    )
     close_app(app)
 
 
@@ -131,7 +161,9 @@ def test_tokens_that_could_not_be_written_are_counted_later(services: Services) 
     usage = services.storage.usage
     fill(services, full=True)
     with pytest.raises(DiskFullError):
-        services.storage.database["meta"].replace_many([{"_id": "large", "text": "x" * 1_000_000}])
+        services.storage.database["meta"].replace_many(
+            [{"_id": "large", "text": "x" * 1_000_000}]
+        )
     for _ in range(3):
         services.storage.cache.put("query", "key", "x" * 100_000)
         usage.add(10)
@@ -148,7 +180,10 @@ def test_all_uploads_have_a_quota(services: Services, tmp_path: Path) -> None:
     (file := tmp_path / "a.bin").write_bytes(b"x" * 700_000)
     files.put(file)
     files.require_space(300_000)
-    with pytest.raises(DiskFullError, match=r"uploaded files take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports"):
+    with pytest.raises(
+        DiskFullError,
+        match=r"uploaded files take 0\.7 of 1 MB \(UPLOAD_QUOTA_MB\)\. Delete reports",
+    ):
         files.require_space(400_000)
 
 
@@ -164,6 +199,8 @@ def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> N
     (settings.data_dir / "report-chat.sqlite").write_bytes(b"")
     with (
         Services(settings) as lost,
-        pytest.raises(DatabaseError, match=r"is empty, but the index of its passages \(index\)"),
+        pytest.raises(
+            DatabaseError, match=r"is empty, but the index of its passages \(index\)"
+        ),
     ):
         lost.prepare()

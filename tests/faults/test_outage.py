@@ -53,7 +53,10 @@ class Load:
             began = time.monotonic()
             try:
                 site.services.runtime.store.upsert(
-                    [chunk], np.ones((1, site.services.runtime.embedder.dimensions), dtype=np.float32)
+                    [chunk],
+                    np.ones(
+                        (1, site.services.runtime.embedder.dimensions), dtype=np.float32
+                    ),
                 )
             except DependencyError:
                 outcome = self.refused
@@ -86,7 +89,9 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:  # type: ignore[override]
 # Half a minute of load. Every day: test_database_faults.py (a server that comes back is asked again) and
 # tests/database/test_mongo.py (a killed server keeps what it acknowledged).
 @pytest.mark.nightly
-def test_a_server_killed_under_load(server: NxProcess, new_site: NewSite, tmp_path: Path) -> None:
+def test_a_server_killed_under_load(
+    server: NxProcess, new_site: NewSite, tmp_path: Path
+) -> None:
     site = new_site(server.uri, mongodb_timeout=5.0)
     add_kenya(site.services, tmp_path)
     load = Load()
@@ -111,7 +116,9 @@ def test_a_server_killed_under_load(server: NxProcess, new_site: NewSite, tmp_pa
 def assert_answers(load: Load, first: Reply, back: float) -> None:
     statuses = Counter(reply.status for _, reply in load.replies)
     slowest = max(reply.seconds for _, reply in load.replies)
-    log.info(f"{dict(statuses)}, slowest {slowest:.2f} s, first after the return {first.seconds:.2f} s")
+    log.info(
+        f"{dict(statuses)}, slowest {slowest:.2f} s, first after the return {first.seconds:.2f} s"
+    )
     assert set(statuses) == {200, 503}
     assert slowest < LONGEST
     assert first.status == 200, first
@@ -121,22 +128,33 @@ def assert_answers(load: Load, first: Reply, back: float) -> None:
     assert later[200] > 3 * later[503], later
     for _, reply in load.replies:
         if reply.status == 503:
-            assert (reply.dependency, "Retry-After" in reply.headers) == ("database", True)
+            assert (reply.dependency, "Retry-After" in reply.headers) == (
+                "database",
+                True,
+            )
 
 
 def assert_writes(load: Load, site: Site, server: NxProcess, new_site: NewSite) -> None:
     """In the database, in the index that this process kept, and in one that another builds anew."""
-    log.info(f"{len(load.acknowledged)} acknowledged, {len(load.refused)} refused, slowest {load.slowest_write:.2f} s")
+    log.info(
+        f"{len(load.acknowledged)} acknowledged, {len(load.refused)} refused, slowest {load.slowest_write:.2f} s"
+    )
     assert len(load.acknowledged) + len(load.refused) == WRITES
     assert load.refused, "the outage was not noticed"
     assert load.slowest_write < LONGEST
-    rows = site.services.storage.database["report_chatting"].find({"country_name": "Chad"}, {"_id": 1})
+    rows = site.services.storage.database["report_chatting"].find(
+        {"country_name": "Chad"}, {"_id": 1}
+    )
     stored = Counter(str(row["_id"]) for row in rows)
     assert set(load.acknowledged) <= set(stored)
     assert set(stored.values()) == {1}
     another = new_site(server.uri)
     for store in (site.services.runtime.store, another.services.runtime.store):
-        assert {chunk.id for chunk in store.get(load.acknowledged)} == set(load.acknowledged)
+        assert {chunk.id for chunk in store.get(load.acknowledged)} == set(
+            load.acknowledged
+        )
     query = np.ones(site.services.runtime.embedder.dimensions, dtype=np.float32)
-    found = another.services.runtime.store.vector_search(query, top_k=2 * WRITES, scope=EVERYTHING)
+    found = another.services.runtime.store.vector_search(
+        query, top_k=2 * WRITES, scope=EVERYTHING
+    )
     assert set(load.acknowledged) <= {match.chunk_id for match in found}

@@ -7,7 +7,14 @@ import pytest
 from tests.fakes import wire_faults
 from tests.fakes.wire_faults import Action, Hang, failure, rows
 from tests.fakes.wire_proxy import WireProxy
-from tests.faults.conftest import QUESTION, NewSite, Site, add_kenya, assert_recovers, assert_unavailable
+from tests.faults.conftest import (
+    QUESTION,
+    NewSite,
+    Site,
+    add_kenya,
+    assert_recovers,
+    assert_unavailable,
+)
 
 STAGES = ("$vectorSearch", "$search")
 
@@ -23,7 +30,9 @@ def atlas(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
 
 
 def healthy(site: Site, proxy: WireProxy) -> None:
-    found = site.services.storage.database["report_chatting"].find({}, {"data_embedding": 0})
+    found = site.services.storage.database["report_chatting"].find(
+        {}, {"data_embedding": 0}
+    )
     proxy.heal(dict.fromkeys(STAGES, rows(*({**row, "score": 0.9} for row in found))))
 
 
@@ -50,8 +59,12 @@ def test_a_refused_search_is_a_503_that_names_the_search(
     assert_recovers(atlas)
 
 
-@pytest.mark.parametrize("fault", [Hang(), wire_faults.TOO_SLOW], ids=["frozen", "over its time limit"])
-def test_a_slow_search_is_not_called_a_silent_server(atlas: Site, proxy: WireProxy, fault: Action) -> None:
+@pytest.mark.parametrize(
+    "fault", [Hang(), wire_faults.TOO_SLOW], ids=["frozen", "over its time limit"]
+)
+def test_a_slow_search_is_not_called_a_silent_server(
+    atlas: Site, proxy: WireProxy, fault: Action
+) -> None:
     for stage in STAGES:
         proxy.always(stage, fault)
     reply = atlas.ask(QUESTION)
@@ -62,7 +75,9 @@ def test_a_slow_search_is_not_called_a_silent_server(atlas: Site, proxy: WirePro
     assert_recovers(atlas)
 
 
-def test_an_index_that_is_missing_is_found_out_behind_the_empty_answer(atlas: Site, proxy: WireProxy) -> None:
+def test_an_index_that_is_missing_is_found_out_behind_the_empty_answer(
+    atlas: Site, proxy: WireProxy
+) -> None:
     for stage in STAGES:
         proxy.always(stage, rows())
     proxy.always("$listSearchIndexes", rows())
@@ -71,21 +86,33 @@ def test_an_index_that_is_missing_is_found_out_behind_the_empty_answer(atlas: Si
     assert "index create" in reply.error["details"][0]["remedy"]
 
 
-def test_an_index_that_is_still_building_is_found_out_behind_the_empty_answer(atlas: Site, proxy: WireProxy) -> None:
+def test_an_index_that_is_still_building_is_found_out_behind_the_empty_answer(
+    atlas: Site, proxy: WireProxy
+) -> None:
     for stage in STAGES:
         proxy.always(stage, rows())
-    building = {"name": "vector_index", "type": "vectorSearch", "status": "BUILDING", "queryable": False}
+    building = {
+        "name": "vector_index",
+        "type": "vectorSearch",
+        "status": "BUILDING",
+        "queryable": False,
+    }
     proxy.always("$listSearchIndexes", rows(building))
     reply = atlas.ask(QUESTION)
     assert_unavailable(reply, dependency="vector_search")
     assert "BUILDING" in reply.error["message"]
 
 
-def test_an_overload_during_retries_of_the_driver_ends_in_time(atlas: Site, proxy: WireProxy) -> None:
+def test_an_overload_during_retries_of_the_driver_ends_in_time(
+    atlas: Site, proxy: WireProxy
+) -> None:
     """Labelled as newer servers do, PyMongo backs off and tries again by itself."""
     labels = ("SystemOverloadedError", "RetryableError")
     for stage in STAGES:
-        proxy.always(stage, failure(489, "SearchOverloaded", "search engine is overloaded", *labels))
+        proxy.always(
+            stage,
+            failure(489, "SearchOverloaded", "search engine is overloaded", *labels),
+        )
     assert_unavailable(atlas.ask(QUESTION), dependency="vector_search")
 
 
@@ -95,7 +122,9 @@ def test_an_engine_that_is_away_at_the_start_is_a_503_and_serves_when_it_is_back
     """Not search in this process until the restart."""
     add_kenya(new_site(proxy.uri).services, tmp_path)
     proxy.always("$vectorSearch", wire_faults.ENGINE_DOWN)
-    site = new_site(proxy.uri, vector_search="auto", mongodb_timeout=1.0)  # waited for four times
+    site = new_site(
+        proxy.uri, vector_search="auto", mongodb_timeout=1.0
+    )  # waited for four times
     assert_unavailable(site.ask(QUESTION), dependency="vector_search")
     found = {one["name"]: one for one in site.ask(path="/ready").body["dependencies"]}
     assert not found["vector_search"]["ok"]
@@ -106,7 +135,11 @@ def test_an_engine_that_is_away_at_the_start_is_a_503_and_serves_when_it_is_back
 
 
 def test_a_refused_rank_fusion_fails_no_question(atlas: Site, proxy: WireProxy) -> None:
-    refused = failure(224, "QueryFeatureNotAllowed", "featureFlagRankFusionFull must be enabled to use scoreDetails")
+    refused = failure(
+        224,
+        "QueryFeatureNotAllowed",
+        "featureFlagRankFusionFull must be enabled to use scoreDetails",
+    )
     proxy.always("$rankFusion", rows())  # at the probe it looks as if it were there
     vars(atlas.services.runtime.store)["_rank_fusion"] = None
     assert atlas.services.runtime.store._has_rank_fusion()  # type: ignore[attr-defined]

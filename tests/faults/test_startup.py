@@ -23,7 +23,9 @@ class Work:
             raise self.errors.pop(0)
 
 
-def test_what_turns_out_wrong_later_ends_the_tries_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_turns_out_wrong_later_ends_the_tries_and_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     work = Work(DOWN, SettingsError("the embedding model is another one"))
     startup = Startup(work)
     startup.run()

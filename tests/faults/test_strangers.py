@@ -31,8 +31,15 @@ SLOW_PDF = pdf_of(b"1 0 0 1 0 0 cm " * 900_000, 9)
 
 
 @contextlib.contextmanager
-def running_server(folder: Path, keys: dict[str, str], **settings: str) -> Iterator[Server]:
-    environment = {**CASES["environment"], "DATA_DIR": str(folder), "PATH": os.defpath, **settings}
+def running_server(
+    folder: Path, keys: dict[str, str], **settings: str
+) -> Iterator[Server]:
+    environment = {
+        **CASES["environment"],
+        "DATA_DIR": str(folder),
+        "PATH": os.defpath,
+        **settings,
+    }
     with started(environment, "app.py", stderr=None) as process:
         running = Server(address(process.stdout), environment, process.pid)
         running.create_keys(admin="--role admin", **keys)
@@ -41,8 +48,13 @@ def running_server(folder: Path, keys: dict[str, str], **settings: str) -> Itera
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_server(tmp_path_factory.mktemp("strangers") / "data", CASES["keys"]) as running:
-        running.take_in(running.keys["admin"], form(("known.csv", "Text,country_name\nplugh,Kenya\nplugh,Somalia\n")))
+    with running_server(
+        tmp_path_factory.mktemp("strangers") / "data", CASES["keys"]
+    ) as running:
+        running.take_in(
+            running.keys["admin"],
+            form(("known.csv", "Text,country_name\nplugh,Kenya\nplugh,Somalia\n")),
+        )
         running.create_keys(write="--role write --filter country_name=Kenya")
         yield running
 
@@ -64,28 +76,58 @@ def test_ten_strangers_with_the_worst_pdf_leave_others_their_questions(
     assert max(took) < 3.0, took
 
 
-@pytest.mark.parametrize("operators", [b"q " * 5_000_000, b"0 0 m 1 1 l S " * 2_000_000], ids=["q", "lines"])
-def test_a_small_pdf_with_millions_of_operators_is_refused(server: Server, operators: bytes) -> None:
-    status, answer = server.send("POST", "/query", form(("a.pdf", pdf_of(operators, 1)), request=json.dumps(QUESTION)))
+@pytest.mark.parametrize(
+    "operators", [b"q " * 5_000_000, b"0 0 m 1 1 l S " * 2_000_000], ids=["q", "lines"]
+)
+def test_a_small_pdf_with_millions_of_operators_is_refused(
+    server: Server, operators: bytes
+) -> None:
+    status, answer = server.send(
+        "POST",
+        "/query",
+        form(("a.pdf", pdf_of(operators, 1)), request=json.dumps(QUESTION)),
+    )
     assert (status, "drawing operators" in answer["error"]["message"]) == (422, True)
 
 
-@pytest.mark.parametrize(("name", "text", "row"), CASES["outside"].values(), ids=CASES["outside"])
-def test_a_limited_key_adds_rows_inside_of_its_limit_only(server: Server, name: str, text: str, row: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "text", "row"), CASES["outside"].values(), ids=CASES["outside"]
+)
+def test_a_limited_key_adds_rows_inside_of_its_limit_only(
+    server: Server, name: str, text: str, row: str
+) -> None:
     file = server.take_in(server.keys["write"], form((name, text)))
-    assert (file["state"], row in file["error"]) == ("failed" if row else "done", True), file
-    _, found = server.send("POST", "/api/search", {"query": "xyzzy", "retrieval_method": "bm25"}, server.keys["read"])
+    assert (file["state"], row in file["error"]) == (
+        "failed" if row else "done",
+        True,
+    ), file
+    _, found = server.send(
+        "POST",
+        "/api/search",
+        {"query": "xyzzy", "retrieval_method": "bm25"},
+        server.keys["read"],
+    )
     assert "xyzzy" not in json.dumps(found["hits"])
 
 
-def test_a_link_shows_what_was_shared_and_the_operator_can_revoke_it(server: Server) -> None:
+def test_a_link_shows_what_was_shared_and_the_operator_can_revoke_it(
+    server: Server,
+) -> None:
     key = server.keys["sharing"]
-    conversation = server.send("POST", "/query", {**QUESTION, **CASES["attached"]}, key)[1]["conversation_id"]
+    conversation = server.send(
+        "POST", "/query", {**QUESTION, **CASES["attached"]}, key
+    )[1]["conversation_id"]
     path = f"/api/conversations/{conversation}"
     link = f"/api/shared/{server.send('POST', f'{path}/share', key=key)[1]['share']}"
-    server.send("POST", "/query", {"query": "Later?", "conversation_id": conversation}, key)
+    server.send(
+        "POST", "/query", {"query": "Later?", "conversation_id": conversation}, key
+    )
     shown = json.dumps(server.send("GET", link)[1])
-    assert ("salary" in shown, "Later?" in shown, QUESTION["query"] in shown) == (False, False, True)
+    assert ("salary" in shown, "Later?" in shown, QUESTION["query"] in shown) == (
+        False,
+        False,
+        True,
+    )
     server.send("POST", f"{path}/share", {"later": True}, key)
     assert "Later?" in json.dumps(server.send("GET", link)[1])
     said = server.run("conversations links", f"keys revoke {key[:12]}")
@@ -101,13 +143,23 @@ def test_strangers_learn_only_whether_the_server_is_ready(server: Server) -> Non
 
 
 def test_another_user_of_the_machine_reads_nothing(server: Server) -> None:
-    paths = [folder := Path(server.environment["DATA_DIR"]), *folder.glob("*.sqlite*"), *folder.glob("index*")]
-    shown = [path for path in paths if path.suffix != ".lock" and stat.S_IMODE(path.stat().st_mode) & 0o077]
+    paths = [
+        folder := Path(server.environment["DATA_DIR"]),
+        *folder.glob("*.sqlite*"),
+        *folder.glob("index*"),
+    ]
+    shown = [
+        path
+        for path in paths
+        if path.suffix != ".lock" and stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
     assert (len(paths) > 2, shown) == (True, [])
 
 
 @pytest.mark.parametrize(("headers", "secure", "path"), CASES["proxies"])
-def test_proxies_are_understood(server: Server, headers: dict[str, str], secure: bool, path: str) -> None:
+def test_proxies_are_understood(
+    server: Server, headers: dict[str, str], secure: bool, path: str
+) -> None:
     connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
     connection.request("GET", "/", headers=headers)
     with contextlib.closing(connection), connection.getresponse() as response:
@@ -121,34 +173,67 @@ def test_reads_do_not_wait_for_another_program_that_writes(server: Server) -> No
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
         keys = [server.keys["read"], ""]
-        answers = [server.send("GET", path, key=key)[0] for path in ("/api/facets", "/api/documents") for key in keys]
+        answers = [
+            server.send("GET", path, key=key)[0]
+            for path in ("/api/facets", "/api/documents")
+            for key in keys
+        ]
     assert (answers, time.monotonic() - began < 3.0) == ([200] * 4, True)
 
 
-def test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_own(server: Server) -> None:
+def test_questions_are_answered_while_a_wide_table_is_read_in_a_process_of_its_own(
+    server: Server,
+) -> None:
     def ticks() -> tuple[int, int]:
         tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
-        processes = [server.pid, *(int(child) for task in tasks for child in task.read_text().split())]
-        stats = (Path(f"/proc/{one}/stat").read_text().rpartition(")")[2] for one in processes)
+        processes = [
+            server.pid,
+            *(int(child) for task in tasks for child in task.read_text().split()),
+        ]
+        stats = (
+            Path(f"/proc/{one}/stat").read_text().rpartition(")")[2]
+            for one in processes
+        )
         own, *readers = [list(map(int, fields.split()[11:15])) for fields in stats]
         return sum(own[:2]), sum(own[2:]) + sum(map(sum, readers))
 
-    key, rows = server.keys["admin"], ("Indicator {} of a sector", *(f"{row}{{}}.5" for row in range(40)))
-    took, before, table = list[float](), ticks(), "\n".join(",".join(map(row.format, range(900))) for row in rows)
-    job = server.send("POST", "/api/documents", form(("wide.csv", table)), key)[1]["ingestion_id"]
-    while (found := server.send("GET", f"/api/ingestions/{job}", key=key)[1])["state"] not in FINISHED:
+    key, rows = (
+        server.keys["admin"],
+        ("Indicator {} of a sector", *(f"{row}{{}}.5" for row in range(40))),
+    )
+    took, before, table = (
+        list[float](),
+        ticks(),
+        "\n".join(",".join(map(row.format, range(900))) for row in rows),
+    )
+    job = server.send("POST", "/api/documents", form(("wide.csv", table)), key)[1][
+        "ingestion_id"
+    ]
+    while (found := server.send("GET", f"/api/ingestions/{job}", key=key)[1])[
+        "state"
+    ] not in FINISHED:
         took.append(-time.monotonic())
         assert server.send("POST", "/query", QUESTION, key)[0] == 200
         took[-1] += time.monotonic()
         time.sleep(1)
     here, readers = (after - then for after, then in zip(ticks(), before, strict=True))
     usual = sorted(took)[len(took) // 2]
-    assert (found["state"], usual < 3.0, readers > here / 3) == ("done", True, True), (took, here, readers)
+    assert (found["state"], usual < 3.0, readers > here / 3) == ("done", True, True), (
+        took,
+        here,
+        readers,
+    )
 
 
 def test_words_that_people_cannot_see_are_not_read(server: Server) -> None:
-    hidden = "".join(f'<p style="{style}">quux number {n}</p>' for n, style in enumerate(CASES["hidden"]))
-    server.take_in(server.keys["admin"], form(("page.html", f"<h1>Page</h1><p>corge is seen</p>{hidden}")))
+    hidden = "".join(
+        f'<p style="{style}">quux number {n}</p>'
+        for n, style in enumerate(CASES["hidden"])
+    )
+    server.take_in(
+        server.keys["admin"],
+        form(("page.html", f"<h1>Page</h1><p>corge is seen</p>{hidden}")),
+    )
     search = {"query": "corge quux", "retrieval_method": "bm25"}
     hits = server.send("POST", "/api/search", search, server.keys["read"])[1]["hits"]
     assert "corge is seen" in (text := " ".join(hit["text"] for hit in hits))
@@ -157,9 +242,17 @@ def test_words_that_people_cannot_see_are_not_read(server: Server) -> None:
 
 def test_exported_cells_do_not_start_formulas(server: Server) -> None:
     signs = "=+-@＝＋－＠"
-    sections = "".join(f"### {sign}cmd {n}\n\n52,428,29{n} (2023 est.)\n\n" for n, sign in enumerate(signs))
-    server.take_in(server.keys["admin"], form(("kenya.md", f"# Kenya: Country Report 2023\n\n## People\n\n{sections}")))
-    text = server.send("GET", "/api/figures?format=csv", key=server.keys["read"])[1].decode()
+    sections = "".join(
+        f"### {sign}cmd {n}\n\n52,428,29{n} (2023 est.)\n\n"
+        for n, sign in enumerate(signs)
+    )
+    server.take_in(
+        server.keys["admin"],
+        form(("kenya.md", f"# Kenya: Country Report 2023\n\n## People\n\n{sections}")),
+    )
+    text = server.send("GET", "/api/figures?format=csv", key=server.keys["read"])[
+        1
+    ].decode()
     cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
     assert {cell[-len("=cmd 0") :] for cell in cells if "cmd" in cell} >= {
         f"{sign}cmd {n}" for n, sign in enumerate(signs)
@@ -169,16 +262,26 @@ def test_exported_cells_do_not_start_formulas(server: Server) -> None:
 
 def test_a_file_whose_reader_dies_is_not_read_again(server: Server) -> None:
     attachment = {"request": json.dumps(QUESTION)}
-    server.send("POST", "/query", form(("used.md", "# Used\n\ngarply\n" * 999), **attachment))
+    server.send(
+        "POST", "/query", form(("used.md", "# Used\n\ngarply\n" * 999), **attachment)
+    )
     with ThreadPoolExecutor() as other:
-        question = other.submit(server.send, "POST", "/query", form(("slow.pdf", SLOW_PDF), **attachment))
+        question = other.submit(
+            server.send, "POST", "/query", form(("slow.pdf", SLOW_PDF), **attachment)
+        )
         time.sleep(1.5)
-        for reader in Path(f"/proc/{server.pid}/task/{server.pid}").parent.glob("*/children"):
+        for reader in Path(f"/proc/{server.pid}/task/{server.pid}").parent.glob(
+            "*/children"
+        ):
             for child in reader.read_text().split():
                 os.kill(int(child), signal.SIGKILL)
         died = time.monotonic()
         status, answer = question.result()
-    assert (status, "memory" in answer["error"]["message"], time.monotonic() - died < 3.0) == (422, True, True), answer
+    assert (
+        status,
+        "memory" in answer["error"]["message"],
+        time.monotonic() - died < 3.0,
+    ) == (422, True, True), answer
 
 
 @pytest.fixture(scope="module")
@@ -188,17 +291,36 @@ def model() -> Iterator[FakeOpenAI]:
 
 
 @pytest.fixture(scope="module")
-def asking(tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI) -> Iterator[Server]:
+def asking(
+    tmp_path_factory: pytest.TempPathFactory, model: FakeOpenAI
+) -> Iterator[Server]:
     """A server whose embedder and language model are `model`."""
-    settings = {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "fake", "MODEL_RETRIES": "0", "CACHE_SECONDS": "0"}
-    with running_server(tmp_path_factory.mktemp("asking") / "data", {}, **model.as_environment, **settings) as running:
-        text = "# Kenya\n\nThe population of Kenya is large. " + " ".join(CASES["control tokens"])
-        assert running.take_in(running.keys["admin"], form(("kenya.md", text)))["state"] == "done"
+    settings = {
+        "EMBEDDING_PROVIDER": "openai",
+        "EMBEDDING_MODEL": "fake",
+        "MODEL_RETRIES": "0",
+        "CACHE_SECONDS": "0",
+    }
+    with running_server(
+        tmp_path_factory.mktemp("asking") / "data",
+        {},
+        **model.as_environment,
+        **settings,
+    ) as running:
+        text = "# Kenya\n\nThe population of Kenya is large. " + " ".join(
+            CASES["control tokens"]
+        )
+        assert (
+            running.take_in(running.keys["admin"], form(("kenya.md", text)))["state"]
+            == "done"
+        )
         yield running
         model.default.clear()
 
 
-def test_control_tokens_of_chat_templates_do_not_reach_the_model(asking: Server, model: FakeOpenAI) -> None:
+def test_control_tokens_of_chat_templates_do_not_reach_the_model(
+    asking: Server, model: FakeOpenAI
+) -> None:
     query = f"{QUESTION['query']} {' '.join(CASES['control tokens'])}"
     assert asking.send("POST", "/query", {"query": query})[0] == 200
     sent = json.dumps(model.received(CHAT)[-1].body, ensure_ascii=False)
@@ -206,62 +328,125 @@ def test_control_tokens_of_chat_templates_do_not_reach_the_model(asking: Server,
     assert [token for token in CASES["control tokens"] if token in sent] == []
 
 
-V1_QUESTION = {"model": "report-chat-direct", "messages": [{"role": "user", "content": QUESTION["query"]}]}
+V1_QUESTION = {
+    "model": "report-chat-direct",
+    "messages": [{"role": "user", "content": QUESTION["query"]}],
+}
 
 
 @pytest.mark.parametrize(
-    ("path", "body"), [("/query", QUESTION), ("/api/chat", QUESTION), ("/v1/chat/completions", V1_QUESTION)]
+    ("path", "body"),
+    [
+        ("/query", QUESTION),
+        ("/api/chat", QUESTION),
+        ("/v1/chat/completions", V1_QUESTION),
+    ],
 )
 def test_only_administrators_read_the_words_of_an_endpoint(
     asking: Server, model: FakeOpenAI, path: str, body: dict[str, Any]
 ) -> None:
-    model.always(CHAT, Reply(status=400, error={"message": "host SECRET-UPSTREAM, key sk-test-KEY123456"}))
+    model.always(
+        CHAT,
+        Reply(
+            status=400, error={"message": "host SECRET-UPSTREAM, key sk-test-KEY123456"}
+        ),
+    )
     for key, shown in (("", False), (asking.keys["admin"], True)):
         answer = str(asking.send("POST", path, body, key)[1])
         assert "refused the request" in answer
-        assert ("SECRET-UPSTREAM" in answer, "KEY123456" in answer) == (shown, False), answer
+        assert ("SECRET-UPSTREAM" in answer, "KEY123456" in answer) == (shown, False), (
+            answer
+        )
 
 
 @pytest.mark.parametrize("path", [CHAT, EMBEDDINGS])
-def test_a_model_endpoint_sends_nobody_to_another_address(asking: Server, model: FakeOpenAI, path: str) -> None:
+def test_a_model_endpoint_sends_nobody_to_another_address(
+    asking: Server, model: FakeOpenAI, path: str
+) -> None:
     with FakeOpenAI() as other:
-        model.always(path, Reply(status=307, headers={"Location": f"http://127.0.0.1:{other.port}{path}"}))
-        assert asking.send("POST", "/query", {"query": f"What is the population by {path}?"})[0] == 503
+        model.always(
+            path,
+            Reply(
+                status=307, headers={"Location": f"http://127.0.0.1:{other.port}{path}"}
+            ),
+        )
+        assert (
+            asking.send(
+                "POST", "/query", {"query": f"What is the population by {path}?"}
+            )[0]
+            == 503
+        )
         assert other.requests == []
     model.default.clear()
 
 
 def test_a_line_without_an_end_is_not_kept(asking: Server, model: FakeOpenAI) -> None:
     def peak() -> int:
-        return int(re.findall(r"VmHWM:\s+(\d+)", Path(f"/proc/{asking.pid}/status").read_text())[0]) // 1024
+        return (
+            int(
+                re.findall(
+                    r"VmHWM:\s+(\d+)", Path(f"/proc/{asking.pid}/status").read_text()
+                )[0]
+            )
+            // 1024
+        )
 
     asking.send("POST", "/query", {"query": "A first question about Kenya?"})
-    Path(f"/proc/{asking.pid}/clear_refs").write_text("5")  # the peak is what it has now
+    Path(f"/proc/{asking.pid}/clear_refs").write_text(
+        "5"
+    )  # the peak is what it has now
     before = peak()
     model.always(CHAT, Reply(raw=b"data: " + b"x" * (128 << 20)))
-    assert asking.send("POST", "/query", {"query": "How large is the population?"})[0] == 503
+    assert (
+        asking.send("POST", "/query", {"query": "How large is the population?"})[0]
+        == 503
+    )
     assert peak() - before < 32
 
 
-@pytest.mark.parametrize("rows", [([0.0] * 64, [0.0] * 64), ([1.0] * 64, [1.0] * 64, [2.0] * 64)])
-def test_useless_vectors_fail_the_upload(asking: Server, model: FakeOpenAI, rows: Sequence[list[float]]) -> None:
-    data = [{"object": "embedding", "index": place // 2, "embedding": row} for place, row in enumerate(rows)]
-    model.always(EMBEDDINGS, Reply(body={"object": "list", "model": "fake", "data": data}))
-    text = "\n\n".join(f"# Part {n} of {len(rows)}\n\nIt has words." for n in range(len(rows)))
+@pytest.mark.parametrize(
+    "rows", [([0.0] * 64, [0.0] * 64), ([1.0] * 64, [1.0] * 64, [2.0] * 64)]
+)
+def test_useless_vectors_fail_the_upload(
+    asking: Server, model: FakeOpenAI, rows: Sequence[list[float]]
+) -> None:
+    data = [
+        {"object": "embedding", "index": place // 2, "embedding": row}
+        for place, row in enumerate(rows)
+    ]
+    model.always(
+        EMBEDDINGS, Reply(body={"object": "list", "model": "fake", "data": data})
+    )
+    text = "\n\n".join(
+        f"# Part {n} of {len(rows)}\n\nIt has words." for n in range(len(rows))
+    )
     file = asking.take_in(asking.keys["admin"], form(("useless.md", text)))
     assert (file["state"], "vector" in file["error"]) == ("failed", True), file
 
 
-def test_callers_queue_no_more_than_their_share_and_all_no_more_than_the_disk_holds(server: Server) -> None:
+def test_callers_queue_no_more_than_their_share_and_all_no_more_than_the_disk_holds(
+    server: Server,
+) -> None:
     """The last test of `server`, whose queue stays full."""
 
     def refusal(key: str) -> str:
-        pages = ({"urls": [f"http://127.0.0.1/{n}x{page}" for page in range(50)]} for n in range(21))
+        pages = (
+            {"urls": [f"http://127.0.0.1/{n}x{page}" for page in range(50)]}
+            for n in range(21)
+        )
         answers = (server.send("POST", "/api/documents", body, key) for body in pages)
-        return next(str(answer["error"]["code"]) for status, answer in answers if status != 202)
+        return next(
+            str(answer["error"]["code"]) for status, answer in answers if status != 202
+        )
 
-    keys = [server.keys[name] for name in ("admin", *CASES["keys"]) if name.startswith(("admin", "queue"))]
+    keys = [
+        server.keys[name]
+        for name in ("admin", *CASES["keys"])
+        if name.startswith(("admin", "queue"))
+    ]
     slow = [(f"slow{n}.pdf", SLOW_PDF + b" " * n) for n in range(2)]
-    assert server.send("POST", "/api/documents", form(*slow), keys[0])[0] == 202  # both workers read one
+    assert (
+        server.send("POST", "/api/documents", form(*slow), keys[0])[0] == 202
+    )  # both workers read one
     time.sleep(1)
     assert [refusal(key) for key in keys] == ["too_many_requests"] * 5 + ["queue_full"]

@@ -20,12 +20,17 @@ def test_years_of_figures_newest_first(text: str, years: list[int]) -> None:
 
 @pytest.mark.parametrize(("text", "expected"), CASES["statements"])
 def test_statements(text: str, expected: list[list[Any]]) -> None:
-    found = [(one.label, one.value, one.unit, one.text, one.year, one.estimate) for one in stated(text)]
+    found = [
+        (one.label, one.value, one.unit, one.text, one.year, one.estimate)
+        for one in stated(text)
+    ]
     assert found == [(label, Decimal(value), *rest) for label, value, *rest in expected]
 
 
 def test_a_line_of_words_is_the_heading_of_what_follows() -> None:
-    found = stated("Population\n57 million (2023)\nExchange rates\nshillings per US dollar -\n111.45 (2020)")
+    found = stated(
+        "Population\n57 million (2023)\nExchange rates\nshillings per US dollar -\n111.45 (2020)"
+    )
     assert [(one.heading, one.label) for one in found] == [
         ("Population", ""),
         ("Exchange rates", "shillings per US dollar"),
@@ -40,6 +45,12 @@ def test_a_run_of_space_beside_a_figure_is_read_once() -> None:
     assert time.process_time() - began < 2.0
 
 
-@pytest.mark.parametrize(("section", "text", "indicators"), CASES["a_column_of_values_is_no_name"])
-def test_a_column_of_values_is_no_name(section: str, text: str, indicators: list[str]) -> None:
-    assert [figure.indicator for figure in figures_of(chunk(0, text, section=section))] == indicators
+@pytest.mark.parametrize(
+    ("section", "text", "indicators"), CASES["a_column_of_values_is_no_name"]
+)
+def test_a_column_of_values_is_no_name(
+    section: str, text: str, indicators: list[str]
+) -> None:
+    assert [
+        figure.indicator for figure in figures_of(chunk(0, text, section=section))
+    ] == indicators

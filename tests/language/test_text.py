@@ -4,14 +4,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.language import analyzer, count_of, estimate_tokens, evenly_spaced, is_foreign, sentences
+from chatbot.language import (
+    analyzer,
+    count_of,
+    estimate_tokens,
+    evenly_spaced,
+    is_foreign,
+    sentences,
+)
 from tests.data import cases
 
 CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(("text", "expected"), CASES["terms_are_lower_case_stemmed_and_without_stop_words"])
-def test_terms_are_lower_case_stemmed_and_without_stop_words(text: str, expected: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("text", "expected"), CASES["terms_are_lower_case_stemmed_and_without_stop_words"]
+)
+def test_terms_are_lower_case_stemmed_and_without_stop_words(
+    text: str, expected: list[str]
+) -> None:
     """R-B5. A number keeps its decimals and groups; a compound is found whole and by its parts."""
     assert analyzer("english").terms(text) == expected
 
@@ -50,8 +61,12 @@ COUNTED = CASES["counted"]
 
 
 @pytest.mark.parametrize(("text", "minilm", "o200k"), COUNTED.values(), ids=COUNTED)
-def test_the_token_estimate_is_close_to_what_tokenizers_count(text: str, minilm: int, o200k: int) -> None:
-    assert 0.85 * max(minilm, o200k) <= estimate_tokens(text) <= 3.5 * max(minilm, o200k)
+def test_the_token_estimate_is_close_to_what_tokenizers_count(
+    text: str, minilm: int, o200k: int
+) -> None:
+    assert (
+        0.85 * max(minilm, o200k) <= estimate_tokens(text) <= 3.5 * max(minilm, o200k)
+    )
 
 
 @given(st.text(), st.text())
@@ -59,7 +74,9 @@ def test_more_text_never_has_fewer_tokens(text: str, more: str) -> None:
     assert estimate_tokens(text + more) >= estimate_tokens(text) >= 1
 
 
-@pytest.mark.parametrize(("text", "foreign"), CASES["another_language_is_known_by_its_small_words"])
+@pytest.mark.parametrize(
+    ("text", "foreign"), CASES["another_language_is_known_by_its_small_words"]
+)
 def test_another_language_is_known_by_its_small_words(text: str, foreign: bool) -> None:
     assert is_foreign(text) is foreign
 
@@ -71,7 +88,12 @@ def test_runs_of_space_are_one() -> None:
 
 @pytest.mark.parametrize(
     ("count", "noun", "said"),
-    [(1, "key", "1 key"), (0, "key", "0 keys"), (2, "country", "2 countries"), (1200, "search", "1,200 searches")],
+    [
+        (1, "key", "1 key"),
+        (0, "key", "0 keys"),
+        (2, "country", "2 countries"),
+        (1200, "search", "1,200 searches"),
+    ],
 )
 def test_a_count_has_its_noun(count: int, noun: str, said: str) -> None:
     assert count_of(count, noun) == said

@@ -15,11 +15,15 @@ _PLACE = re.compile(r"\{(\w+)\}")
 _BARE_TEXT = re.compile(
     r">([^<>{}]*[A-Za-z]{3,}[^<>{}]*)<|\b(?:aria-label|title|placeholder)=\"((?!https://)[^\"{]*[A-Za-z]{3,}[^\"{]*)\""
 )
-_LITERAL = re.compile(r"""(?<![\w.]t\()(?<!\(t\()"([A-Z][a-z]+ [^"]*)"|(?<!t\()`([A-Z][a-z]+ [^`]*)`""")
+_LITERAL = re.compile(
+    r"""(?<![\w.]t\()(?<!\(t\()"([A-Z][a-z]+ [^"]*)"|(?<!t\()`([A-Z][a-z]+ [^`]*)`"""
+)
 _COMMENT = re.compile(r"/\*.*?\*/|^\s*//.*?$", re.DOTALL | re.MULTILINE)
 OF_PROGRAMMERS = {"docs.html"}
 """Of the API, whose description is English."""
-PAGES = sorted(path for path in TEMPLATES.glob("*.html") if path.name not in OF_PROGRAMMERS)
+PAGES = sorted(
+    path for path in TEMPLATES.glob("*.html") if path.name not in OF_PROGRAMMERS
+)
 OF_MACHINES = re.compile(r"^M[-\d]|^The session could not be loaded")
 """Outlines of shapes, and what only the console shows."""
 
@@ -30,7 +34,9 @@ def in_english_words() -> set[str]:
 
 
 @pytest.mark.parametrize("language", OTHERS)
-def test_no_word_is_missing_and_none_is_left_over(language: str, in_english_words: set[str]) -> None:
+def test_no_word_is_missing_and_none_is_left_over(
+    language: str, in_english_words: set[str]
+) -> None:
     words = json.loads((STATIC / "words" / f"{language}.json").read_text("utf-8"))
     assert in_english_words <= set(words) <= in_english_words | in_messages()
     assert all(words.values())
@@ -40,7 +46,9 @@ def test_no_word_is_missing_and_none_is_left_over(language: str, in_english_word
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_templates_say_nothing_by_themselves(path: Path) -> None:
-    text = re.sub(r"\{#.*?#\}|<script.*?</script>", "", path.read_text("utf-8"), flags=re.DOTALL)
+    text = re.sub(
+        r"\{#.*?#\}|<script.*?</script>", "", path.read_text("utf-8"), flags=re.DOTALL
+    )
     assert [found for found in _BARE_TEXT.findall(text) if any(found)] == []
 
 
@@ -48,14 +56,24 @@ def test_scripts_say_nothing_by_themselves() -> None:
     said = []
     for path in (STATIC / "js").rglob("*.js"):
         script = _COMMENT.sub("", path.read_text("utf-8"))
-        said += [one or other for one, other in _LITERAL.findall(script) if not OF_MACHINES.match(one or other)]
+        said += [
+            one or other
+            for one, other in _LITERAL.findall(script)
+            if not OF_MACHINES.match(one or other)
+        ]
     known = set(in_scripts())
     assert [text for text in said if text not in known] == []
 
 
 def test_what_is_said_in_a_language() -> None:
     say = speaking("es")
-    assert say("There is no report on {names}.", names="Atlantis {1}") == "No hay ningún informe sobre Atlantis {1}."
+    assert (
+        say("There is no report on {names}.", names="Atlantis {1}")
+        == "No hay ningún informe sobre Atlantis {1}."
+    )
     assert say("A word that nobody translated") == "A word that nobody translated"
-    assert [counted(say, number, "country") for number in (1, 1200)] == ["1 país", "1,200 países"]
+    assert [counted(say, number, "country") for number in (1, 1200)] == [
+        "1 país",
+        "1,200 países",
+    ]
     assert in_english("{braces} without values") == "{braces} without values"

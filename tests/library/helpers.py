@@ -27,7 +27,9 @@ REPORT_ID = document_id(IDENTITY)
 
 def passages_of(*words: str, title: str = "Report") -> str:
     """Markdown with one passage for each word; no passage has a word of another."""
-    return f"# {title}\n\n" + "".join(f"## Part {n}\n\nThe {word} lives here.\n\n" for n, word in enumerate(words))
+    return f"# {title}\n\n" + "".join(
+        f"## Part {n}\n\nThe {word} lives here.\n\n" for n, word in enumerate(words)
+    )
 
 
 def write(folder: Path, text: str, name: str = "report.md") -> Path:
@@ -60,7 +62,9 @@ def ingest(
 ) -> Ingested:
     """Through the one path that uploads, web pages and the command line take."""
     source = Source(path, identity, **about)
-    return services.ingesting.service.ingest(source, overrides=said, file_id=file_id, control=control)
+    return services.ingesting.service.ingest(
+        source, overrides=said, file_id=file_id, control=control
+    )
 
 
 def record_of(services: Services, document: str = REPORT_ID) -> DocumentRecord:
@@ -71,7 +75,10 @@ def record_of(services: Services, document: str = REPORT_ID) -> DocumentRecord:
 
 def stored(services: Services, document: str = REPORT_ID) -> list[Chunk]:
     """All that is in the store of a document, of whatever version, in reading order."""
-    return sorted(services.runtime.store.stored(document)[0], key=lambda chunk: (chunk.ordinal, chunk.id))
+    return sorted(
+        services.runtime.store.stored(document)[0],
+        key=lambda chunk: (chunk.ordinal, chunk.id),
+    )
 
 
 def assert_consistent(services: Services, document: str = REPORT_ID) -> None:
@@ -87,14 +94,18 @@ def assert_consistent(services: Services, document: str = REPORT_ID) -> None:
 
 def leases(services: Services) -> list[str]:
     return [
-        row["_id"] for row in services.storage.database["meta"].find() if str(row["_id"]).startswith("lease:document:")
+        row["_id"]
+        for row in services.storage.database["meta"].find()
+        if str(row["_id"]).startswith("lease:document:")
     ]
 
 
 def end_leases(database: Database) -> int:
     """As if the half minute had passed for which a dead process has its files and reports. How many it had."""
     held = [
-        (name, row["_id"]) for name in ("ingestion_items", "meta") for row in database[name].find({"until": {"$gt": 1}})
+        (name, row["_id"])
+        for name in ("ingestion_items", "meta")
+        for row in database[name].find({"until": {"$gt": 1}})
     ]
     for name, row in held:
         database[name].update_one({"_id": row}, {"$set": {"until": 1.0}})
@@ -105,7 +116,9 @@ class KilledError(BaseException):
     """Stands for a process that is gone: nothing in the product catches it."""
 
 
-def raising(error: BaseException | type[BaseException], after: int = 0) -> Callable[..., None]:
+def raising(
+    error: BaseException | type[BaseException], after: int = 0
+) -> Callable[..., None]:
     """Lets some calls pass, then raises in each."""
     left = [after]
 
@@ -124,7 +137,9 @@ class Embedding:
         self.texts: list[str] = []
         self.before: Callable[[Sequence[str]], None] = lambda texts: None
 
-        def embed(model: HashingEmbedder, texts: Sequence[str], **options: Any) -> Matrix:
+        def embed(
+            model: HashingEmbedder, texts: Sequence[str], **options: Any
+        ) -> Matrix:
             if texts:
                 self.before(texts)
                 self.texts.extend(texts)

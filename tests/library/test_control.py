@@ -7,7 +7,14 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CorpusFacts
-from chatbot.domain import CancelledError, DatabaseError, DependencyError, EmbeddingError, LoadError, StoppedError
+from chatbot.domain import (
+    CancelledError,
+    DatabaseError,
+    DependencyError,
+    EmbeddingError,
+    LoadError,
+    StoppedError,
+)
 from chatbot.domain.request import Cancellation
 from chatbot.library import control as watching
 from chatbot.library.control import NO_RETRIES, JobControl, Retries, lease
@@ -31,7 +38,9 @@ class Work:
 @pytest.fixture
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
-    monkeypatch.setattr(Cancellation, "wait", lambda cancel, seconds: found.append(seconds))
+    monkeypatch.setattr(
+        Cancellation, "wait", lambda cancel, seconds: found.append(seconds)
+    )
     return found
 
 
@@ -39,7 +48,10 @@ def test_back_off_doubles_with_jitter_up_to_a_bound(sleeps: list[float]) -> None
     work = Work(7, EmbeddingError("Busy.", retry_after=0))
     assert Retries().run(work, JobControl()) == "done"
     longest = [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
-    assert all(most / 2 <= seconds <= most for seconds, most in zip(sleeps, longest, strict=True))
+    assert all(
+        most / 2 <= seconds <= most
+        for seconds, most in zip(sleeps, longest, strict=True)
+    )
     again: list[float] = []
     for _ in range(5):
         sleeps.clear()
@@ -50,7 +62,10 @@ def test_back_off_doubles_with_jitter_up_to_a_bound(sleeps: list[float]) -> None
 
 def test_what_the_service_asks_for_is_waited(sleeps: list[float]) -> None:
     said: list[str] = []
-    Retries().run(Work(1, EmbeddingError("Busy.", retry_after=45)), JobControl(waiting=said.append))
+    Retries().run(
+        Work(1, EmbeddingError("Busy.", retry_after=45)),
+        JobControl(waiting=said.append),
+    )
     assert sleeps == [45.0]
     assert said == ["Busy. Trying again in 45 s."]
 
@@ -65,7 +80,9 @@ def test_what_the_service_asks_for_is_waited(sleeps: list[float]) -> None:
     ],
     ids=["no more tries", "no use", "another error", "no retries"],
 )
-def test_what_is_raised_and_when(sleeps: list[float], retries: Retries, error: Exception, calls: int) -> None:
+def test_what_is_raised_and_when(
+    sleeps: list[float], retries: Retries, error: Exception, calls: int
+) -> None:
     work = Work(100, error)
     with pytest.raises(type(error)) as raised:
         retries.run(work, JobControl())
@@ -73,8 +90,12 @@ def test_what_is_raised_and_when(sleeps: list[float], retries: Retries, error: E
     assert (work.calls, len(sleeps)) == (calls, calls - 1)
 
 
-@pytest.mark.parametrize(("stopping", "expected"), [(False, CancelledError), (True, StoppedError)])
-def test_a_cancellation_wakes_who_waits(stopping: bool, expected: type[CancelledError]) -> None:
+@pytest.mark.parametrize(
+    ("stopping", "expected"), [(False, CancelledError), (True, StoppedError)]
+)
+def test_a_cancellation_wakes_who_waits(
+    stopping: bool, expected: type[CancelledError]
+) -> None:
     work = Work(100, DependencyError("Busy.", retry_after=60))
     control = JobControl(stopping=lambda: stopping)
     threading.Timer(0.1, control.cancel.cancel).start()
@@ -92,11 +113,17 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows(services: Services) -> list[str]:
-    return [row["_id"] for row in services.storage.database["meta"].find() if str(row["_id"]).startswith("lease:")]
+    return [
+        row["_id"]
+        for row in services.storage.database["meta"].find()
+        if str(row["_id"]).startswith("lease:")
+    ]
 
 
 @pytest.mark.usefixtures("quick")
-def test_who_waits_is_told_so_and_goes_on_when_the_owner_is_dead(services: Services) -> None:
+def test_who_waits_is_told_so_and_goes_on_when_the_owner_is_dead(
+    services: Services,
+) -> None:
     services.storage.facts.acquire_lease("x", "dead", 0.3)
     said: list[str] = []
     started = time.monotonic()
@@ -112,22 +139,30 @@ def test_waiting_can_be_cancelled(services: Services) -> None:
     control = JobControl(cancel=cancel, waiting=lambda reason: cancel.cancel())
     with pytest.raises(CancelledError), lease(services.storage.facts, "x", control):
         pytest.fail("it is another's")
-    assert services.storage.facts.acquire_lease("x", "another", 60) is True, "it is still the other's"
+    assert services.storage.facts.acquire_lease("x", "another", 60) is True, (
+        "it is still the other's"
+    )
 
 
 @pytest.mark.usefixtures("quick")
-def test_work_whose_lease_went_to_another_is_stopped_not_taken_back(services: Services) -> None:
+def test_work_whose_lease_went_to_another_is_stopped_not_taken_back(
+    services: Services,
+) -> None:
     """This process slept, a laptop's lid was closed: what it began is in another's hands now."""
     with lease(services.storage.facts, "x", JobControl()) as control:
         taken = {"owner": "another", "until": time.time() + 60}
-        services.storage.database["meta"].update_one({"_id": "lease:x"}, {"$set": taken})
+        services.storage.database["meta"].update_one(
+            {"_id": "lease:x"}, {"$set": taken}
+        )
         deadline = time.monotonic() + 30
         while not control.cancel.cancelled:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         with pytest.raises(StoppedError):
             control.check()
-    assert services.storage.facts.acquire_lease("x", "another", 60) is True, "it was given back in another's name"
+    assert services.storage.facts.acquire_lease("x", "another", 60) is True, (
+        "it was given back in another's name"
+    )
 
 
 class FailingOnce(CorpusFacts):
@@ -141,7 +176,9 @@ class FailingOnce(CorpusFacts):
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_database_that_is_gone_for_a_moment_does_not_lose_the_lease(services: Services) -> None:
+def test_a_database_that_is_gone_for_a_moment_does_not_lose_the_lease(
+    services: Services,
+) -> None:
     facts = FailingOnce(services.storage.database)
     with lease(facts, "x", JobControl()) as control:
         facts.failures = 1

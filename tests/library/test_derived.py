@@ -10,15 +10,38 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Document, Prompt, Scope, Section, lay_out
 from chatbot.domain.errors import ChatModelError
 from chatbot.domain.request import Cancellation, RequestContext
-from chatbot.library.derived import MAX_CHARACTERS, ModelSummary, Summary, extractive_summary
+from chatbot.library.derived import (
+    MAX_CHARACTERS,
+    ModelSummary,
+    Summary,
+    extractive_summary,
+)
 from chatbot.models.prompts import unmarked
-from tests.library.helpers import REPORT_ID, Embedding, assert_consistent, ingest, passages_of, record_of, write
+from tests.library.helpers import (
+    REPORT_ID,
+    Embedding,
+    assert_consistent,
+    ingest,
+    passages_of,
+    record_of,
+    write,
+)
 
 PROSE = "The country lies on the coast and has a long history of trade. It grew fast in that year."
 
 
-def document(*sections: Section, description: str = "", **metadata: str | int) -> Document:
-    return Document("d", "Report", "Report", "s", metadata, lay_out(sections), description=description)
+def document(
+    *sections: Section, description: str = "", **metadata: str | int
+) -> Document:
+    return Document(
+        "d",
+        "Report",
+        "Report",
+        "s",
+        metadata,
+        lay_out(sections),
+        description=description,
+    )
 
 
 def test_it_says_what_the_report_is_how_it_begins_and_what_each_chapter_says() -> None:
@@ -26,12 +49,24 @@ def test_it_says_what_the_report_is_how_it_begins_and_what_each_chapter_says() -
     made = extractive_summary(
         document(
             Section(("Facts", "Area"), "12 sq km"),
-            Section(("Overview",), "Source: The Almanac of Everything, an edition of the year 2023 (public domain)."),
+            Section(
+                ("Overview",),
+                "Source: The Almanac of Everything, an edition of the year 2023 (public domain).",
+            ),
             Section(("Overview",), PROSE),
-            Section(("Overview",), "More of it, which is prose as well and stands below the same heading."),
-            Section(("People", "Motto"), "A single sentence may be a quotation, or it may be a slip of a table."),
+            Section(
+                ("Overview",),
+                "More of it, which is prose as well and stands below the same heading.",
+            ),
+            Section(
+                ("People", "Motto"),
+                "A single sentence may be a quotation, or it may be a slip of a table.",
+            ),
             Section(("People", "Where"), about),
-            Section(("Trade",), "Christian 85.5% (Protestant 33.4%, Catholic 20.6%), none 1.6% (2019 est.)"),
+            Section(
+                ("Trade",),
+                "Christian 85.5% (Protestant 33.4%, Catholic 20.6%), none 1.6% (2019 est.)",
+            ),
             description="A description.",
             country_name="Kenya",
             year=2023,
@@ -46,35 +81,64 @@ def test_it_says_what_the_report_is_how_it_begins_and_what_each_chapter_says() -
 
 
 def test_a_report_of_one_section_or_without_prose_has_less_to_say() -> None:
-    assert extractive_summary(document(Section((), "12"))) == "Report: an overview of the report."
-    assert extractive_summary(document(Section(("A",), PROSE))).splitlines()[1:] == [PROSE]
+    assert (
+        extractive_summary(document(Section((), "12")))
+        == "Report: an overview of the report."
+    )
+    assert extractive_summary(document(Section(("A",), PROSE))).splitlines()[1:] == [
+        PROSE
+    ]
 
 
 def test_a_table_is_counted_not_quoted() -> None:
     rows = [
-        Section((f"Row {n}",), f"country: C{n}; value: {n}", metadata={"country_name": f"C{n}", "year": 2000 + n % 3})
+        Section(
+            (f"Row {n}",),
+            f"country: C{n}; value: {n}",
+            metadata={"country_name": f"C{n}", "year": 2000 + n % 3},
+        )
         for n in range(20)
     ]
     made = extractive_summary(document(*rows))
     assert made.splitlines()[1] == (
-        "A table of 20 rows. Countries: " + ", ".join(f"C{n}" for n in range(15)) + " and 5 more. "
+        "A table of 20 rows. Countries: "
+        + ", ".join(f"C{n}" for n in range(15))
+        + " and 5 more. "
         "Years: 2000 to 2002. Its first row: country: C0; value: 0"
     )
 
 
 def test_it_is_never_longer_than_one_passage() -> None:
-    sections = [Section((f"Chapter {n} " + "of a very long name " * 10,), PROSE * 20) for n in range(40)]
-    assert len(extractive_summary(document(*sections, description="d" * 2000))) == MAX_CHARACTERS
+    sections = [
+        Section((f"Chapter {n} " + "of a very long name " * 10,), PROSE * 20)
+        for n in range(40)
+    ]
+    assert (
+        len(extractive_summary(document(*sections, description="d" * 2000)))
+        == MAX_CHARACTERS
+    )
 
 
-def test_it_is_found_by_an_overview_question_in_one_passage(settings: Settings, tmp_path: Path) -> None:
+def test_it_is_found_by_an_overview_question_in_one_passage(
+    settings: Settings, tmp_path: Path
+) -> None:
     with Services(settings.override(summaries="extractive")) as services:
-        ingest(services, write(tmp_path, f"# Kenya\n\n{PROSE}\n\n## People\n\nMany.\n\n## Land\n\nDry.\n"))
+        ingest(
+            services,
+            write(
+                tmp_path,
+                f"# Kenya\n\n{PROSE}\n\n## People\n\nMany.\n\n## Land\n\nDry.\n",
+            ),
+        )
         record = record_of(services)
-        found = services.runtime.retriever.retrieve("overview of the report", top_k=10, scope=Scope(), method="bm25")
+        found = services.runtime.retriever.retrieve(
+            "overview of the report", top_k=10, scope=Scope(), method="bm25"
+        )
         assert [hit.chunk.section for hit in found.hits] == ["Summary"]
         assert found.hits[0].chunk.id == record.chunk_ids()[-1]
-        assert services.runtime.store.surroundings([found.hits[0].chunk], margin=500) == [[found.hits[0].chunk]]
+        assert services.runtime.store.surroundings(
+            [found.hits[0].chunk], margin=500
+        ) == [[found.hits[0].chunk]]
         assert_consistent(services)
 
 
@@ -103,18 +167,25 @@ def test_a_model_reads_the_whole_report_where_it_fits() -> None:
         document(Section(("A",), PROSE), Section(("B",), "More.")), Cancellation()
     )
     assert made == "A summary in lines."
-    assert unmarked(user(model)) == f"Title: Report\n<report->\nA\n{PROSE}\n\nB\nMore.\n</report->"
+    assert (
+        unmarked(user(model))
+        == f"Title: Report\n<report->\nA\n{PROSE}\n\nB\nMore.\n</report->"
+    )
 
 
 def test_what_a_model_thinks_is_no_part_of_its_summary() -> None:
     """R-C8"""
-    made = ModelSummary(Model("<thi", "nk>Is it long?</think> A summary."), input_tokens=1000)
+    made = ModelSummary(
+        Model("<thi", "nk>Is it long?</think> A summary."), input_tokens=1000
+    )
     assert made(document(Section(("A",), PROSE)), Cancellation()) == "A summary."
 
 
 def test_a_model_reads_of_every_section_where_it_does_not_fit() -> None:
     model = Model("x")
-    sections = [Section((f"Part {n}",), f"start{n} " + "word " * 400) for n in range(10)]
+    sections = [
+        Section((f"Part {n}",), f"start{n} " + "word " * 400) for n in range(10)
+    ]
     ModelSummary(model, input_tokens=1000)(document(*sections), Cancellation())
     assert all(f"Part {n}\nstart{n}" in user(model) for n in range(10))
     assert len(user(model)) <= 4000 + 100
@@ -140,15 +211,22 @@ def test_a_model_that_fails_keeps_the_old_version(
     with Services(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
-        assert [chunk.text for chunk in services.runtime.store.stored(REPORT_ID)[0]] == ["The zebra lives here."]
+        assert [
+            chunk.text for chunk in services.runtime.store.stored(REPORT_ID)[0]
+        ] == ["The zebra lives here."]
         assert_consistent(services)
 
 
 def test_the_same_again_asks_no_model(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedding: Embedding
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    embedding: Embedding,
 ) -> None:
     model = Model("It is about animals.")
-    monkeypatch.setattr(library, "NONE", Summary("model", ModelSummary(model, input_tokens=1000)))
+    monkeypatch.setattr(
+        library, "NONE", Summary("model", ModelSummary(model, input_tokens=1000))
+    )
     with Services(settings) as services:
         path = write(tmp_path, passages_of("zebra"))
         for _ in range(2):

@@ -44,20 +44,40 @@ def report(services: Services, tmp_path: Path, embedding: Embedding) -> Path:
 def test_editing_metadata_embeds_nothing_and_is_searched(
     services: Services, report: Path, edit: Edit, embedding: Embedding
 ) -> None:
-    said = {"country_name": "Mali", "year": 2024, "type": "t", "labels": ["a"], "description": "About."}
+    said = {
+        "country_name": "Mali",
+        "year": 2024,
+        "type": "t",
+        "labels": ["a"],
+        "description": "About.",
+    }
     edited = edit(**said)
     assert embedding.taken() == []
     assert_consistent(services)
     record = record_of(services)
-    assert record.metadata == edited.metadata == {"country_name": "Mali", "year": 2024, "type": "t"}
+    assert (
+        record.metadata
+        == edited.metadata
+        == {"country_name": "Mali", "year": 2024, "type": "t"}
+    )
     assert (record.labels, record.description) == (("a",), "About.")
     for chunk in stored(services):
-        assert (chunk.metadata, chunk.labels, chunk.description) == (record.metadata, ("a",), "About.")
+        assert (chunk.metadata, chunk.labels, chunk.description) == (
+            record.metadata,
+            ("a",),
+            "About.",
+        )
     found = services.runtime.retriever.retrieve(
-        "zebra", top_k=5, scope=Scope.of({"country_name": Values(("Mali",))}), method="bm25"
+        "zebra",
+        top_k=5,
+        scope=Scope.of({"country_name": Values(("Mali",))}),
+        method="bm25",
     )
     assert [hit.chunk.text for hit in found.hits] == ["The zebra lives here."]
-    assert services.runtime.store.count(Scope.of({"country_name": Values(("Kenya",))})) == 0
+    assert (
+        services.runtime.store.count(Scope.of({"country_name": Values(("Kenya",))}))
+        == 0
+    )
     assert services.storage.documents.values("country_name") == ["Mali"]
 
 
@@ -65,30 +85,52 @@ def test_editing_the_title_embeds_the_passages_again(
     services: Services, report: Path, edit: Edit, embedding: Embedding
 ) -> None:
     edit(title="Animals of the coast")
-    assert sorted(embedding.taken()) == ["The lion lives here.", "The zebra lives here."]
+    assert sorted(embedding.taken()) == [
+        "The lion lives here.",
+        "The zebra lives here.",
+    ]
     assert_consistent(services)
     for chunk, vector in zip(*services.runtime.store.stored(REPORT_ID), strict=True):
-        assert (chunk.title, chunk.document_name) == ("Animals of the coast", "Animals of the coast")
-        assert vector == pytest.approx(services.runtime.embedder.embed_query(chunk.search_text))
+        assert (chunk.title, chunk.document_name) == (
+            "Animals of the coast",
+            "Animals of the coast",
+        )
+        assert vector == pytest.approx(
+            services.runtime.embedder.embed_query(chunk.search_text)
+        )
     assert record_of(services).name == "Animals of the coast"
 
 
-def test_an_edit_that_changes_nothing_writes_nothing(services: Services, report: Path, edit: Edit) -> None:
+def test_an_edit_that_changes_nothing_writes_nothing(
+    services: Services, report: Path, edit: Edit
+) -> None:
     before, position = record_of(services), services.storage.changes.position()
     edit(country_name="Kenya", title="Report")
-    assert (record_of(services), services.storage.changes.position()) == (before, position)
+    assert (record_of(services), services.storage.changes.position()) == (
+        before,
+        position,
+    )
 
 
-def test_the_rows_of_a_table_keep_their_own(services: Services, tmp_path: Path, edit: Edit) -> None:
+def test_the_rows_of_a_table_keep_their_own(
+    services: Services, tmp_path: Path, edit: Edit
+) -> None:
     ingest(services, write(tmp_path, TABLE, "table.csv"))
     edit(country_name="Chad", year=2000)
     assert_consistent(services)
 
     def rows() -> list[tuple[Any, ...]]:
-        return [(chunk.metadata.get("country_name"), chunk.metadata.get("year")) for chunk in stored(services)]
+        return [
+            (chunk.metadata.get("country_name"), chunk.metadata.get("year"))
+            for chunk in stored(services)
+        ]
 
     assert rows() == [("Kenya", 2022), ("Mali", 2023), ("Chad", 2000)]
-    assert services.storage.documents.values("country_name") == ["Chad", "Kenya", "Mali"]
+    assert services.storage.documents.values("country_name") == [
+        "Chad",
+        "Kenya",
+        "Mali",
+    ]
     edit(country_name=None, year=None)
     assert rows() == [("Kenya", 2022), ("Mali", 2023), (None, None)]
     assert services.storage.documents.values("country_name") == ["Kenya", "Mali"]
@@ -96,18 +138,29 @@ def test_the_rows_of_a_table_keep_their_own(services: Services, tmp_path: Path, 
     assert_consistent(services)
 
 
-@pytest.mark.xfail(strict=True, reason="a passage does not say whether a value is its row's own or the report's")
-def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(services: Services, tmp_path: Path, edit: Edit) -> None:
+@pytest.mark.xfail(
+    strict=True,
+    reason="a passage does not say whether a value is its row's own or the report's",
+)
+def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(
+    services: Services, tmp_path: Path, edit: Edit
+) -> None:
     ingest(services, write(tmp_path, TABLE, "table.csv"), {"country_name": "Mali"})
     edit(country_name="Chad")
-    assert [chunk.metadata["country_name"] for chunk in stored(services)] == ["Kenya", "Mali", "Chad"]
+    assert [chunk.metadata["country_name"] for chunk in stored(services)] == [
+        "Kenya",
+        "Mali",
+        "Chad",
+    ]
 
 
 def test_the_summary_is_edited_too(settings: Settings, tmp_path: Path) -> None:
     with Services(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
         services.ingesting.service.edit(REPORT_ID, {"country_name": "Kenya"})
-        assert [chunk.metadata for chunk in stored(services)] == [{"country_name": "Kenya"}] * 2
+        assert [chunk.metadata for chunk in stored(services)] == [
+            {"country_name": "Kenya"}
+        ] * 2
         assert stored(services)[-1].id == record_of(services).chunk_ids()[-1]
         assert_consistent(services)
 
@@ -129,7 +182,9 @@ def test_a_database_that_fails_shows_the_old_version(
     services: Services, report: Path, edit: Edit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(FaissStore, "upsert", raising(DatabaseError("Gone.", retry_after=1)))
+        patch.setattr(
+            FaissStore, "upsert", raising(DatabaseError("Gone.", retry_after=1))
+        )
         with pytest.raises(DatabaseError):
             edit(country_name="Mali")
     assert record_of(services).metadata["country_name"] == "Kenya"
@@ -137,14 +192,29 @@ def test_a_database_that_fails_shows_the_old_version(
     assert_consistent(services)
 
 
-def test_edits_at_once_do_not_undo_each_other(settings: Settings, services: Services, report: Path) -> None:
+def test_edits_at_once_do_not_undo_each_other(
+    settings: Settings, services: Services, report: Path
+) -> None:
     def work(said: Mapping[str, Any]) -> None:
         with Services(settings) as other:
             other.ingesting.service.edit(REPORT_ID, said)
 
-    changes = ({"country_name": "Mali"}, {"year": 2020}, {"type": "t"}, {"title": "Mine"})
+    changes = (
+        {"country_name": "Mali"},
+        {"year": 2020},
+        {"type": "t"},
+        {"title": "Mine"},
+    )
     run_together(*(lambda said=said: work(said) for said in changes))  # type: ignore[misc]
     record = record_of(services)
-    assert (record.metadata, record.title) == ({"country_name": "Mali", "year": 2020, "type": "t"}, "Mine")
-    assert record.overrides == {"country_name": "Mali", "year": 2020, "type": "t", "title": "Mine"}
+    assert (record.metadata, record.title) == (
+        {"country_name": "Mali", "year": 2020, "type": "t"},
+        "Mine",
+    )
+    assert record.overrides == {
+        "country_name": "Mali",
+        "year": 2020,
+        "type": "t",
+        "title": "Mine",
+    }
     assert_consistent(services)

@@ -22,7 +22,12 @@ CASES = cases(__file__)
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """The files of the corpus, ingested. Their questions use words of the passage, so no model is needed."""
     folder = tmp_path_factory.mktemp("formats")
-    settings = Settings(data_dir=folder, embedding_provider="hashing", chat_model="extractive", sample_data="off")
+    settings = Settings(
+        data_dir=folder,
+        embedding_provider="hashing",
+        chat_model="extractive",
+        sample_data="off",
+    )
     with Services(settings) as services:
         for source in folder_sources(CORPUS, pattern="formats/*"):
             services.ingesting.service.ingest(source)
@@ -30,9 +35,19 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 
 def answer(services: Services, query: str, name: str) -> Answer:
-    (title,) = [record.title for record in services.storage.documents.all() if record.source.endswith(name)]
+    (title,) = [
+        record.title
+        for record in services.storage.documents.all()
+        if record.source.endswith(name)
+    ]
     scope = services.storage.scopes.resolve({"document_name": title})
-    question = Question(query, scope, services.settings.top_k, services.settings.retrieval_method, "direct")
+    question = Question(
+        query,
+        scope,
+        services.settings.top_k,
+        services.settings.retrieval_method,
+        "direct",
+    )
     *_, last = services.runtime.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last.answer
@@ -60,8 +75,12 @@ def test_an_answer_from_a_pdf_cites_its_page(library: Services, name: str) -> No
     assert words in first.hit.chunk.text
     assert first.hit.chunk.page in pages
     with pypdfium2.PdfDocument(CORPUS / "formats" / name) as document:
-        shown = " ".join(document[first.hit.chunk.page - 1].get_textpage().get_text_range().split())
-    assert words in shown, "the test itself is wrong: another reader does not find the words on that page"
+        shown = " ".join(
+            document[first.hit.chunk.page - 1].get_textpage().get_text_range().split()
+        )
+    assert words in shown, (
+        "the test itself is wrong: another reader does not find the words on that page"
+    )
 
 
 @pytest.mark.parametrize("name", CASES["cells"])

@@ -20,7 +20,16 @@ from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
-from tests.library.helpers import Embedding, KilledError, assert_consistent, file_of, passages_of, raising, until, write
+from tests.library.helpers import (
+    Embedding,
+    KilledError,
+    assert_consistent,
+    file_of,
+    passages_of,
+    raising,
+    until,
+    write,
+)
 from tests.library.helpers import record_of as registered
 
 Start = Callable[..., Ingestion]
@@ -40,7 +49,10 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         (versions, "BATCH", 2),
     ):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr("chatbot.app.services.runtime.Retries", lambda: Retries(tries=4, first_seconds=0.01))
+    monkeypatch.setattr(
+        "chatbot.app.services.runtime.Retries",
+        lambda: Retries(tries=4, first_seconds=0.01),
+    )
 
 
 @pytest.fixture
@@ -56,8 +68,14 @@ def start_in(tmp_path: Path) -> Callable[[Services], Start]:
         services.prepare()
         files = []
         for name, words in texts.items():
-            file_id = services.storage.files.put(write(tmp_path, passages_of(*words.split()), f"{name}.md"))
-            files.append(IngestionFile("", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id))
+            file_id = services.storage.files.put(
+                write(tmp_path, passages_of(*words.split()), f"{name}.md")
+            )
+            files.append(
+                IngestionFile(
+                    "", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id
+                )
+            )
         return services.storage.ingestions.create(files)
 
     return lambda services: partial(queue, services)
@@ -91,8 +109,16 @@ def test_waiting_for_the_model_is_said_and_only_what_was_refused_is_repeated(
 
     embedding.before = refuse
     services.ingesting.worker.work_once()
-    assert [state for state, _ in seen] == ["embedding", "embedding", "waiting", "waiting"]
-    assert all(detail.startswith("Too many requests. Trying again in") for _, detail in seen[2:])
+    assert [state for state, _ in seen] == [
+        "embedding",
+        "embedding",
+        "waiting",
+        "waiting",
+    ]
+    assert all(
+        detail.startswith("Too many requests. Trying again in")
+        for _, detail in seen[2:]
+    )
     assert len(embedding.taken()) == 4
     assert (file_of(services, job).state, file_of(services, job).detail) == ("done", "")
 
@@ -103,9 +129,15 @@ def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
     """With one turn; the passages of the files that waited go in one request."""
     with FakeOpenAI(dimensions=1536) as server:
         server.embed(*[Reply(silent_before=1.0)] * 2)
-        remote = {"embedding_provider": "openai", "embedding_model": "text-embedding-ada-002", "ingestion_workers": 1}
+        remote = {
+            "embedding_provider": "openai",
+            "embedding_model": "text-embedding-ada-002",
+            "ingestion_workers": 1,
+        }
         with Services(settings.override(**remote, **server.as_settings)) as services:
-            job = start_in(services)(**{f"n{number}": f"zebra lion {number}" for number in range(8)})
+            job = start_in(services)(
+                **{f"n{number}": f"zebra lion {number}" for number in range(8)}
+            )
             worker = services.ingesting.worker
             thread = threading.Thread(target=worker.run)
             thread.start()
@@ -113,8 +145,13 @@ def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
             worker.close()
             thread.join()
             assert not worker._helpers
-            assert sum(record.chunks for record in services.storage.documents.all()) >= 16
-        assert max(len(request.body["input"]) for request in server.received(EMBEDDINGS)) > versions.BATCH
+            assert (
+                sum(record.chunks for record in services.storage.documents.all()) >= 16
+            )
+        assert (
+            max(len(request.body["input"]) for request in server.received(EMBEDDINGS))
+            > versions.BATCH
+        )
 
 
 def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -> None:
@@ -143,7 +180,9 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     after = registered(services, added.document_id)
     assert file_of(services, job).outcome == "unchanged"
     kept = ("title", "metadata", "labels", "description", "version")
-    assert [getattr(after, name) for name in kept] == [getattr(before, name) for name in kept]
+    assert [getattr(after, name) for name in kept] == [
+        getattr(before, name) for name in kept
+    ]
     assert before.labels == ("l",)
 
 
@@ -175,7 +214,10 @@ def test_a_file_that_takes_its_process_with_it_is_given_up(
         time.sleep(0.55)
     work_all(services)
     first, second = services.storage.ingestions.get(job.id).files
-    assert (first.state, first.error) == ("failed", "Reading a.md ended the process 3 times. It is not tried again.")
+    assert (first.state, first.error) == (
+        "failed",
+        "Reading a.md ended the process 3 times. It is not tried again.",
+    )
     assert second.state == "done"
     assert record_of(services) is None, "nobody would ever finish it"
     assert record_of(services, "b") is not None
@@ -195,7 +237,9 @@ def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
         if "ibex" in "".join(texts) and embedding.before != keep:
             embedding.before = keep
             taken = {"owner": "another", "until": time.time() + 60}
-            services.storage.database["ingestion_items"].update_one({"_id": job.files[0].id}, {"$set": taken})
+            services.storage.database["ingestion_items"].update_one(
+                {"_id": job.files[0].id}, {"$set": taken}
+            )
             time.sleep(0.3)
 
     def keep(texts: Sequence[str]) -> None:
@@ -235,21 +279,31 @@ def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     assert services.storage.ingestions.get(job.id).state == "running"
     embedding.plain()
     with Services(settings) as other:
-        assert other.ingesting.worker.work_once() is True, "at once: nobody's lease has to end"
+        assert other.ingesting.worker.work_once() is True, (
+            "at once: nobody's lease has to end"
+        )
     assert "The zebra lives here." not in embedding.taken()
     assert states(services, job) == ["done"]
     assert_consistent(services, UPLOAD)
 
 
 def rows(services: Services) -> tuple[int, int]:
-    return services.storage.database["files"].count({}), services.storage.database["file_pieces"].count({})
+    return services.storage.database["files"].count({}), services.storage.database[
+        "file_pieces"
+    ].count({})
 
 
-def test_without_keep_files_nothing_is_left_when_a_file_is_done(settings: Settings, tmp_path: Path) -> None:
+def test_without_keep_files_nothing_is_left_when_a_file_is_done(
+    settings: Settings, tmp_path: Path
+) -> None:
     with Services(settings.override(keep_files=False)) as services:
         services.prepare()
-        file_id = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
-        other_id = services.storage.files.put(write(tmp_path, passages_of("lion"), "b.md"))
+        file_id = services.storage.files.put(
+            write(tmp_path, passages_of("zebra"), "a.md")
+        )
+        other_id = services.storage.files.put(
+            write(tmp_path, passages_of("lion"), "b.md")
+        )
         files = [
             IngestionFile("", "", "a.md", "uploads/a.md", file_id=file_id),
             IngestionFile("", "", "b.md", "uploads/b.md", file_id=other_id),
@@ -260,7 +314,10 @@ def test_without_keep_files_nothing_is_left_when_a_file_is_done(settings: Settin
         services.ingesting.worker.work_once()
         assert rows(services) == (0, 0)
         record = registered(services, UPLOAD)
-        assert (record.file_id, services.ingesting.originals.file_name(record)) == ("", "")
+        assert (record.file_id, services.ingesting.originals.file_name(record)) == (
+            "",
+            "",
+        )
 
 
 def test_an_original_goes_with_its_document(services: Services, start: Start) -> None:

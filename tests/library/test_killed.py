@@ -32,8 +32,22 @@ def command(folder: Path) -> subprocess.Popen[bytes]:
         "CHAT_MODEL": "echo",
         "SUMMARIES": "extractive",
     }
-    arguments = [sys.executable, "-m", "chatbot", "ingest", "sample_data", "--glob", "country_reports/[a-d]*.md"]
-    return subprocess.Popen(arguments, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arguments = [
+        sys.executable,
+        "-m",
+        "chatbot",
+        "ingest",
+        "sample_data",
+        "--glob",
+        "country_reports/[a-d]*.md",
+    ]
+    return subprocess.Popen(
+        arguments,
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 def finish(folder: Path) -> None:
@@ -44,10 +58,15 @@ def moments(chosen: random.Random) -> list[tuple[int, float | None]]:
     """(reports that are there, seconds after that; None: as soon as a report is being written): all over the run."""
     starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
     later = sorted(chosen.choices(range(1, REPORTS - 2), k=KILLS - len(starts)))
-    return starts + [(ready, None if place % 4 else chosen.uniform(0, 0.1)) for place, ready in enumerate(later)]
+    return starts + [
+        (ready, None if place % 4 else chosen.uniform(0, 0.1))
+        for place, ready in enumerate(later)
+    ]
 
 
-def kill_at(folder: Path, services: Services, ready: int, seconds: float | None) -> bool:
+def kill_at(
+    folder: Path, services: Services, ready: int, seconds: float | None
+) -> bool:
     """Whether the process was still there to be killed."""
     process = command(folder)
     documents = services.storage.database["documents"]
@@ -55,11 +74,17 @@ def kill_at(folder: Path, services: Services, ready: int, seconds: float | None)
     while count_ready(services) < ready and process.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.005)
-    while seconds is None and process.poll() is None and not documents.count({"status": {"$ne": "ready"}}):
+    while (
+        seconds is None
+        and process.poll() is None
+        and not documents.count({"status": {"$ne": "ready"}})
+    ):
         assert time.monotonic() < deadline
         process.send_signal(signal.SIGCONT)
         time.sleep(0.001)
-        process.send_signal(signal.SIGSTOP)  # so that the report is still being written when the process is killed
+        process.send_signal(
+            signal.SIGSTOP
+        )  # so that the report is still being written when the process is killed
     time.sleep(seconds or 0)
     there = process.poll() is None
     process.kill()
@@ -71,19 +96,32 @@ def contents(settings: Settings) -> dict[str, Any]:
     """All of a database that does not depend on when it was written."""
     with Services(settings) as services:
         database = services.storage.database
-        documents = {row.pop("_id"): row for row in map(dict, database["documents"].find())}
-        assert all(row.pop("updated_at") and row.pop("upload_number") for row in documents.values())
+        documents = {
+            row.pop("_id"): row for row in map(dict, database["documents"].find())
+        }
+        assert all(
+            row.pop("updated_at") and row.pop("upload_number")
+            for row in documents.values()
+        )
         chunks = {}
         for name in services.settings.chunk_collections:
             for row in database[name].find():
-                chunks[name, row["_id"]] = {**row, "data_embedding": decode_vector(row["data_embedding"]).tobytes()}
+                chunks[name, row["_id"]] = {
+                    **row,
+                    "data_embedding": decode_vector(row["data_embedding"]).tobytes(),
+                }
         others = sorted(row["_id"] for row in database["meta"].find())
         return {"documents": documents, "chunks": chunks, "meta": others}
 
 
 def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> None:
     disturbed, calm = (
-        Settings(data_dir=tmp_path / name, embedding_provider="hashing", chat_model="echo", sample_data="off")
+        Settings(
+            data_dir=tmp_path / name,
+            embedding_provider="hashing",
+            chat_model="echo",
+            sample_data="off",
+        )
         for name in ("disturbed", "calm")
     )
     killed = leases = half = 0
@@ -93,7 +131,9 @@ def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> N
             half += bool(services.storage.documents.unsettled())
             leases += end_leases(services.storage.database)
         assert killed >= max(1, KILLS - 2), "the kills came too late to test anything"
-        assert min(leases, half) >= max(1, KILLS // 4), "no kill met a report in the middle"
+        assert min(leases, half) >= max(1, KILLS // 4), (
+            "no kill met a report in the middle"
+        )
         finish(disturbed.data_dir)
         assert count_ready(services) == REPORTS
         assert services.storage.documents.unsettled() == {}

@@ -13,19 +13,43 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import AnswerEvent, Question, RequestContext, Scope, SearchEngineError, Vector
+from chatbot.domain import (
+    AnswerEvent,
+    Question,
+    RequestContext,
+    Scope,
+    SearchEngineError,
+    Vector,
+)
 from chatbot.library.control import JobControl
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure
-from tests.library.helpers import REPORT_ID, KilledError, ingest, passages_of, raising, record_of, running, write
+from tests.library.helpers import (
+    REPORT_ID,
+    KilledError,
+    ingest,
+    passages_of,
+    raising,
+    record_of,
+    running,
+    write,
+)
 
-OLD, NEW, OTHER = [f"zebra{n}" for n in range(6)], [f"lion{n}" for n in range(9)], [f"okapi{n}" for n in range(6)]
+OLD, NEW, OTHER = (
+    [f"zebra{n}" for n in range(6)],
+    [f"lion{n}" for n in range(9)],
+    [f"okapi{n}" for n in range(6)],
+)
 SPEED = 40.0
 """How much faster the engine's clock goes than ours."""
 REPLACEMENTS = times("REPLACEMENTS", 5)
-AWAY = failure("Error connecting to localhost:28000 :: caused by :: Connection refused", 6, "HostUnreachable")
+AWAY = failure(
+    "Error connecting to localhost:28000 :: caused by :: Connection refused",
+    6,
+    "HostUnreachable",
+)
 
 
 @pytest.fixture
@@ -39,7 +63,10 @@ def client() -> SearchClient:
 def services(settings: Settings, client: SearchClient) -> Iterator[Services]:
     database = MongoDatabase(client, "late")
     changed = settings.override(
-        vector_search="atlas", embedding_provider="hashing", embedding_model="64", cache_seconds=60
+        vector_search="atlas",
+        embedding_provider="hashing",
+        embedding_model="64",
+        cache_seconds=60,
     )
     with Services(changed, database=database) as opened:
         opened.prepare()
@@ -50,12 +77,22 @@ def services(settings: Settings, client: SearchClient) -> Iterator[Services]:
 @pytest.fixture
 def other(services: Services, tmp_path: Path) -> None:
     """A second report, so that a search has something to fill up with."""
-    ingest(services, write(tmp_path / "other", passages_of(*OTHER)), identity="uploads/other.md")
+    ingest(
+        services,
+        write(tmp_path / "other", passages_of(*OTHER)),
+        identity="uploads/other.md",
+    )
 
 
 def words(services: Services, top_k: int = 50, method: str = "hybrid") -> list[str]:
-    found = services.runtime.retriever.retrieve("lives here", top_k=top_k, scope=Scope(), method=method)
-    return sorted(hit.chunk.text.split()[1] for hit in found.hits if hit.chunk.document_id == REPORT_ID)
+    found = services.runtime.retriever.retrieve(
+        "lives here", top_k=top_k, scope=Scope(), method=method
+    )
+    return sorted(
+        hit.chunk.text.split()[1]
+        for hit in found.hits
+        if hit.chunk.document_id == REPORT_ID
+    )
 
 
 def unit() -> Vector:
@@ -63,7 +100,9 @@ def unit() -> Vector:
 
 
 def all_words(services: Services, top_k: int) -> list[str]:
-    found = services.runtime.retriever.retrieve("lives here", top_k=top_k, scope=Scope(), method="vector")
+    found = services.runtime.retriever.retrieve(
+        "lives here", top_k=top_k, scope=Scope(), method="vector"
+    )
     return [hit.chunk.text.split()[1] for hit in found.hits]
 
 
@@ -82,7 +121,10 @@ def test_insert_replace_and_delete_are_whole_at_every_moment(
     indexed: list[tuple[int, int]] = []
     control = JobControl(indexing=lambda done, total: indexed.append((done, total)))
     with running(ask) as errors:
-        for path in (write(tmp_path / "old", passages_of(*OLD)), write(tmp_path / "new", passages_of(*NEW))):
+        for path in (
+            write(tmp_path / "old", passages_of(*OLD)),
+            write(tmp_path / "new", passages_of(*NEW)),
+        ):
             ingest(services, path, control=control)
         assert tuple(words(services)) == tuple(NEW)
         services.ingesting.ingestor.delete(REPORT_ID)
@@ -94,14 +136,19 @@ def test_insert_replace_and_delete_are_whole_at_every_moment(
     assert set(short) == {5}
     assert indexed or lag < 1
     assert services.storage.documents.unsettled() == {}
-    assert services.storage.database["report_chatting"].count({}) + services.storage.database["chatbot_data"].count(
+    assert services.storage.database["report_chatting"].count(
         {}
-    ) == len(OTHER)
+    ) + services.storage.database["chatbot_data"].count({}) == len(OTHER)
 
 
-def test_replacements_under_asking_threads(services: Services, client: SearchClient, tmp_path: Path) -> None:
+def test_replacements_under_asking_threads(
+    services: Services, client: SearchClient, tmp_path: Path
+) -> None:
     """REPORT_CHAT_REPLACEMENTS=200 for the whole of it."""
-    paths = write(tmp_path / "old", passages_of(*OLD)), write(tmp_path / "new", passages_of(*NEW))
+    paths = (
+        write(tmp_path / "old", passages_of(*OLD)),
+        write(tmp_path / "new", passages_of(*NEW)),
+    )
     ingest(services, paths[0])
     client.engine.lag = 3.0
     stop, seen = threading.Event(), set[tuple[str, ...]]()
@@ -122,13 +169,22 @@ def test_nothing_is_cached_while_a_report_is_written_or_removed(
     services: Services, client: SearchClient, tmp_path: Path, other: None
 ) -> None:
     def ask() -> bool:
-        question = Question("Where does the okapi1 live?", Scope(), top_k=3, retrieval_method="hybrid", mode="direct")
+        question = Question(
+            "Where does the okapi1 live?",
+            Scope(),
+            top_k=3,
+            retrieval_method="hybrid",
+            mode="direct",
+        )
         *_, last = services.runtime.agent.run(question, request=RequestContext())
         assert isinstance(last, AnswerEvent)
         return last.answer.trace.cached
 
     def kept() -> int:
-        return sum(str(row["_id"]).startswith("query:") for row in services.storage.database["cache"].find({}))
+        return sum(
+            str(row["_id"]).startswith("query:")
+            for row in services.storage.database["cache"].find({})
+        )
 
     client.engine.lag = 20.0
     asked: list[int] = []
@@ -137,7 +193,11 @@ def test_nothing_is_cached_while_a_report_is_written_or_removed(
         ask()
         asked.append(kept())
 
-    ingest(services, write(tmp_path / "old", passages_of(*OLD)), control=JobControl(indexing=meanwhile))
+    ingest(
+        services,
+        write(tmp_path / "old", passages_of(*OLD)),
+        control=JobControl(indexing=meanwhile),
+    )
     services.ingesting.ingestor.delete(REPORT_ID, JobControl(indexing=meanwhile))
     assert len(asked) >= 2
     assert set(asked) == {0}
@@ -154,7 +214,9 @@ def test_a_deletion_that_nobody_waits_for_is_finished_later(
     assert words(services) == []
     for top_k in range(1, 7):
         assert len(set(all_words(services, top_k)) & set(OTHER)) == top_k
-        found = services.runtime.store.hybrid_search("lives here", unit(), top_k=top_k, scope=Scope())  # type: ignore[attr-defined]
+        found = services.runtime.store.hybrid_search(
+            "lives here", unit(), top_k=top_k, scope=Scope()
+        )  # type: ignore[attr-defined]
         assert [len(matches) for matches in found] == [top_k, top_k]
     assert services.ingesting.finish_deletions()
     client.engine.lag = 1e-6
@@ -186,7 +248,11 @@ def test_an_engine_that_never_follows_ends_in_an_error_and_the_old_version(
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     client.engine.lag = 1e6
     with pytest.raises(SearchEngineError, match="has not indexed all passages"):
-        ingest(services, write(tmp_path / "new", passages_of(*NEW)), control=JobControl(patience=0.2))
+        ingest(
+            services,
+            write(tmp_path / "new", passages_of(*NEW)),
+            control=JobControl(patience=0.2),
+        )
     assert words(services) == OLD
     client.engine.lag = 0
     client.engine.states.clear()
@@ -204,25 +270,43 @@ def test_an_engine_that_is_away_for_a_while_is_waited_for(
         said.append(reason)
         client.engine.failure = None
 
-    ingest(services, write(tmp_path / "old", passages_of(*OLD)), control=JobControl(waiting=come_back))
+    ingest(
+        services,
+        write(tmp_path / "old", passages_of(*OLD)),
+        control=JobControl(waiting=come_back),
+    )
     assert said == ["MongoDB cannot reach its search engine."]
     assert words(services) == OLD
 
 
 def test_an_index_of_an_older_release_is_written_as_before_and_told(
-    services: Services, client: SearchClient, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    services: Services,
+    client: SearchClient,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     for indexes in client.engine.indexes.values():
         for index in indexes.values():
             if index.type == "vectorSearch":
-                fields = [field for field in index.latest["fields"] if field["path"] != "document_id"]
+                fields = [
+                    field
+                    for field in index.latest["fields"]
+                    if field["path"] != "document_id"
+                ]
                 index.serving = index.latest = {"fields": fields}
             else:
                 index.latest["mappings"]["fields"].pop("document_id", None)
-    for path in (write(tmp_path / "old", passages_of(*OLD)), write(tmp_path / "new", passages_of(*NEW))):
+    for path in (
+        write(tmp_path / "old", passages_of(*OLD)),
+        write(tmp_path / "new", passages_of(*NEW)),
+    ):
         ingest(services, path)
     assert words(services) == NEW
-    told = [record.getMessage() for record in caplog.records if "'document_id' is not declared" in record.getMessage()]
+    told = [
+        record.getMessage()
+        for record in caplog.records
+        if "'document_id' is not declared" in record.getMessage()
+    ]
     assert len(told) == 2
     assert all("Run: python -m chatbot index create" in message for message in told)
 
@@ -237,7 +321,9 @@ def test_an_index_that_cannot_answer_is_not_waited_for(
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     if kind == "search":
         assert words(services) == OLD
-        found = services.runtime.retriever.retrieve("lives here", top_k=5, scope=Scope(), method="hybrid")
+        found = services.runtime.retriever.retrieve(
+            "lives here", top_k=5, scope=Scope(), method="hybrid"
+        )
         assert "keywords_missing" in [step.name for step in found.steps]
     else:
         with pytest.raises(SearchEngineError, match="no search index 'vector_index'"):

@@ -15,11 +15,20 @@ KENYA = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
 
 def stored_ids(services: Services) -> list[str]:
     names = (services.settings.mongodb_collection, services.settings.report_collection)
-    return sorted(row["_id"] for name in names for row in services.storage.database[name].find({}, {"_id": 1}))
+    return sorted(
+        row["_id"]
+        for name in names
+        for row in services.storage.database[name].find({}, {"_id": 1})
+    )
 
 
 def found(services: Services, words: str) -> list[str]:
-    return [match.chunk_id for match in services.runtime.store.keyword_search(words, top_k=50, scope=Scope())]
+    return [
+        match.chunk_id
+        for match in services.runtime.store.keyword_search(
+            words, top_k=50, scope=Scope()
+        )
+    ]
 
 
 def test_a_report_is_registered_before_its_passages(services: Services) -> None:
@@ -32,20 +41,31 @@ def test_a_report_is_registered_before_its_passages(services: Services) -> None:
     assert services.ingesting.ingestor.register(document) is False
 
 
-def test_a_report_of_no_country_is_asked_about_those_that_its_rows_begin_with(services: Services) -> None:
+def test_a_report_of_no_country_is_asked_about_those_that_its_rows_begin_with(
+    services: Services,
+) -> None:
     sections = (Section((), "Country: Sweden; Share: 73\nCountry: SGP; Share: 2", 0),)
     for name, metadata in [("d1", {}), ("d2", KENYA)]:
-        services.ingesting.ingestor.ingest(Document(name, name, name, "s", metadata, sections))
-    assert [record_of(services, name).row_countries for name in ("d1", "d2")] == [("SWE",), ()]
+        services.ingesting.ingestor.ingest(
+            Document(name, name, name, "s", metadata, sections)
+        )
+    assert [record_of(services, name).row_countries for name in ("d1", "d2")] == [
+        ("SWE",),
+        (),
+    ]
     documents = services.storage.documents
     subjects = [
-        missing_subject(read_names(f"Share in {name}", documents, Scope()), Scope(), documents)
+        missing_subject(
+            read_names(f"Share in {name}", documents, Scope()), Scope(), documents
+        )
         for name in ("Sweden", "Peru")
     ]
     assert [subject is None for subject in subjects] == [True, False]
 
 
-def test_a_document_without_text_is_an_error_and_is_not_registered(services: Services) -> None:
+def test_a_document_without_text_is_an_error_and_is_not_registered(
+    services: Services,
+) -> None:
     with pytest.raises(LoadError, match="Empty: no text was found in it"):
         services.ingesting.ingestor.ingest(Document("d1", "Empty", "Empty", "s", {}))
     assert services.storage.documents.all() == []
@@ -56,7 +76,9 @@ def test_a_report_that_lost_its_text_keeps_its_old_version(
 ) -> None:
     """A failure keeps the old version, in the list and in the search alike."""
     with pytest.raises(LoadError):
-        add_report("---\ntitle: Kenya: Country Report 2023\n---\n", "kenya-2023", **KENYA)
+        add_report(
+            "---\ntitle: Kenya: Country Report 2023\n---\n", "kenya-2023", **KENYA
+        )
     record = record_of(services, kenya.document_id)
     assert (record.status, record.chunks) == ("ready", 3)
     assert len(found(services, "Somalia")) == 1

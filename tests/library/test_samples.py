@@ -22,8 +22,12 @@ def folder(tmp_path: Path) -> Path:
     entries = []
     for name in FILES:
         country, year = name.removesuffix(".md").split("-")
-        (root / name).write_text(f"# {name}\n\n## A\n\none\n\n## B\n\ntwo\n", encoding="utf-8")
-        entries.append({"file": name, "country_name": country.title(), "year": int(year)})
+        (root / name).write_text(
+            f"# {name}\n\n## A\n\none\n\n## B\n\ntwo\n", encoding="utf-8"
+        )
+        entries.append(
+            {"file": name, "country_name": country.title(), "year": int(year)}
+        )
     (root / "manifest.json").write_text(json.dumps(entries), encoding="utf-8")
     return root
 
@@ -38,11 +42,19 @@ def samples_of(services: Services, folder: Path) -> SampleReports:
     )
 
 
-def test_all_are_registered_before_the_first_is_indexed(services: Services, folder: Path) -> None:
+def test_all_are_registered_before_the_first_is_indexed(
+    services: Services, folder: Path
+) -> None:
     seen: list[tuple[int, int, list[str]]] = []
 
     def note(done: int, total: int) -> None:
-        seen.append((done, total, sorted(record.status for record in services.storage.documents.all())))
+        seen.append(
+            (
+                done,
+                total,
+                sorted(record.status for record in services.storage.documents.all()),
+            )
+        )
 
     assert samples_of(services, folder).load(note) == 3
     assert seen[0] == (0, 3, ["pending"] * 3)
@@ -55,24 +67,38 @@ def test_a_second_load_does_nothing(services: Services, folder: Path) -> None:
     samples_of(services, folder).load()
     position = services.storage.changes.position()
     seen: list[tuple[int, int]] = []
-    assert samples_of(services, folder).load(lambda done, total: seen.append((done, total))) == 0
+    assert (
+        samples_of(services, folder).load(
+            lambda done, total: seen.append((done, total))
+        )
+        == 0
+    )
     assert seen == [(3, 3)]
     assert services.storage.changes.position() == position
 
 
-def test_of_two_processes_one_loads_and_the_other_waits(settings: Settings, folder: Path) -> None:
+def test_of_two_processes_one_loads_and_the_other_waits(
+    settings: Settings, folder: Path
+) -> None:
     with Services(settings) as one, Services(settings) as two:
         both = [samples_of(one, folder), samples_of(two, folder)]
         for samples in both:
             samples.start()
         until(lambda: not any(samples.running for samples in both))
         assert [samples.error for samples in both] == ["", ""]
-        rows = [row["_id"] for row in one.storage.database[settings.report_collection].find({}, {"_id": 1})]
+        rows = [
+            row["_id"]
+            for row in one.storage.database[settings.report_collection].find(
+                {}, {"_id": 1}
+            )
+        ]
         assert len(rows) == len(set(rows)) == 6
         assert one.storage.changes.position() == 3, "each report was written once"
 
 
-def test_who_waits_for_the_lease_can_be_stopped(services: Services, folder: Path) -> None:
+def test_who_waits_for_the_lease_can_be_stopped(
+    services: Services, folder: Path
+) -> None:
     services.storage.facts.acquire_lease("sample_data", "another process", 60)
     samples = samples_of(services, folder)
     samples.start()
@@ -90,12 +116,20 @@ def test_an_interrupted_load_is_resumed(services: Services, folder: Path) -> Non
     """Stopped after the first report: the rest is pending, the next start does only that."""
     first = samples_of(services, folder)
     first.load(lambda done, total: first.close() if done == 1 else None)
-    assert sorted(record.status for record in services.storage.documents.all()) == ["pending", "pending", "ready"]
+    assert sorted(record.status for record in services.storage.documents.all()) == [
+        "pending",
+        "pending",
+        "ready",
+    ]
     assert samples_of(services, folder).load() == 2
-    assert [record.status for record in services.storage.documents.all()] == ["ready"] * 3
+    assert [record.status for record in services.storage.documents.all()] == [
+        "ready"
+    ] * 3
 
 
-def test_a_broken_sample_is_reported_not_raised(services: Services, folder: Path) -> None:
+def test_a_broken_sample_is_reported_not_raised(
+    services: Services, folder: Path
+) -> None:
     (folder / FILES[1]).write_bytes(b"\xff\xfe")
     samples = samples_of(services, folder)
     samples.start()
@@ -103,19 +137,33 @@ def test_a_broken_sample_is_reported_not_raised(services: Services, folder: Path
     assert samples.error.startswith("kenya-2023.md ")
 
 
-def test_what_a_person_says_of_a_sample_outlives_the_next_start(services: Services, folder: Path) -> None:
+def test_what_a_person_says_of_a_sample_outlives_the_next_start(
+    services: Services, folder: Path
+) -> None:
     samples_of(services, folder).load()
-    mali = next(record for record in services.storage.documents.all() if record.metadata["country_name"] == "Mali")
+    mali = next(
+        record
+        for record in services.storage.documents.all()
+        if record.metadata["country_name"] == "Mali"
+    )
     services.ingesting.service.edit(mali.id, {"title": "Mine", "country_name": "Chad"})
     for _ in range(2):
         samples_of(services, folder).load()
         record = record_of(services, mali.id)
-        assert (record.title, record.metadata, record.sample) == ("Mine", {"country_name": "Chad", "year": 2023}, True)
+        assert (record.title, record.metadata, record.sample) == (
+            "Mine",
+            {"country_name": "Chad", "year": 2023},
+            True,
+        )
     assert samples_of(services, folder).load() == 0
 
 
-def test_their_glossary_comes_and_goes_with_them(services: Services, folder: Path) -> None:
-    (folder / "glossary.csv").write_text("term,meaning\nIDP,Someone who had to flee.\n", encoding="utf-8")
+def test_their_glossary_comes_and_goes_with_them(
+    services: Services, folder: Path
+) -> None:
+    (folder / "glossary.csv").write_text(
+        "term,meaning\nIDP,Someone who had to flee.\n", encoding="utf-8"
+    )
     samples_of(services, folder).load()
     assert [entry.term for entry in services.storage.glossary.entries()] == ["IDP"]
     for record in services.storage.documents.all():

@@ -56,7 +56,11 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_same_file_again_is_not_read_not_embedded_and_nothing_is_written(
-    services: Services, settings: Settings, tmp_path: Path, embedding: Embedding, read: list[str]
+    services: Services,
+    settings: Settings,
+    tmp_path: Path,
+    embedding: Embedding,
+    read: list[str],
 ) -> None:
     """R-E6."""
     path = write(tmp_path, passages_of("zebra", "giraffe"))
@@ -65,14 +69,20 @@ def test_the_same_file_again_is_not_read_not_embedded_and_nothing_is_written(
     writes = Writes(settings)
     before = writes.version()
     again = ingest(services, path)
-    assert (again.outcome, again.chunks, again.document_id) == ("unchanged", 2, REPORT_ID)
+    assert (again.outcome, again.chunks, again.document_id) == (
+        "unchanged",
+        2,
+        REPORT_ID,
+    )
     assert (embedding.taken(), read, writes.version()) == ([], ["report.md"], before)
     ingest(services, write(tmp_path, passages_of("lion")))
     assert writes.version() != before, "the counter must notice a write"
     writes.close()
 
 
-def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path: Path, embedding: Embedding) -> None:
+def test_a_plan_writes_nothing(
+    services: Services, settings: Settings, tmp_path: Path, embedding: Embedding
+) -> None:
     path = write(tmp_path, passages_of("zebra"))
     ingest(services, path)
     embedding.taken()
@@ -80,8 +90,12 @@ def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path:
     before = writes.version()
     outcomes = []
     for text in (passages_of("zebra"), passages_of("lion")):
-        outcomes.append(services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY))[1])
-    outcomes.append(services.ingesting.service.plan(Source(path, "uploads/other.md"))[1])
+        outcomes.append(
+            services.ingesting.service.plan(Source(write(tmp_path, text), IDENTITY))[1]
+        )
+    outcomes.append(
+        services.ingesting.service.plan(Source(path, "uploads/other.md"))[1]
+    )
     assert outcomes == ["unchanged", "changed", "new"]
     assert (embedding.taken(), writes.version()) == ([], before)
     writes.close()
@@ -89,11 +103,20 @@ def test_a_plan_writes_nothing(services: Services, settings: Settings, tmp_path:
 
 @pytest.mark.parametrize(
     ("settings_change", "said"),
-    [({"summaries": "extractive"}, {}), ({"chunk_size": 120}, {}), ({}, {"chunk_size": 120}), ({}, {"year": 2020})],
+    [
+        ({"summaries": "extractive"}, {}),
+        ({"chunk_size": 120}, {}),
+        ({}, {"chunk_size": 120}),
+        ({}, {"year": 2020}),
+    ],
     ids=["summaries", "CHUNK_SIZE", "chunk_size", "year"],
 )
 def test_what_shapes_the_passages_makes_the_file_be_read_again(
-    settings: Settings, tmp_path: Path, read: list[str], settings_change: dict[str, Any], said: dict[str, Any]
+    settings: Settings,
+    tmp_path: Path,
+    read: list[str],
+    settings_change: dict[str, Any],
+    said: dict[str, Any],
 ) -> None:
     path = write(tmp_path, passages_of("zebra"))
     with Services(settings) as services:
@@ -105,23 +128,34 @@ def test_what_shapes_the_passages_makes_the_file_be_read_again(
         assert len(read) == 2
 
 
-def test_a_change_only_in_how_a_report_is_kept_is_no_new_version(services: Services, tmp_path: Path) -> None:
+def test_a_change_only_in_how_a_report_is_kept_is_no_new_version(
+    services: Services, tmp_path: Path
+) -> None:
     path = write(tmp_path, passages_of("zebra"))
     ingest(services, path)
     before = services.storage.changes.position()
     assert ingest(services, path, file_id="abc").outcome == "unchanged"
-    assert (record_of(services).file_id, services.storage.changes.position()) == ("abc", before)
+    assert (record_of(services).file_id, services.storage.changes.position()) == (
+        "abc",
+        before,
+    )
 
 
-def test_only_changed_passages_are_embedded(services: Services, tmp_path: Path, embedding: Embedding) -> None:
+def test_only_changed_passages_are_embedded(
+    services: Services, tmp_path: Path, embedding: Embedding
+) -> None:
     ingest(services, write(tmp_path, passages_of("zebra", "giraffe", "lion")))
     embedding.taken()
-    again = ingest(services, write(tmp_path, passages_of("zebra", "okapi", "lion", "ant")))
+    again = ingest(
+        services, write(tmp_path, passages_of("zebra", "okapi", "lion", "ant"))
+    )
     assert (again.outcome, again.chunks) == ("replaced", 4)
     assert embedding.taken() == ["The okapi lives here.", "The ant lives here."]
     assert_consistent(services)
     for chunk, vector in zip(*services.runtime.store.stored(REPORT_ID), strict=True):
-        assert vector == pytest.approx(services.runtime.embedder.embed_query(chunk.search_text)), chunk.text
+        assert vector == pytest.approx(
+            services.runtime.embedder.embed_query(chunk.search_text)
+        ), chunk.text
 
 
 def test_the_same_text_twice_in_a_report_is_embedded_once(
@@ -133,7 +167,9 @@ def test_the_same_text_twice_in_a_report_is_embedded_once(
     assert sorted(embedding.taken()) == ["See below.", "Something else."]
 
 
-def test_a_file_that_is_gone_or_unreadable_is_named(services: Services, tmp_path: Path) -> None:
+def test_a_file_that_is_gone_or_unreadable_is_named(
+    services: Services, tmp_path: Path
+) -> None:
     with pytest.raises(LoadError, match=r"gone\.md cannot be read: No such file"):
         ingest(services, tmp_path / "gone.md")
     damaged = tmp_path / "damaged.md"
@@ -144,27 +180,46 @@ def test_a_file_that_is_gone_or_unreadable_is_named(services: Services, tmp_path
     assert leases(services) == []
 
 
-def test_what_a_person_says_wins_and_holds_without_being_said_again(services: Services, tmp_path: Path) -> None:
+def test_what_a_person_says_wins_and_holds_without_being_said_again(
+    services: Services, tmp_path: Path
+) -> None:
     front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
     path = write(tmp_path, front + passages_of("zebra"))
     ingest(services, path)
     assert record_of(services).metadata == {"country_name": "Kenya", "year": 2019}
-    said = {"country_name": "Mali", "title": "Mine", "labels": ["a", "b"], "description": "Said", "type": "t"}
+    said = {
+        "country_name": "Mali",
+        "title": "Mine",
+        "labels": ["a", "b"],
+        "description": "Said",
+        "type": "t",
+    }
     assert ingest(services, path, said).outcome == "replaced"
     assert ingest(services, path).outcome == "unchanged"
     assert ingest(services, path, {"year": 2020}).outcome == "replaced"
     record = record_of(services)
     assert record.metadata == {"country_name": "Mali", "year": 2020, "type": "t"}
-    assert (record.title, record.name, record.labels, record.description) == ("Mine", "Mine", ("a", "b"), "Said")
+    assert (record.title, record.name, record.labels, record.description) == (
+        "Mine",
+        "Mine",
+        ("a", "b"),
+        "Said",
+    )
     assert record.overrides == {**said, "year": 2020}
     (passage,) = stored(services)
-    assert (passage.metadata, passage.labels, passage.title) == (record.metadata, record.labels, "Mine")
+    assert (passage.metadata, passage.labels, passage.title) == (
+        record.metadata,
+        record.labels,
+        "Mine",
+    )
     write(tmp_path, front.replace("Kenya", "Chad") + passages_of("lion"))
     ingest(services, path)
     assert record_of(services).metadata == record.metadata
 
 
-def test_another_collection_moves_the_passages(services: Services, tmp_path: Path) -> None:
+def test_another_collection_moves_the_passages(
+    services: Services, tmp_path: Path
+) -> None:
     """R-D7: in one of the two, never in both. What gets a country moves to the reports."""
     general, reports = services.settings.chunk_collections
     path = write(tmp_path, passages_of("zebra", "lion"))
@@ -183,22 +238,38 @@ def test_another_collection_moves_the_passages(services: Services, tmp_path: Pat
         assert_consistent(services)
 
 
-def test_what_is_said_of_a_table_is_for_rows_that_do_not_say_it(services: Services, tmp_path: Path) -> None:
-    ingest(services, write(tmp_path, TABLE, "table.csv"), {"country_name": "Chad", "year": 2000})
-    found = [(chunk.metadata["country_name"], chunk.metadata["year"]) for chunk in stored(services)]
+def test_what_is_said_of_a_table_is_for_rows_that_do_not_say_it(
+    services: Services, tmp_path: Path
+) -> None:
+    ingest(
+        services,
+        write(tmp_path, TABLE, "table.csv"),
+        {"country_name": "Chad", "year": 2000},
+    )
+    found = [
+        (chunk.metadata["country_name"], chunk.metadata["year"])
+        for chunk in stored(services)
+    ]
     assert found == [("Kenya", 2022), ("Kenya", 2023), ("Mali", 2023), ("Chad", 2000)]
 
 
-def test_a_changed_row_is_embedded_alone(services: Services, tmp_path: Path, embedding: Embedding) -> None:
+def test_a_changed_row_is_embedded_alone(
+    services: Services, tmp_path: Path, embedding: Embedding
+) -> None:
     """R-B1."""
     ingest(services, write(tmp_path, TABLE, "table.csv"))
     embedding.taken()
-    ingest(services, write(tmp_path, TABLE.replace("Mali,2023,3", "Mali,2023,9"), "table.csv"))
+    ingest(
+        services,
+        write(tmp_path, TABLE.replace("Mali,2023,3", "Mali,2023,9"), "table.csv"),
+    )
     assert embedding.taken() == ["country: Mali; year: 2023; value: 9"]
     assert_consistent(services)
 
 
-def test_the_same_document_by_many_at_once_is_written_once(settings: Settings, tmp_path: Path) -> None:
+def test_the_same_document_by_many_at_once_is_written_once(
+    settings: Settings, tmp_path: Path
+) -> None:
     """Two servers and the command line, each with services of its own."""
     path = write(tmp_path, passages_of(*(f"w{n}" for n in range(40))))
     outcomes: list[str] = []

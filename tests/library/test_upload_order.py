@@ -58,7 +58,9 @@ def upload(services: Services, tmp_path: Path) -> Upload:
         number[0] += 1
         path = write(tmp_path / str(number[0]), passages_of(*words.split()))
         file_id = services.storage.files.put(path)
-        return services.storage.ingestions.create([IngestionFile("", "", "report.md", IDENTITY, file_id=file_id)])
+        return services.storage.ingestions.create(
+            [IngestionFile("", "", "report.md", IDENTITY, file_id=file_id)]
+        )
 
     return queue
 
@@ -83,7 +85,9 @@ def assert_gone(services: Services) -> None:
     assert len(services.storage.ingestions.unfinished()) == 0
 
 
-@pytest.mark.parametrize("newer", ["ant", "zebra"], ids=["another content", "the content that was there"])
+@pytest.mark.parametrize(
+    "newer", ["ant", "zebra"], ids=["another content", "the content that was there"]
+)
 def test_a_failed_upload_that_is_tried_again_does_not_replace_a_newer_one(
     services: Services, upload: Upload, embedding: Embedding, newer: str
 ) -> None:
@@ -120,7 +124,10 @@ def test_a_failed_newer_upload_of_a_new_report_leaves_the_older_one_its_turn(
 
 
 def test_a_worker_that_slept_does_not_replace_what_came_after_it(
-    services: Services, settings: Settings, upload: Upload, monkeypatch: pytest.MonkeyPatch
+    services: Services,
+    settings: Settings,
+    upload: Upload,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It sleeps right before it shows its version; meanwhile another worker does its file, and the next one."""
     upload("zebra")
@@ -129,8 +136,16 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     asleep, awake = threading.Event(), threading.Event()
     replace = DocumentRepository.replace
 
-    def sleeping(documents: DocumentRepository, record: DocumentRecord, registered: DocumentRecord) -> bool:
-        if documents is services.storage.documents and record.status == "ready" and record.upload_number > first:
+    def sleeping(
+        documents: DocumentRepository,
+        record: DocumentRecord,
+        registered: DocumentRecord,
+    ) -> bool:
+        if (
+            documents is services.storage.documents
+            and record.status == "ready"
+            and record.upload_number > first
+        ):
             asleep.set()
             assert awake.wait(60)
         return replace(documents, record, registered)
@@ -142,7 +157,12 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     with running(services.ingesting.worker.work_once) as errors:
         assert asleep.wait(60)
         with Services(settings) as other:
-            until(lambda: other.ingesting.worker.work_once() and not len(other.storage.ingestions.unfinished()))
+            until(
+                lambda: (
+                    other.ingesting.worker.work_once()
+                    and not len(other.storage.ingestions.unfinished())
+                )
+            )
         awake.set()
     assert errors == []
     assert states(services, *jobs) == ["done", "done"]
@@ -156,7 +176,10 @@ def test_the_command_line_counts_as_the_latest_upload(
     upload("zebra")
     services.ingesting.worker.work_once()
     job = upload("lion")
-    assert ingest(services, write(tmp_path / "now", passages_of("ant"))).outcome == "replaced"
+    assert (
+        ingest(services, write(tmp_path / "now", passages_of("ant"))).outcome
+        == "replaced"
+    )
     services.ingesting.worker.work_once()
     assert (states(services, job), words(services)) == (["superseded"], "ant")
 
@@ -179,7 +202,9 @@ def test_a_deletion_cancels_every_upload_of_the_report(
     assert_gone(services)
     for job in jobs:
         services.storage.ingestions.retry(job.id)
-    assert services.ingesting.worker.work_once() is False, "a retry does not bring it back"
+    assert services.ingesting.worker.work_once() is False, (
+        "a retry does not bring it back"
+    )
     again = upload("gnu")
     services.ingesting.worker.work_once()
     assert (states(services, again), words(services)) == (["done"], "gnu")
@@ -202,7 +227,11 @@ def test_a_deletion_wins_over_a_worker_at_any_moment(
 
     def deleting(*arguments: object, **options: object) -> object:
         record = services.storage.documents.get(REPORT_ID)
-        if record is not None and record.status == "ready" and (moment != "shown" or record.replacing):
+        if (
+            record is not None
+            and record.status == "ready"
+            and (moment != "shown" or record.replacing)
+        ):
             delete(services)
         return original(*arguments, **options)
 
@@ -215,7 +244,11 @@ def test_a_deletion_wins_over_a_worker_at_any_moment(
 
 @pytest.mark.parametrize("killed", ["embedded", "upsert", "shown"])
 def test_a_deletion_after_a_kill_is_final(
-    services: Services, upload: Upload, embedding: Embedding, monkeypatch: pytest.MonkeyPatch, killed: str
+    services: Services,
+    upload: Upload,
+    embedding: Embedding,
+    monkeypatch: pytest.MonkeyPatch,
+    killed: str,
 ) -> None:
     """The worker dies before, while or after the report is deleted; the next one must not finish its file."""
     upload("zebra")
@@ -241,12 +274,19 @@ def test_a_deletion_after_a_kill_is_final(
         delete(services)
     monkeypatch.undo()
     time.sleep(0.6)
-    until(lambda: not services.ingesting.worker.work_once() and not len(services.storage.ingestions.unfinished()))
+    until(
+        lambda: (
+            not services.ingesting.worker.work_once()
+            and not len(services.storage.ingestions.unfinished())
+        )
+    )
     assert states(services, *jobs) == ["cancelled", "cancelled"]
     assert_gone(services)
 
 
-def test_the_name_of_a_deleted_report_is_free_at_once(services: Services, upload: Upload) -> None:
+def test_the_name_of_a_deleted_report_is_free_at_once(
+    services: Services, upload: Upload
+) -> None:
     upload("zebra")
     services.ingesting.worker.work_once()
     upload("lion")
@@ -254,7 +294,14 @@ def test_the_name_of_a_deleted_report_is_free_at_once(services: Services, upload
     assert claimed is not None
     delete(services)
     again = upload("gnu")
-    assert services.ingesting.worker.work_once() is False, "the older upload is not finished yet"
-    until(lambda: services.ingesting.worker.work_once() and not len(services.storage.ingestions.unfinished()))
+    assert services.ingesting.worker.work_once() is False, (
+        "the older upload is not finished yet"
+    )
+    until(
+        lambda: (
+            services.ingesting.worker.work_once()
+            and not len(services.storage.ingestions.unfinished())
+        )
+    )
     assert (states(services, again), words(services)) == (["done"], "gnu")
     assert_consistent(services)

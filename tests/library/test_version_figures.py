@@ -11,13 +11,22 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import DatabaseError, Scope
-from tests.library.helpers import REPORT_ID, KilledError, ingest, raising, record_of, write
+from tests.library.helpers import (
+    REPORT_ID,
+    KilledError,
+    ingest,
+    raising,
+    record_of,
+    write,
+)
 
 KILL = "chatbot.database.repositories.figures.FigureRepository"
 
 
 def report(**figures: str) -> str:
-    return "# Kenya\n\n" + "".join(f"## {name.title()}\n\n{text}\n\n" for name, text in figures.items())
+    return "# Kenya\n\n" + "".join(
+        f"## {name.title()}\n\n{text}\n\n" for name, text in figures.items()
+    )
 
 
 def stated(services: Services) -> list[tuple[str, str]]:
@@ -25,14 +34,19 @@ def stated(services: Services) -> list[tuple[str, str]]:
 
 
 def changes(services: Services) -> list[tuple[str, str, str]]:
-    return [(one.indicator, one.old, one.new) for one in services.storage.figures.changes(REPORT_ID)]
+    return [
+        (one.indicator, one.old, one.new)
+        for one in services.storage.figures.changes(REPORT_ID)
+    ]
 
 
 def missing(services: Services) -> int:
     return len(services.storage.figures.missing(services.storage.documents.all()))
 
 
-def test_a_new_version_replaces_the_figures_and_says_what_differs(services: Services, tmp_path: Path) -> None:
+def test_a_new_version_replaces_the_figures_and_says_what_differs(
+    services: Services, tmp_path: Path
+) -> None:
     ingest(services, write(tmp_path, report(debt="40% (2021)", area="5 km")))
     assert stated(services) == [("Debt", "40%"), ("Area", "5 km")]
     ingest(services, write(tmp_path, report(debt="41% (2021)", area="5 km")))
@@ -41,7 +55,9 @@ def test_a_new_version_replaces_the_figures_and_says_what_differs(services: Serv
     assert missing(services) == 0
 
 
-def test_a_deleted_report_takes_its_figures_along(services: Services, tmp_path: Path) -> None:
+def test_a_deleted_report_takes_its_figures_along(
+    services: Services, tmp_path: Path
+) -> None:
     ingest(services, write(tmp_path, report(debt="40% (2021)")))
     services.ingesting.delete_document(record_of(services))
     assert stated(services) == []
@@ -79,7 +95,10 @@ def test_a_start_after_a_kill_removes_the_previous_version(
     let_lease_end(services)
     services.ingesting.clear_up()
     assert services.storage.database["figures"].count({}) == 1
-    assert (stated(services), changes(services)) == ([("Debt", "41%")], [("Debt", "40%", "41%")])
+    assert (stated(services), changes(services)) == (
+        [("Debt", "41%")],
+        [("Debt", "40%", "41%")],
+    )
 
 
 def test_a_first_version_whose_figures_are_refused_is_not_visible(
@@ -96,7 +115,10 @@ def test_an_unfinished_version_is_no_change(
 ) -> None:
     ingest(services, write(tmp_path, report(debt="40% (2021)")))
     with monkeypatch.context() as patch:
-        patch.setattr("chatbot.database.repositories.figures.GlossaryRepository.put", raising(KilledError()))
+        patch.setattr(
+            "chatbot.database.repositories.figures.GlossaryRepository.put",
+            raising(KilledError()),
+        )
         with pytest.raises(KilledError):
             ingest(services, write(tmp_path, report(debt="41% (2021)")))
     let_lease_end(services)
@@ -106,7 +128,9 @@ def test_an_unfinished_version_is_no_change(
 
 
 class TestMigration:
-    def test_it_is_resumed_where_it_was_stopped(self, services: Services, tmp_path: Path) -> None:
+    def test_it_is_resumed_where_it_was_stopped(
+        self, services: Services, tmp_path: Path
+    ) -> None:
         for number in range(3):
             path = write(tmp_path, report(debt=f"{number}% (2021)"), f"{number}.md")
             ingest(services, path, identity=f"uploads/{number}.md")
@@ -115,16 +139,25 @@ class TestMigration:
         assert (stated(services), missing(services)) == ([], 3)
         assert "figures_missing" in {finding.name for finding in check_data(services)}
         steps: list[int] = []
-        assert services.ingesting.derive_figures(lambda: len(steps) == 1, steps.append) == 1
+        assert (
+            services.ingesting.derive_figures(lambda: len(steps) == 1, steps.append)
+            == 1
+        )
         assert missing(services) == 2
         assert services.ingesting.derive_figures(progress=steps.append) == 2
         assert (sorted(stated(services)), steps) == (expected, [1, 1, 1])
-        assert "figures_missing" not in {finding.name for finding in check_data(services)}
+        assert "figures_missing" not in {
+            finding.name for finding in check_data(services)
+        }
 
-    def test_a_report_that_is_being_written_is_left_to_its_worker(self, services: Services, tmp_path: Path) -> None:
+    def test_a_report_that_is_being_written_is_left_to_its_worker(
+        self, services: Services, tmp_path: Path
+    ) -> None:
         ingest(services, write(tmp_path, report(debt="40% (2021)")))
         forget(services)
-        assert services.storage.facts.acquire_lease(f"document:{REPORT_ID}", "another", 60)
+        assert services.storage.facts.acquire_lease(
+            f"document:{REPORT_ID}", "another", 60
+        )
         assert services.ingesting.derive_figures() == 0
         services.storage.facts.release_lease(f"document:{REPORT_ID}", "another")
         assert services.ingesting.derive_figures() == 1
@@ -138,9 +171,13 @@ class TestMigration:
         plain = FigureRepository.write
         with monkeypatch.context() as patch:
 
-            def replaced_first(figures: FigureRepository, *arguments: object, **options: Any) -> None:
+            def replaced_first(
+                figures: FigureRepository, *arguments: object, **options: Any
+            ) -> None:
                 patch.setattr(f"{KILL}.write", plain)
-                services.storage.facts.release_lease(f"document:{REPORT_ID}", owner(services))
+                services.storage.facts.release_lease(
+                    f"document:{REPORT_ID}", owner(services)
+                )
                 ingest(services, write(tmp_path, report(debt="41% (2021)")))
                 plain(figures, *arguments, **options)  # type: ignore[arg-type]
 
@@ -155,12 +192,19 @@ class TestMigration:
         name = record_of(services).collection
         rows = services.storage.database[name]
         row = next(rows.find({}))
-        older = {key: row[key] for key in ("data", "data_embedding", "document_title", "document_name")}
+        older = {
+            key: row[key]
+            for key in ("data", "data_embedding", "document_title", "document_name")
+        }
         services.ingesting.delete_document(record_of(services))
-        rows.insert_one({"_id": "older-row", **older, "country_name": "Mali", "year": "2021"})
+        rows.insert_one(
+            {"_id": "older-row", **older, "country_name": "Mali", "year": "2021"}
+        )
         assert services.ingesting.derive_figures() == 0
         fields, names = settings.filter_fields, settings.chunk_collections
-        Mender(services.storage.database, collections=names, fields=fields, dry_run=False).run(lambda rows: None)
+        Mender(
+            services.storage.database, collections=names, fields=fields, dry_run=False
+        ).run(lambda rows: None)
         assert services.ingesting.derive_figures() == 1
         [figure] = services.storage.figures.find(Scope())
         assert (figure.subject, figure.text, figure.edition) == ("Mali", "40%", 2021)
@@ -173,7 +217,9 @@ def forget(services: Services) -> None:
 
 
 def owner(services: Services) -> str:
-    row = services.storage.database["meta"].find_one({"_id": f"lease:document:{REPORT_ID}"})
+    row = services.storage.database["meta"].find_one(
+        {"_id": f"lease:document:{REPORT_ID}"}
+    )
     return str(row["owner"]) if row else ""
 
 

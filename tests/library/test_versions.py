@@ -10,7 +10,14 @@ import pytest
 from chatbot.app.migration.reembed import Reembedding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import CancelledError, DatabaseError, EmbedderMismatchError, EmbeddingError, Scope, StoppedError
+from chatbot.domain import (
+    CancelledError,
+    DatabaseError,
+    EmbedderMismatchError,
+    EmbeddingError,
+    Scope,
+    StoppedError,
+)
 from chatbot.library import versions
 from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder
@@ -51,7 +58,9 @@ def new(tmp_path: Path) -> Path:
 
 def words(services: Services) -> list[str]:
     """What a question is shown, in reading order."""
-    found = services.runtime.retriever.retrieve("lives here", top_k=50, scope=Scope(), method="bm25")
+    found = services.runtime.retriever.retrieve(
+        "lives here", top_k=50, scope=Scope(), method="bm25"
+    )
     hits = sorted(found.hits, key=lambda hit: hit.chunk.ordinal)
     return [hit.chunk.text.split()[1] for hit in hits]
 
@@ -102,7 +111,9 @@ def test_every_step_of_a_replacement_shows_one_version(
     assert len(seen) == 5 + 1 + 3
     switch = seen.index(NEW)
     assert seen == [OLD] * switch + [NEW] * (len(seen) - switch)
-    assert switch == 6, "in the step that shows the new version, not before all of it is there"
+    assert switch == 6, (
+        "in the step that shows the new version, not before all of it is there"
+    )
 
 
 def test_passages_that_go_between_the_search_and_their_loading_are_searched_again(
@@ -138,7 +149,9 @@ def test_a_report_replaced_between_the_two_searches_is_searched_again(
     assert words(services) == NEW
 
 
-def test_a_new_report_is_not_seen_before_it_is_whole(services: Services, new: Path, embedding: Embedding) -> None:
+def test_a_new_report_is_not_seen_before_it_is_whole(
+    services: Services, new: Path, embedding: Embedding
+) -> None:
     seen: list[list[str]] = []
     embedding.before = lambda texts: seen.append(words(services))
     ingest(services, new)
@@ -147,7 +160,9 @@ def test_a_new_report_is_not_seen_before_it_is_whole(services: Services, new: Pa
     assert words(services) == NEW
 
 
-def test_a_failed_call_keeps_the_old_version(services: Services, old: Path, new: Path, embedding: Embedding) -> None:
+def test_a_failed_call_keeps_the_old_version(
+    services: Services, old: Path, new: Path, embedding: Embedding
+) -> None:
     ingest(services, old)
     for after in range(4):
         embedding.before = raising(EmbeddingError("The model failed."), after)
@@ -160,11 +175,17 @@ def test_a_failed_call_keeps_the_old_version(services: Services, old: Path, new:
 def test_a_failed_first_ingest_says_why_and_leaves_no_passage(
     services: Services, old: Path, embedding: Embedding
 ) -> None:
-    embedding.before = raising(EmbeddingError("The model failed.", remedy="Mend it."), 1)
+    embedding.before = raising(
+        EmbeddingError("The model failed.", remedy="Mend it."), 1
+    )
     with pytest.raises(EmbeddingError):
         ingest(services, old)
     record = record_of(services)
-    assert (record.status, record.error, record.chunks) == ("failed", "The model failed. Mend it.", 0)
+    assert (record.status, record.error, record.chunks) == (
+        "failed",
+        "The model failed. Mend it.",
+        0,
+    )
     assert stored(services) == []
     embedding.plain()
     assert ingest(services, old).outcome == "added"
@@ -178,14 +199,20 @@ def test_a_failed_report_that_is_tried_again_is_pending_meanwhile(
     with pytest.raises(EmbeddingError):
         ingest(services, old)
     seen: list[tuple[str, str]] = []
-    embedding.before = lambda texts: seen.append((record_of(services).status, record_of(services).error))
+    embedding.before = lambda texts: seen.append(
+        (record_of(services).status, record_of(services).error)
+    )
     ingest(services, old)
     assert seen == [("pending", "")] * 3
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["new", "replaced"])
 def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
-    services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+    services: Services,
+    old: Path,
+    new: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    first: bool,
 ) -> None:
     if not first:
         ingest(services, old)
@@ -199,7 +226,11 @@ def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
 
     with monkeypatch.context() as patch:
         patch.setattr(FaissStore, "upsert", failing)
-        patch.setattr(FaissStore, "delete_document", lambda *arguments, **options: failing(services.runtime.store))  # type: ignore[arg-type]
+        patch.setattr(
+            FaissStore,
+            "delete_document",
+            lambda *arguments, **options: failing(services.runtime.store),
+        )  # type: ignore[arg-type]
         with pytest.raises(DatabaseError):
             ingest(services, new)
     assert words(services) == ([] if first else OLD)
@@ -233,7 +264,13 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
     with pytest.raises(EmbedderMismatchError):
         ingest(services, new)
     with Services(settings.override(embedding_model="64")) as after:
-        assert sorted(chunk.text.split()[1] for chunk in after.runtime.store.get(record_of(after).chunk_ids())) == OLD
+        assert (
+            sorted(
+                chunk.text.split()[1]
+                for chunk in after.runtime.store.get(record_of(after).chunk_ids())
+            )
+            == OLD
+        )
         assert words(after) == OLD
         assert_consistent(after)
         ingest(after, new)
@@ -244,7 +281,10 @@ def test_stopping_keeps_what_is_done_for_the_next_process(
     services: Services, old: Path, new: Path, embedding: Embedding
 ) -> None:
     ingest(services, old)
-    control = JobControl(lambda done, total: control.cancel.cancel() if done == 6 else None, stopping=lambda: True)
+    control = JobControl(
+        lambda done, total: control.cancel.cancel() if done == 6 else None,
+        stopping=lambda: True,
+    )
     with pytest.raises(StoppedError):
         ingest(services, new, control=control)
     assert len(stored(services)) == len(OLD) + 6
@@ -263,7 +303,9 @@ def test_killed_after_any_write_the_next_try_completes(
     ingest(services, old)
     done = _killed_at(step, services, lambda: ingest(services, new), monkeypatch)
     assert words(services) in (OLD, NEW)
-    for path, expected in ((old, OLD), (new, NEW)) if step % 2 else ((new, NEW), (old, OLD)):
+    for path, expected in (
+        ((old, OLD), (new, NEW)) if step % 2 else ((new, NEW), (old, OLD))
+    ):
         ingest(services, path)
         assert words(services) == expected
         assert_consistent(services)
@@ -275,7 +317,12 @@ def test_a_deletion_that_was_killed_is_finished_by_the_next_one(
     services: Services, old: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     ingest(services, old)
-    done = _killed_at(step, services, lambda: services.ingesting.ingestor.delete(REPORT_ID), monkeypatch)
+    done = _killed_at(
+        step,
+        services,
+        lambda: services.ingesting.ingestor.delete(REPORT_ID),
+        monkeypatch,
+    )
     assert done == (step > 3)
     assert words(services) == [], "nothing of it is seen from the first step on"
     services.ingesting.ingestor.delete(REPORT_ID)
@@ -288,13 +335,23 @@ def test_a_report_whose_deletion_was_killed_can_be_added_again(
     services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     ingest(services, old)
-    _killed_at(step, services, lambda: services.ingesting.ingestor.delete(REPORT_ID), monkeypatch)
+    _killed_at(
+        step,
+        services,
+        lambda: services.ingesting.ingestor.delete(REPORT_ID),
+        monkeypatch,
+    )
     ingest(services, new)
     assert words(services) == NEW
     assert_consistent(services)
 
 
-def _killed_at(step: int, services: Services, work: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> bool:
+def _killed_at(
+    step: int,
+    services: Services,
+    work: Callable[[], object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> bool:
     """Do the work, but be gone right after its write number ``step``. True when it has fewer writes."""
     count = [0]
     documents = type(services.storage.documents)
@@ -326,7 +383,12 @@ def _killed_at(step: int, services: Services, work: Callable[[], object], monkey
 @pytest.mark.parametrize("first", [True, False], ids=["new", "replaced"])
 @pytest.mark.parametrize("call", [1, 3, 5])
 def test_a_report_that_is_deleted_while_it_is_read_stays_deleted(
-    services: Services, old: Path, new: Path, embedding: Embedding, first: bool, call: int
+    services: Services,
+    old: Path,
+    new: Path,
+    embedding: Embedding,
+    first: bool,
+    call: int,
 ) -> None:
     if not first:
         ingest(services, old)
@@ -340,7 +402,11 @@ def test_a_report_that_is_deleted_while_it_is_read_stays_deleted(
     embedding.before = delete
     with pytest.raises(CancelledError, match="Report was deleted while it was read"):
         ingest(services, new)
-    assert (services.storage.documents.get(REPORT_ID), stored(services), leases(services)) == (None, [], [])
+    assert (
+        services.storage.documents.get(REPORT_ID),
+        stored(services),
+        leases(services),
+    ) == (None, [], [])
 
 
 def test_two_reports_are_replaced_apart_from_each_other(

@@ -19,7 +19,10 @@ def mark_of(messages: tuple[Message, ...]) -> str:
 
 
 def test_each_prompt_has_a_mark_of_its_own_which_its_rules_name() -> None:
-    messages = [Message("system", render("relevance_system")), Message("user", passage_fence(1, "text"))]
+    messages = [
+        Message("system", render("relevance_system")),
+        Message("user", passage_fence(1, "text")),
+    ]
     sent = [sealed(messages) for _ in range(50)]
     assert len({mark_of(one) for one in sent}) == 50
     assert all(mark_of(one) in one[0].content for one in sent)
@@ -35,10 +38,18 @@ def test_no_prompt_that_is_sent_has_the_mark_of_the_process(services: Services) 
             sent.append(prompt)
             yield Delta("yes")
 
-    prompt = Prompt((Message("user", f"{passage_fence(1, 'text')} a\U000e0041\u200bb"),), "q", Context())
+    prompt = Prompt(
+        (Message("user", f"{passage_fence(1, 'text')} a\U000e0041\u200bb"),),
+        "q",
+        Context(),
+    )
     storage = services.storage
     managed = ManagedChatModel(
-        Model(), services.settings, cache=storage.cache, usage=storage.usage, counters=storage.counters
+        Model(),
+        services.settings,
+        cache=storage.cache,
+        usage=storage.usage,
+        counters=storage.counters,
     )
     list(managed.stream(prompt, request=RequestContext()))
     assert mark_of(sent[0].messages) != mark_of(prompt.messages)
@@ -50,14 +61,26 @@ def test_nothing_that_is_not_seen_is_left() -> None:
     every = map(chr, (*range(0xD800), *range(0xE000, 0xE1000)))
     left = visible("".join(every))
     # Marks of Arabic, Syriac and Kaithi are of the format category and seen.
-    shown = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]")
-    assert {c for c in left if unicodedata.category(c) in {"Cc", "Cf"} and not shown.match(c)} == {"\t", "\n", "\r"}
+    shown = re.compile(
+        "[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd]"
+    )
+    assert {
+        c
+        for c in left
+        if unicodedata.category(c) in {"Cc", "Cf"} and not shown.match(c)
+    } == {"\t", "\n", "\r"}
     for sign in "\u034f\u115f\u1160\u17b4\u180b\u2065\u2800\u3164\ufe0f\uffa0\ufff0\ufdd0\uffff\U000e0100\U000e0fff":
         assert sign not in left
 
 
-def test_spelling_is_left_as_it_is_and_a_joiner_hides_nothing_in_other_scripts() -> None:
+def test_spelling_is_left_as_it_is_and_a_joiner_hides_nothing_in_other_scripts() -> (
+    None
+):
     persian = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
-    for text in (persian, "\u0dc1\u0dca\u200d\u0dbb\u0dd3", "50 \u20ac\tna\u00efve\n\U0001f600"):
+    for text in (
+        persian,
+        "\u0dc1\u0dca\u200d\u0dbb\u0dd3",
+        "50 \u20ac\tna\u00efve\n\U0001f600",
+    ):
         assert visible(text) == text
     assert visible("pass\u200dage \u0645\u200c.") == "passage \u0645."

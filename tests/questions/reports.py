@@ -12,10 +12,21 @@ class Reports:
         self._records = [_record(country, year) for country, year in about]
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        return [record for record in self._records if scope is None or scope.matches(record.metadata)]
+        return [
+            record
+            for record in self._records
+            if scope is None or scope.matches(record.metadata)
+        ]
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
-        return sorted({record.metadata[field] for record in self.all(scope) if field in record.metadata}, key=str)
+        return sorted(
+            {
+                record.metadata[field]
+                for record in self.all(scope)
+                if field in record.metadata
+            },
+            key=str,
+        )
 
     def holdings(self, scope: Scope) -> Holdings:
         return Holdings.of((record, record.chunks) for record in self.all(scope))
@@ -25,13 +36,19 @@ class Reports:
 
 
 def _record(country: str, year: int) -> DocumentRecord:
-    title = " ".join(filter(None, [f"{country}:" if country else "", "Country Report", str(year or "")]))
+    title = " ".join(
+        filter(
+            None, [f"{country}:" if country else "", "Country Report", str(year or "")]
+        )
+    )
     metadata: dict[str, Value] = {"document_name": title}
     if country:
         metadata["country_name"] = country
     if year:
         metadata["year"] = year
-    return DocumentRecord(title, title, title, "s", "c", "ready", "v", metadata, chunks=5)
+    return DocumentRecord(
+        title, title, title, "s", "c", "ready", "v", metadata, chunks=5
+    )
 
 
 COUNTRIES = ("Kenya", "Mali", "Democratic Republic of the Congo")
@@ -44,7 +61,9 @@ def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
     """Each field with its value, one of several values, or a range."""
     return Scope.of(
         {
-            name: value if isinstance(value, Range) else Values(value if isinstance(value, tuple) else (value,))
+            name: value
+            if isinstance(value, Range)
+            else Values(value if isinstance(value, tuple) else (value,))
             for name, value in conditions.items()
         }
     )
@@ -52,5 +71,14 @@ def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
 
 def scope_of(conditions: dict[str, Any]) -> Scope:
     """The scope that a case of a data file has: a list of values or the ends of a range for each field."""
-    ranges = {name: Range(**ends) for name, ends in conditions.items() if isinstance(ends, dict)}
-    return scope(**{name: ranges.get(name) or tuple(values) for name, values in conditions.items()})
+    ranges = {
+        name: Range(**ends)
+        for name, ends in conditions.items()
+        if isinstance(ends, dict)
+    }
+    return scope(
+        **{
+            name: ranges.get(name) or tuple(values)
+            for name, values in conditions.items()
+        }
+    )

@@ -18,7 +18,11 @@ LEAST = 0.9
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), embedding_provider="minilm", sample_data="off")
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("data"),
+        embedding_provider="minilm",
+        sample_data="off",
+    )
     with Services(settings) as opened:
         opened.prepare()
         reports = opened.ingesting.sample_reports()
@@ -31,7 +35,14 @@ def last_answer(services: Services, turns: list[str]) -> Saved:
     place, saved = Place(), None
     answering = services.answering
     for text in turns:
-        question = Question(text, Scope(), services.settings.top_k, "hybrid", answering.default_mode(), auto_scope=True)
+        question = Question(
+            text,
+            Scope(),
+            services.settings.top_k,
+            "hybrid",
+            answering.default_mode(),
+            auto_scope=True,
+        )
         events = answering.chat.stream(question, place=place, cancel=Cancellation())
         saved = next(event for event in events if isinstance(event, Saved))
         place = Place(saved.conversation_id)
@@ -40,11 +51,19 @@ def last_answer(services: Services, turns: list[str]) -> Saved:
 
 
 def is_right(services: Services, conversation: dict[str, Any]) -> bool:
-    chunks = [one.hit.chunk for one in last_answer(services, conversation["turns"]).answer.citations]
+    chunks = [
+        one.hit.chunk
+        for one in last_answer(services, conversation["turns"]).answer.citations
+    ]
     cited = {(chunk.metadata.get("country_name"), chunk.heading) for chunk in chunks}
-    return all(any((name, one) in cited for one in conversation["headings"]) for name in conversation["countries"])
+    return all(
+        any((name, one) in cited for one in conversation["headings"])
+        for name in conversation["countries"]
+    )
 
 
-def test_the_last_answer_is_about_what_the_conversation_is_about(services: Services) -> None:
+def test_the_last_answer_is_about_what_the_conversation_is_about(
+    services: Services,
+) -> None:
     wrong = [one["turns"] for one in CONVERSATIONS if not is_right(services, one)]
     assert len(wrong) <= (1 - LEAST) * len(CONVERSATIONS), wrong

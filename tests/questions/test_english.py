@@ -10,7 +10,10 @@ from chatbot.questions import english
 
 ROOM = Path(english.__file__).parent
 DATA = tomllib.loads((ROOM / "english.toml").read_text(encoding="utf-8"))
-RULES = "\n".join(path.read_text(encoding="utf-8") for path in [*ROOM.glob("*.py"), ROOM / "english.toml"])
+RULES = "\n".join(
+    path.read_text(encoding="utf-8")
+    for path in [*ROOM.glob("*.py"), ROOM / "english.toml"]
+)
 
 
 @pytest.mark.parametrize("name", DATA["patterns"])

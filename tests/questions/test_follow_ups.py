@@ -13,11 +13,24 @@ from tests.questions.reports import REPORTS, Reports, scope
 CASES = cases(__file__)
 
 GROWTH = "What is the population growth rate of Kenya in 2023?"
-THINGS = {"inflation", "exports", "terrain", "rail", "area", "capital", "internet", "population", "growth", "debt"}
+THINGS = {
+    "inflation",
+    "exports",
+    "terrain",
+    "rail",
+    "area",
+    "capital",
+    "internet",
+    "population",
+    "growth",
+    "debt",
+}
 
 
 def names_a_thing(words: str, headings: Sequence[str]) -> bool:
-    return bool(THINGS.intersection(words.lower().split())) and not any(words in heading for heading in headings)
+    return bool(THINGS.intersection(words.lower().split())) and not any(
+        words in heading for heading in headings
+    )
 
 
 def follow_ups(reports: Reports = REPORTS) -> FollowUps:
@@ -29,52 +42,86 @@ def standalone(*said: str, scope: Scope = Scope(), reports: Reports = REPORTS) -
     return follow_ups(reports).by_rule(said[-1], history, scope)
 
 
-STANDALONE = [(about, *case) for about, several in CASES["standalone"].items() for case in several]
+STANDALONE = [
+    (about, *case) for about, several in CASES["standalone"].items() for case in several
+]
 
 
 @pytest.mark.parametrize(("about", "said", "expected"), STANDALONE)
-def test_a_message_after_others_is_a_question_of_its_own(about: str, said: list[str], expected: str) -> None:
+def test_a_message_after_others_is_a_question_of_its_own(
+    about: str, said: list[str], expected: str
+) -> None:
     assert standalone(*said) == expected, about
 
 
 def test_a_part_of_what_was_cited_is_no_thing_of_its_own() -> None:
-    history = [Message("user", "What is the population of Mali?"), Message("assistant", "It is 1.")]
+    history = [
+        Message("user", "What is the population of Mali?"),
+        Message("assistant", "It is 1."),
+    ]
     assert follow_ups().by_rule("growth?", history, Scope()) == "Growth in Mali?"
-    history[1] = Message("assistant", "It is 1.", cited=Cited(("Mali",), ("Population growth",)))
-    assert follow_ups().by_rule("growth?", history, Scope()) == "growth? (population in Mali)"
+    history[1] = Message(
+        "assistant", "It is 1.", cited=Cited(("Mali",), ("Population growth",))
+    )
+    assert (
+        follow_ups().by_rule("growth?", history, Scope())
+        == "growth? (population in Mali)"
+    )
 
 
 def test_a_country_without_a_name_is_that_of_the_citations() -> None:
     cited = Cited(("Mali",), ("Exchange rates",))
-    history = [Message("user", "How many francs to the dollar?"), Message("assistant", "500", cited=cited)]
+    history = [
+        Message("user", "How many francs to the dollar?"),
+        Message("assistant", "500", cited=cited),
+    ]
     assert follow_ups().by_rule("and exports?", history, Scope()) == "Exports in Mali?"
     assert (
         follow_ups().by_rule("over the years?", history, Scope())
         == "How many francs to the dollar in Mali over the years?"
     )
-    several = Message("assistant", "Mali, Kenya", cited=Cited(("Mali", "Kenya"), ("Area",)))
+    several = Message(
+        "assistant", "Mali, Kenya", cited=Cited(("Mali", "Kenya"), ("Area",))
+    )
     history = [Message("user", "Which country is the largest?"), several]
-    assert follow_ups().by_rule("what is its capital?", history, Scope()) == "what is its capital? (Mali)"
+    assert (
+        follow_ups().by_rule("what is its capital?", history, Scope())
+        == "what is its capital? (Mali)"
+    )
 
 
 def test_a_stored_question_is_not_read_again() -> None:
-    history = [Message("user", "and there?", standalone="What is the debt of Mali?"), Message("assistant", "1")]
-    assert follow_ups().by_rule("in 2021?", history, Scope()) == "What is the debt of Mali in 2021?"
+    history = [
+        Message("user", "and there?", standalone="What is the debt of Mali?"),
+        Message("assistant", "1"),
+    ]
+    assert (
+        follow_ups().by_rule("in 2021?", history, Scope())
+        == "What is the debt of Mali in 2021?"
+    )
 
 
 def test_a_chosen_scope_is_not_overruled() -> None:
     mali = scope(country_name="Mali")
     assert "Kenya" not in standalone(GROWTH, "and unemployment", scope=mali)
     assert standalone(GROWTH, "What is the area?", scope=mali) == "What is the area?"
-    assert standalone(GROWTH, "why?", scope=scope(year=2021)) == "why? (population growth rate in Kenya)"
+    assert (
+        standalone(GROWTH, "why?", scope=scope(year=2021))
+        == "why? (population growth rate in Kenya)"
+    )
 
 
 def test_without_countries_in_the_data_the_topic_is_all_there_is() -> None:
     plain = Reports(("", 0))
-    assert standalone("What is chunking?", "and overlap?", reports=plain) == "and overlap? (chunking)"
+    assert (
+        standalone("What is chunking?", "and overlap?", reports=plain)
+        == "and overlap? (chunking)"
+    )
     complete = "How many people use the internet?"
     assert standalone(GROWTH, complete, reports=plain) == complete
-    assert "dedicated host" in standalone("What is a dedicated host?", "And how do I create one?", reports=plain)
+    assert "dedicated host" in standalone(
+        "What is a dedicated host?", "And how do I create one?", reports=plain
+    )
 
 
 def test_it_is_bounded() -> None:
@@ -83,6 +130,15 @@ def test_it_is_bounded() -> None:
     assert "zebra" not in standalone("x " * MAX_CHARACTERS + "zebra", "why?")
 
 
-@pytest.mark.parametrize(("written", "same"), CASES["what_a_model_writes_is_a_question_about_the_same_names"])
-def test_what_a_model_writes_is_a_question_about_the_same_names(written: str, *, same: bool) -> None:
-    assert follow_ups().is_same_question(written, "And why? (growth rate in Kenya in 2021 in the 2023 report)") is same
+@pytest.mark.parametrize(
+    ("written", "same"), CASES["what_a_model_writes_is_a_question_about_the_same_names"]
+)
+def test_what_a_model_writes_is_a_question_about_the_same_names(
+    written: str, *, same: bool
+) -> None:
+    assert (
+        follow_ups().is_same_question(
+            written, "And why? (growth rate in Kenya in 2021 in the 2023 report)"
+        )
+        is same
+    )

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.kinds import asks_of_all, asks_what_it_is_about, read_request, small_talk
+from chatbot.questions.kinds import (
+    asks_of_all,
+    asks_what_it_is_about,
+    read_request,
+    small_talk,
+)
 from chatbot.questions.names import find_countries, find_years
 from tests.data import cases
 
@@ -18,13 +23,18 @@ def test_what_is_asked_for(case: dict[str, Any]) -> None:
     text = case["question"]
     countries = tuple(find_countries(text))
     years = tuple(find_years(text))
-    request = read_request(Reading(text, countries, countries, years), countries=len(countries))
+    request = read_request(
+        Reading(text, countries, countries, years), countries=len(countries)
+    )
     assert request.kind == case["kind"]
     assert request.lowest >= case.get("lowest", False)
     assert request.most == case.get("most", request.most)
     if "value" in case:
         assert request.bound is not None
-        assert (request.bound.above, request.bound.value) == (case["above"], Decimal(case["value"]))
+        assert (request.bound.above, request.bound.value) == (
+            case["above"],
+            Decimal(case["value"]),
+        )
 
 
 def test_messages_that_ask_nothing() -> None:
@@ -33,7 +43,9 @@ def test_messages_that_ask_nothing() -> None:
 
 
 def is_of_the_whole(question: str) -> bool:
-    return asks_what_it_is_about(question, [*find_countries(question), *find_years(question)])
+    return asks_what_it_is_about(
+        question, [*find_countries(question), *find_years(question)]
+    )
 
 
 def test_what_asks_for_the_whole_of_a_document_and_what_for_something_in_it() -> None:

@@ -27,10 +27,16 @@ def found(text: str, *also: str) -> list[list[str]]:
 
 def misspelt(text: str, names: Iterable[str]) -> dict[str, str]:
     """The names that are taken for ones of a library with these countries."""
-    return {country.text: country.taken_as for country in find_countries(text, tuple(names)) if country.taken_as}
+    return {
+        country.text: country.taken_as
+        for country in find_countries(text, tuple(names))
+        if country.taken_as
+    }
 
 
-@pytest.mark.parametrize("country", list(pycountry.countries), ids=lambda country: country.alpha_3)
+@pytest.mark.parametrize(
+    "country", list(pycountry.countries), ids=lambda country: country.alpha_3
+)
 def test_every_name_of_iso_3166_is_found_whole(country) -> None:
     (named,) = find_countries(f"Which groups operate there in {country.name}?")
     assert (named.text, country.alpha_3 in named.keys) == (country.name, True)
@@ -40,17 +46,26 @@ LOOKS_ONLY = [(text, []) for text in CASES["what_only_looks_like_a_country"]]
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [*CASES["names_aliases_and_codes"], *CASES["names_in_other_languages"], *LOOKS_ONLY]
+    ("text", "expected"),
+    [
+        *CASES["names_aliases_and_codes"],
+        *CASES["names_in_other_languages"],
+        *LOOKS_ONLY,
+    ],
 )
 def test_names_aliases_and_codes(text: str, expected: list[list[str]]) -> None:
     assert found(text) == expected
 
 
-@pytest.mark.parametrize(("written", "name"), CASES["a_misspelt_name_is_taken_for_the_right_one"])
+@pytest.mark.parametrize(
+    ("written", "name"), CASES["a_misspelt_name_is_taken_for_the_right_one"]
+)
 def test_a_misspelt_name_is_taken_for_the_right_one(written: str, name: str) -> None:
     question = f"How many people live in {written}?"
     assert misspelt(question, [name]) == {written.removesuffix("'s"): name}
-    assert bool(misspelt(question, [])) == (written in {"Phillipines", "Burkina Fasso", "South Afrika"})  # by ear
+    assert bool(misspelt(question, [])) == (
+        written in {"Phillipines", "Burkina Fasso", "South Afrika"}
+    )  # by ear
 
 
 @pytest.mark.parametrize("text", CASES["what_is_only_near_a_name_is_none"])
@@ -60,11 +75,24 @@ def test_what_is_only_near_a_name_is_none(text: str) -> None:
 
 @pytest.mark.slow
 def test_no_word_of_the_sample_reports_is_a_misspelt_country() -> None:
-    words = {word for path in REPORTS.glob("*.md") for word in re.findall(r"[^\W\d_]+", path.read_text("utf-8"))}
+    words = {
+        word
+        for path in REPORTS.glob("*.md")
+        for word in re.findall(r"[^\W\d_]+", path.read_text("utf-8"))
+    }
     assert len(words) > 5000
-    names = {path.stem.rpartition("-")[0].replace("-", " ") for path in REPORTS.glob("*.md")}
+    names = {
+        path.stem.rpartition("-")[0].replace("-", " ") for path in REPORTS.glob("*.md")
+    }
     taken = {word for word in words if misspelt(word, names)}
-    in_their_own_languages = {"kiinyaa", "Kongo", "Ukraina", "ukraina", "Ukrayiny", "Soomaaliya"}
+    in_their_own_languages = {
+        "kiinyaa",
+        "Kongo",
+        "Ukraina",
+        "ukraina",
+        "Ukrayiny",
+        "Soomaaliya",
+    }
     assert taken <= {"Columbia", *in_their_own_languages}
 
 
@@ -81,12 +109,16 @@ def test_short_names_of_two_countries_mean_both() -> None:
 
 def test_a_code_that_the_library_means_stands_alone() -> None:
     assert found("GDP of KEN, PER capita") == []
-    assert [one.keys for one in find_countries("GDP of KEN, PER capita", ("Kenya", "Peru"))] == [("KEN",)]
+    assert [
+        one.keys for one in find_countries("GDP of KEN, PER capita", ("Kenya", "Peru"))
+    ] == [("KEN",)]
 
 
 def test_names_that_only_the_data_has() -> None:
     assert found("water in Transnistria") == []
-    assert found("water in Transnistria", "Transnistria") == [[country_key("Transnistria"), "Transnistria"]]
+    assert found("water in Transnistria", "Transnistria") == [
+        [country_key("Transnistria"), "Transnistria"]
+    ]
     assert country_key("Kenya") == "KEN"
 
 

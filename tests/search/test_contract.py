@@ -26,7 +26,9 @@ def test_it_uses_a_search(method: RetrievalMethod) -> None:
 
 
 @pytest.mark.parametrize("top_k", [1, 5, 50])
-def test_it_asks_for_no_fewer_than_are_wanted(method: RetrievalMethod, top_k: int) -> None:
+def test_it_asks_for_no_fewer_than_are_wanted(
+    method: RetrievalMethod, top_k: int
+) -> None:
     assert method.candidates(top_k) >= top_k
 
 
@@ -38,7 +40,9 @@ def test_each_match_is_ranked_once_and_nothing_else(method: RetrievalMethod) -> 
 
 
 def test_fused_scores_fall(method: RetrievalMethod) -> None:
-    scores = [score for _, score in method.rank(*found(method), SCORES) if score is not None]
+    scores = [
+        score for _, score in method.rank(*found(method), SCORES) if score is not None
+    ]
     assert scores == sorted(scores, reverse=True)
 
 

@@ -8,7 +8,11 @@ ABOUT: dict[str, Value] = {"country_name": "Philippines", "year": 2023}
 
 
 def found(section: str) -> SearchHit:
-    return SearchHit(Chunk(section, "d", 0, "text", "Philippines 2023", section=section, metadata=ABOUT))
+    return SearchHit(
+        Chunk(
+            section, "d", 0, "text", "Philippines 2023", section=section, metadata=ABOUT
+        )
+    )
 
 
 def asked(cited: str, *sections: str, in_english: bool = True) -> list[str]:
@@ -18,13 +22,26 @@ def asked(cited: str, *sections: str, in_english: bool = True) -> list[str]:
     def search(query: str, scope: Scope) -> list[SearchHit]:
         return [found(section) for section in sections]
 
-    questions = further_questions(found(cited).chunk, "Who votes?", Scope(), reports, search, in_english=in_english)
+    questions = further_questions(
+        found(cited).chunk,
+        "Who votes?",
+        Scope(),
+        reports,
+        search,
+        in_english=in_english,
+    )
     return [one.question for one in questions]
 
 
 def test_short_headings_go_before_long_ones_and_parts_of_a_thing() -> None:
     long = "People who are older than others"
-    assert asked("Elections", "Legislative branch - upper chamber", long, "Executive branch", "Judicial branch") == [
+    assert asked(
+        "Elections",
+        "Legislative branch - upper chamber",
+        long,
+        "Executive branch",
+        "Judicial branch",
+    ) == [
         "What is the Philippines' executive branch?",
         "What is the Philippines' judicial branch?",
         "What is the Philippines' legislative branch (upper chamber)?",
@@ -36,8 +53,13 @@ def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
         "What were the Philippines' exports (partners) in the 2021 report?",
         "Compare the Philippines and Qatar: exports (partners)",
     ]
-    assert asked("(per capita)", "(per capita)")[0] == "What was the Philippines' (per capita) in the 2021 report?"
-    neutral = asked("Exports - partners", "Exports - partners", "Executive branch", in_english=False)
+    assert (
+        asked("(per capita)", "(per capita)")[0]
+        == "What was the Philippines' (per capita) in the 2021 report?"
+    )
+    neutral = asked(
+        "Exports - partners", "Exports - partners", "Executive branch", in_english=False
+    )
     assert neutral == [
         "Philippines: exports (partners) (2021)",
         "Philippines, Qatar: exports (partners)",
@@ -48,4 +70,6 @@ def test_the_country_has_its_article_and_a_part_stands_in_brackets() -> None:
 def test_what_any_report_has_is_not_asked_about() -> None:
     """It was: "What is Rwanda's summary?"."""
     only = ["What are the Philippines' elections?"]
-    assert asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
+    assert (
+        asked("Background", "Executive Summary", "Elections", "Annex 2: Notes") == only
+    )

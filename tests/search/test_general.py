@@ -27,26 +27,49 @@ REPORTS = CASES["reports"]
 
 
 @pytest.fixture(scope="module", params=["embedded", "mongodb"])
-def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+def app(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Flask]:
     """One for all tests: none of them changes a report."""
-    folder, own = tmp_path_factory.mktemp("general"), {"sample_data": "off", "summaries": "off", "cache_seconds": 0}
-    settings = Settings(data_dir=folder / "data", chat_model="extractive", embedding_provider="minilm", **own)
+    folder, own = (
+        tmp_path_factory.mktemp("general"),
+        {"sample_data": "off", "summaries": "off", "cache_seconds": 0},
+    )
+    settings = Settings(
+        data_dir=folder / "data",
+        chat_model="extractive",
+        embedding_provider="minilm",
+        **own,
+    )
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "mongodb":
             database = MongoDatabase(SearchClient(), "general")
-            patch.setattr("chatbot.app.services.storage.open_database", lambda settings: database)
+            patch.setattr(
+                "chatbot.app.services.storage.open_database", lambda settings: database
+            )
             settings = settings.override(vector_search="atlas", create_indexes=False)
         app = create_app(settings)
         services: Services = app.extensions["services"]
         if request.param == "mongodb":
             ensure_indexes(services.storage.database, index_plans(settings, {"": 384}))
         for name, (text, about) in REPORTS.items():
-            ingest(services, write(folder / name, text, f"{name}.md"), about, identity=f"uploads/{name}.md")
+            ingest(
+                services,
+                write(folder / name, text, f"{name}.md"),
+                about,
+                identity=f"uploads/{name}.md",
+            )
         yield app
         close_app(app)
 
 
-def ask(app: Flask, query: str = QUESTION, path: str = "/query", key: str = "", **fields: Any) -> Any:
+def ask(
+    app: Flask,
+    query: str = QUESTION,
+    path: str = "/query",
+    key: str = "",
+    **fields: Any,
+) -> Any:
     client: FlaskClient = app.test_client()
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     response = client.post(path, json={"query": query, **fields}, headers=headers)
@@ -56,13 +79,20 @@ def ask(app: Flask, query: str = QUESTION, path: str = "/query", key: str = "", 
 
 def found(app: Flask, **fields: Any) -> dict[str, bool]:
     """The titles of what is found by a search, and whether each is said to be general."""
-    return {hit["title"]: hit.get("general", False) for hit in ask(app, path="/api/search", **fields)["hits"]}
+    return {
+        hit["title"]: hit.get("general", False)
+        for hit in ask(app, path="/api/search", **fields)["hits"]
+    }
 
 
-def test_beside_the_chosen_country_the_general_documents_answer_and_are_shown_apart(app: Flask) -> None:
+def test_beside_the_chosen_country_the_general_documents_answer_and_are_shown_apart(
+    app: Flask,
+) -> None:
     body = ask(app, filters={"country_name": ["Kenya"]})
     assert f"- **General: Glossary, FCS:** “{MEANING}” [1]" in body["response"]
-    assert [(one["title"], one["general"]) for one in body["citations"]] == [("Glossary", True)]
+    assert [(one["title"], one["general"]) for one in body["citations"]] == [
+        ("Glossary", True)
+    ]
     hits = {one["title"]: one.get("general", False) for one in body["trace"]["hits"]}
     assert hits == {"Glossary": True, "Kenya 2023": False}
     assert body["scope"]["filters"] == {"country_name": ["Kenya"]}
@@ -74,8 +104,13 @@ def test_they_are_said_to_be_general_in_the_language_of_the_page(app: Flask) -> 
 
 
 def test_what_is_nearest_comes_first(app: Flask) -> None:
-    assert next(iter(found(app, filters={"country_name": ["Kenya"]}).items())) == ("Glossary", True)
-    of_kenya = ask(app, "Food in Turkana", path="/api/search", filters={"country_name": ["Kenya"]})["hits"]
+    assert next(iter(found(app, filters={"country_name": ["Kenya"]}).items())) == (
+        "Glossary",
+        True,
+    )
+    of_kenya = ask(
+        app, "Food in Turkana", path="/api/search", filters={"country_name": ["Kenya"]}
+    )["hits"]
     assert of_kenya[0]["title"] == "Kenya 2023"
 
 
@@ -89,18 +124,26 @@ def test_any_other_scope_keeps_them_out(app: Flask, fields: dict[str, Any]) -> N
 
 
 def test_without_a_scope_nothing_is_general(app: Flask) -> None:
-    assert found(app) == dict.fromkeys(["Glossary", "Kenya 2023", "Peru 2023", "The world in 2023"], False)
+    assert found(app) == dict.fromkeys(
+        ["Glossary", "Kenya 2023", "Peru 2023", "The world in 2023"], False
+    )
 
 
 def test_a_keys_limit_keeps_them_out(app: Flask) -> None:
     services: Services = app.extensions["services"]
-    _, secret = services.storage.keys.create("Nairobi", "read", filters={"country_name": ["Kenya"]})
+    _, secret = services.storage.keys.create(
+        "Nairobi", "read", filters={"country_name": ["Kenya"]}
+    )
     for filters in ({}, {"country_name": ["Kenya"]}):
         assert found(app, key=secret, filters=filters) == {"Kenya 2023": False}
 
 
 def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
-    body = ask(app, "Compare the food consumption score (FCS) of Kenya and Peru", mode="compare")
+    body = ask(
+        app,
+        "Compare the food consumption score (FCS) of Kenya and Peru",
+        mode="compare",
+    )
     assert "Kenya 2023" in body["response"]
     assert "General" not in body["response"]
 
@@ -108,11 +151,16 @@ def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
 def test_they_are_no_leaks(app: Flask) -> None:
     services: Services = app.extensions["services"]
     scope = Scope.of({"country_name": Values(("Kenya",))})
-    hits = services.runtime.retriever.retrieve(QUESTION, top_k=10, scope=scope, method="hybrid").hits
+    hits = services.runtime.retriever.retrieve(
+        QUESTION, top_k=10, scope=scope, method="hybrid"
+    ).hits
     (expected,) = {hit.chunk.document_id for hit in hits if hit.general}
     asked = EvaluationQuery("1", QUESTION, scope, (Expectation(expected),))
     measured = measure_retrieval(
-        Dataset("general", [], [asked]), "", services.runtime.retriever, method="hybrid",
+        Dataset("general", [], [asked]),
+        "",
+        services.runtime.retriever,
+        method="hybrid",
         progress=lambda done: None,
-    )  # fmt: skip
+    )
     assert (measured.leaks, measured.values["recall@5"]) == (0, [1.0])

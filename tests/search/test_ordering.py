@@ -17,21 +17,46 @@ NO_YEAR = SearchText("inflation", "inflation")
 
 
 def hit(
-    name: str, edition: int | None, section: str = "Economy › Inflation", *years: int, score: float = 0
+    name: str,
+    edition: int | None,
+    section: str = "Economy › Inflation",
+    *years: int,
+    score: float = 0,
 ) -> SearchHit:
-    metadata = {"country_name": "Kenya"} | ({} if edition is None else {"year": edition})
-    chunk = Chunk(name, f"d-{edition}", "r.md", "Report", name, section, metadata=metadata, figure_years=years)
-    return SearchHit(chunk=chunk, score=0.5, keyword_score=None, fused_score=score, found_by=())
+    metadata = {"country_name": "Kenya"} | (
+        {} if edition is None else {"year": edition}
+    )
+    chunk = Chunk(
+        name,
+        f"d-{edition}",
+        "r.md",
+        "Report",
+        name,
+        section,
+        metadata=metadata,
+        figure_years=years,
+    )
+    return SearchHit(
+        chunk=chunk, score=0.5, keyword_score=None, fused_score=score, found_by=()
+    )
 
 
 def asked(*figures: int, edition: int | None = None) -> SearchText:
     years = tuple(NamedYears(year, year, 0, 4) for year in figures)
-    editions = () if edition is None else (NamedYears(edition, edition, 0, 4, of_report=True),)
+    editions = (
+        () if edition is None else (NamedYears(edition, edition, 0, 4, of_report=True),)
+    )
     return SearchText("inflation", "inflation", years, editions)
 
 
-def ordered(hits: list[SearchHit], text: SearchText = NO_YEAR, scope: Scope = Scope()) -> list[str]:  # noqa: B008
-    return [one.chunk.id for one in by_edition(hits, text, scope, analyzer("english").terms)]
+def ordered(
+    hits: list[SearchHit],
+    text: SearchText = NO_YEAR,
+    scope: Scope = Scope(),  # noqa: B008
+) -> list[str]:
+    return [
+        one.chunk.id for one in by_edition(hits, text, scope, analyzer("english").terms)
+    ]
 
 
 OLD, MIDDLE, NEW = (
@@ -47,16 +72,24 @@ def test_the_newest_edition_of_a_line_is_first() -> None:
 
 
 def test_older_editions_of_the_first_line_alone_come_behind_its_newest() -> None:
-    others = [hit(f"{name} {year}", year, f"Economy › {name}") for name in "abc" for year in (2021, 2025)]
+    others = [
+        hit(f"{name} {year}", year, f"Economy › {name}")
+        for name in "abc"
+        for year in (2021, 2025)
+    ]
     even_older = hit("even older", 2019)
     found = ordered([OLD, MIDDLE, NEW, even_older, *others])
     assert found[:6] == ["new", "middle", "old", "a 2025", "b 2025", "c 2025"]
     assert set(found[6:]) == {"even older", "a 2021", "b 2021", "c 2021"}
 
 
-def test_where_another_heading_is_nearer_in_meaning_older_editions_come_after_all() -> None:
+def test_where_another_heading_is_nearer_in_meaning_older_editions_come_after_all() -> (
+    None
+):
     nearer = replace(hit("nearer", 2025, "Economy › Prices"), score=0.9)
-    others = [hit(f"other {number}", 2025, f"Economy › Other {number}") for number in range(4)]
+    others = [
+        hit(f"other {number}", 2025, f"Economy › Other {number}") for number in range(4)
+    ]
     found = ordered([NEW, OLD, nearer, *others])
     assert found == ["new", "nearer", "other 0", "other 1", "other 2", "other 3", "old"]
 
@@ -65,7 +98,10 @@ def test_where_another_heading_is_nearer_in_meaning_older_editions_come_after_al
     ("text", "first"),
     [
         (asked(2024), ["new", "other"]),
-        (asked(2022), ["new", "middle", "other"]),  # what the older edition said of that year stays beside it
+        (
+            asked(2022),
+            ["new", "middle", "other"],
+        ),  # what the older edition said of that year stays beside it
         (asked(2021), ["middle", "old", "other"]),
         (asked(2019), ["old", "other"]),
         (asked(2015), ["new", "other"]),
@@ -90,7 +126,13 @@ def test_passages_of_one_edition_keep_their_order() -> None:
 
 
 def test_what_has_no_edition_or_heading_stays_where_it_is() -> None:
-    hits = [hit("page", None), hit("bare", 2021, ""), hit("also", 2025, ""), MIDDLE, NEW]
+    hits = [
+        hit("page", None),
+        hit("bare", 2021, ""),
+        hit("also", 2025, ""),
+        MIDDLE,
+        NEW,
+    ]
     assert ordered(hits) == ["page", "bare", "also", "new", "middle"]
 
 
@@ -100,7 +142,9 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
 
 
 class TestHeadings:
-    def order(self, topic: str, hits: list[SearchHit], weight: float = 1.0, **text: Any) -> list[str]:
+    def order(
+        self, topic: str, hits: list[SearchHit], weight: float = 1.0, **text: Any
+    ) -> list[str]:
         index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
         catalog: Any = None
         refiner = Refiner(catalog, index, weight=weight, language="english")
@@ -109,10 +153,16 @@ class TestHeadings:
 
     def test_what_happened_in_a_year_is_told_whatever_the_heading_says(self) -> None:
         story = "In 1998, an earthquake shook the coast and the towns behind it."
-        hits = [hit("Frequent.", 2021, "Geography › Earthquake"), hit(story, 2021, "Introduction › Past", score=0.1)]
+        hits = [
+            hit("Frequent.", 2021, "Geography › Earthquake"),
+            hit(story, 2021, "Introduction › Past", score=0.1),
+        ]
         question, years = "Which earthquake struck in 1998?", asked(1998).figure_years
         assert self.order(question, hits, 3.0) == ["Frequent.", story]
-        assert self.order(question, hits, 3.0, figure_years=years) == [story, "Frequent."]
+        assert self.order(question, hits, 3.0, figure_years=years) == [
+            story,
+            "Frequent.",
+        ]
 
     def test_the_heading_that_is_asked_comes_first(self) -> None:
         hits = [
@@ -121,7 +171,11 @@ class TestHeadings:
             hit("people", 2021, "People › Population", score=0.8),
         ]
         assert self.order("what is the population", hits, weight=2.0)[0] == "people"
-        assert self.order("what is the population", hits, weight=0.0) == ["groups", "roads", "people"]
+        assert self.order("what is the population", hits, weight=0.0) == [
+            "groups",
+            "roads",
+            "people",
+        ]
 
     def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
         """A report without headings is not behind every other."""
@@ -131,14 +185,20 @@ class TestHeadings:
             hit("near", 2021, "People › Population", score=0.5),
         ]
         assert self.order("population", hits) == ["near", "page", "far"]
-        assert self.order("population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]) == ["a", "b"]
+        assert self.order(
+            "population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]
+        ) == ["a", "b"]
 
     @pytest.mark.parametrize(
-        ("question", "texts"), CASES["where no heading is near the line that says most comes first"]
+        ("question", "texts"),
+        CASES["where no heading is near the line that says most comes first"],
     )
     def test_where_no_heading_is_near_the_line_that_says_most_comes_first(
         self, question: str, texts: list[str]
     ) -> None:
         """A model that does not know the language would order French passages by chance."""
-        hits = [replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5) for text in texts]
+        hits = [
+            replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5)
+            for text in texts
+        ]
         assert self.order(question, hits, foreign="Combien" in question) == texts[::-1]

@@ -18,42 +18,83 @@ BAND = Bounds(0.6, 0.7)
 EMBEDDER = MiniLMEmbedder()
 
 
-def judge(bounds: Bounds = BAND, *, multilingual: bool = False, local: bool = True, language: str = "english") -> Judge:
-    embedder: Any = SimpleNamespace(multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query)
+def judge(
+    bounds: Bounds = BAND,
+    *,
+    multilingual: bool = False,
+    local: bool = True,
+    language: str = "english",
+) -> Judge:
+    embedder: Any = SimpleNamespace(
+        multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query
+    )
     return Judge(bounds, embedder, language, lambda: [ENTRY])
 
 
 def read(question: str) -> Reading:
-    return read_names(question, cast(Any, SimpleNamespace(values=lambda *_: ["Kenya"], all=lambda *_: [])))
+    return read_names(
+        question,
+        cast(Any, SimpleNamespace(values=lambda *_: ["Kenya"], all=lambda *_: [])),
+    )
 
 
 def hits(score: float, heading: float | None = None) -> list[SearchHit]:
-    chunk = Chunk("a", "d", "r.md", "Report", "It grows fast: births exceed deaths.", section="People › Population")
+    chunk = Chunk(
+        "a",
+        "d",
+        "r.md",
+        "Report",
+        "It grows fast: births exceed deaths.",
+        section="People › Population",
+    )
     return [SearchHit(chunk, score=score, heading_score=heading)]
 
 
 @pytest.mark.parametrize(("question", "score", "heading", "verdict"), CASES["verdicts"])
-def test_verdicts(question: str, score: float, heading: float | None, verdict: str) -> None:
+def test_verdicts(
+    question: str, score: float, heading: float | None, verdict: str
+) -> None:
     assert judge().verdict(read(question), hits(score, heading)) == verdict
 
 
-def test_without_an_embedder_in_this_process_missing_words_count_by_their_share() -> None:
-    questions = [read(f"How high is {topic} in Kenya?") for topic in ("the wage of teachers", "population growth")]
-    assert [judge(local=False).verdict(one, hits(0.72, 0.74)) for one in questions] == ["nothing", "answers"]
+def test_without_an_embedder_in_this_process_missing_words_count_by_their_share() -> (
+    None
+):
+    questions = [
+        read(f"How high is {topic} in Kenya?")
+        for topic in ("the wage of teachers", "population growth")
+    ]
+    assert [judge(local=False).verdict(one, hits(0.72, 0.74)) for one in questions] == [
+        "nothing",
+        "answers",
+    ]
 
 
 def test_no_hits_are_nothing_and_without_a_band_only_the_floor_counts() -> None:
     assert judge().verdict(read("births"), []) == "nothing"
     asked = judge(Bounds(0.6, 0.6))
-    assert [asked.verdict(read("wages"), hits(score, 0.1)) for score in (0.59, 0.61)] == ["nothing", "answers"]
+    assert [
+        asked.verdict(read("wages"), hits(score, 0.1)) for score in (0.59, 0.61)
+    ] == ["nothing", "answers"]
 
 
-@pytest.mark.parametrize("question", ["¿Cuál es la tasa de natalidad?", "معدل المواليد"])
-def test_a_question_in_another_language_is_judged_by_scores_alone(question: str) -> None:
+@pytest.mark.parametrize(
+    "question", ["¿Cuál es la tasa de natalidad?", "معدل المواليد"]
+)
+def test_a_question_in_another_language_is_judged_by_scores_alone(
+    question: str,
+) -> None:
     assert judge(multilingual=True).verdict(read(question), hits(0.72)) == "answers"
     assert judge(multilingual=True).verdict(read(question), hits(0.66)) == "closest"
 
 
 def test_an_embedder_of_one_language_finds_only_the_closest_in_another() -> None:
-    assert judge().verdict(read("¿Cuál es la tasa de natalidad?"), hits(0.9)) == "closest"
-    assert judge(language="spanish").verdict(read("¿Cuál es la tasa de natalidad?"), hits(0.9)) == "answers"
+    assert (
+        judge().verdict(read("¿Cuál es la tasa de natalidad?"), hits(0.9)) == "closest"
+    )
+    assert (
+        judge(language="spanish").verdict(
+            read("¿Cuál es la tasa de natalidad?"), hits(0.9)
+        )
+        == "answers"
+    )

@@ -23,7 +23,14 @@ class Reversing:
     def candidates(self, top_k: int) -> int:
         return 3 * top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         self.given = [hit.chunk.id for hit in hits]
         return Reranked(tuple(reversed(hits))[:top_k], Usage(prompt_tokens=7, calls=1))
 
@@ -44,8 +51,18 @@ def filled(services: Services) -> Services:
         other = np.random.default_rng(number).standard_normal(len(question))
         other -= (other @ question) * question
         cosine = 2 * score - 1
-        vectors.append(cosine * question + np.sqrt(1 - cosine**2) * other / np.linalg.norm(other))
-        chunks.append(Chunk(f"c{number:02}", f"report {number // 2}", "Report", "", "nothing in common"))
+        vectors.append(
+            cosine * question + np.sqrt(1 - cosine**2) * other / np.linalg.norm(other)
+        )
+        chunks.append(
+            Chunk(
+                f"c{number:02}",
+                f"report {number // 2}",
+                "Report",
+                "",
+                "nothing in common",
+            )
+        )
     services.runtime.store.upsert(chunks, np.vstack(vectors).astype(np.float32))
     return services
 
@@ -55,9 +72,13 @@ def ids(found: Retrieval) -> list[str]:
 
 
 @pytest.mark.parametrize("method", ["vector", "hybrid"])
-def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, method: str) -> None:
+def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(
+    filled: Services, method: str
+) -> None:
     reranker = Reversing()
-    found = filled.runtime.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker)
+    found = filled.runtime.retriever.retrieve(
+        QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker
+    )
     assert reranker.given == ["c00", "c01", "c02", "c03", "c04", "c05"]
     assert ids(found) == ["c05", "c04"]
     assert [hit.rank for hit in found.hits] == [1, 2]
@@ -67,16 +88,27 @@ def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(filled: Services, 
 def test_the_threshold_works_before_it(filled: Services) -> None:
     """R-D5, R-B7: threshold, fuse, rerank, cut."""
     reranker = Reversing()
-    filled.runtime.retriever.retrieve(QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker)
+    filled.runtime.retriever.retrieve(
+        QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker
+    )
     assert reranker.given == [f"c{number:02}" for number in range(10)]
 
 
 def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
-    found = filled.runtime.retriever.retrieve(QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing())
+    found = filled.runtime.retriever.retrieve(
+        QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing()
+    )
     assert [step.name for step in found.steps] == [
-        "embed", "vector_search", "keyword_search", "fuse", "load", "rerank",
-    ]  # fmt: skip
-    assert Usage.total(step.usage for step in found.steps) == Usage(prompt_tokens=7, embedding_tokens=2, calls=1)
+        "embed",
+        "vector_search",
+        "keyword_search",
+        "fuse",
+        "load",
+        "rerank",
+    ]
+    assert Usage.total(step.usage for step in found.steps) == Usage(
+        prompt_tokens=7, embedding_tokens=2, calls=1
+    )
 
 
 def test_diversity_by_report(filled: Services) -> None:

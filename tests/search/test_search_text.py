@@ -28,7 +28,9 @@ def read(query: str, language: str = "english", **conditions: Condition) -> Sear
     return search_text(read_names(query, Catalog(), scope), scope, language=language)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("query", "topic", "question"), CASES["names_of_the_scope_are_left_out"])
+@pytest.mark.parametrize(
+    ("query", "topic", "question"), CASES["names_of_the_scope_are_left_out"]
+)
 def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) -> None:
     found = read(query, country_name=KENYA)
     assert (found.topic, found.question) == (topic, question)
@@ -36,7 +38,10 @@ def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) 
 
 def test_a_name_that_the_scope_does_not_say_stays() -> None:
     """Without a scope it is all there is to find the country by; in another's scope it is the thing asked."""
-    assert read("What does Kenya import from Mali?").topic == "What does Kenya import from Mali?"
+    assert (
+        read("What does Kenya import from Mali?").topic
+        == "What does Kenya import from Mali?"
+    )
     assert "Mali" in read("What does Kenya import from Mali?", country_name=KENYA).topic
 
 
@@ -45,10 +50,15 @@ def test_nothing_but_names_is_searched_as_it_is() -> None:
 
 
 def test_the_edition_of_the_scope_is_left_out_a_figures_year_stays() -> None:
-    scoped = read("What was inflation in 2021 in the 2023 report?", year=Values((2023,)))
+    scoped = read(
+        "What was inflation in 2021 in the 2023 report?", year=Values((2023,))
+    )
     assert scoped.topic == "What was inflation in 2021 in the report?"
     assert [years.gte for years in scoped.figure_years] == [2021]
-    assert "2023" in read("What was inflation in the 2023 report?", year=Range(2021, 2025)).topic
+    assert (
+        "2023"
+        in read("What was inflation in the 2023 report?", year=Range(2021, 2025)).topic
+    )
 
 
 def test_another_language_is_told_from_that_of_the_reports() -> None:

@@ -13,7 +13,9 @@ CASES = cases(__file__)
 GLOSSARY = read_glossary(SAMPLE_DATA / "glossary.csv")
 
 
-@pytest.mark.parametrize(("text", "meant"), CASES["slips"] + [(text, text) for text in CASES["no slips"]])
+@pytest.mark.parametrize(
+    ("text", "meant"), CASES["slips"] + [(text, text) for text in CASES["no slips"]]
+)
 def test_slips_are_corrected_and_other_words_stay(text: str, meant: str) -> None:
     spelling = Spelling(lambda: GLOSSARY, lambda: {"Quarries": {"granite": 2}})
     assert spelling.corrected(read_names(text, MANY))[0] == meant
@@ -25,4 +27,7 @@ def test_words_of_new_reports_are_known() -> None:
     question = read_names("How large is the herbarum?", MANY)
     assert spelling.corrected(question) == (question.text, {})
     headings["Herbarium"] = {"": 1}
-    assert spelling.corrected(question) == ("How large is the herbarium?", {"herbarum": "herbarium"})
+    assert spelling.corrected(question) == (
+        "How large is the herbarium?",
+        {"herbarum": "herbarium"},
+    )

@@ -31,7 +31,9 @@ Add = Callable[..., tuple[SearchHit, ...]]
 
 @pytest.fixture
 def services(settings: Settings, request: pytest.FixtureRequest) -> Iterator[Services]:
-    with Services(settings.override(summaries=getattr(request, "param", "extractive"))) as opened:
+    with Services(
+        settings.override(summaries=getattr(request, "param", "extractive"))
+    ) as opened:
         yield opened
 
 
@@ -39,26 +41,41 @@ def services(settings: Settings, request: pytest.FixtureRequest) -> Iterator[Ser
 def add(services: Services, tmp_path: Path) -> Add:
     """Ingest a text and return what the keyword search finds."""
 
-    def added(text: str, name: str = "report.md", query: str = "overview of the report") -> tuple[SearchHit, ...]:
+    def added(
+        text: str, name: str = "report.md", query: str = "overview of the report"
+    ) -> tuple[SearchHit, ...]:
         ingest(services, write(tmp_path, text, name))
-        return services.runtime.retriever.retrieve(query, top_k=5, scope=Scope(), method="bm25").hits
+        return services.runtime.retriever.retrieve(
+            query, top_k=5, scope=Scope(), method="bm25"
+        ).hits
 
     return added
 
 
 @pytest.mark.parametrize(
     ("query", "sections"),
-    [("overview of the report", ["", "People"]), ("overview of the report: where do the people live?", ["People", ""])],
+    [
+        ("overview of the report", ["", "People"]),
+        ("overview of the report: where do the people live?", ["People", ""]),
+    ],
 )
-def test_its_sentences_lead_to_their_passages(services: Services, add: Add, query: str, sections: list[str]) -> None:
+def test_its_sentences_lead_to_their_passages(
+    services: Services, add: Add, query: str, sections: list[str]
+) -> None:
     hits = add(REPORT)
     assert [hit.chunk.section for hit in hits] == ["Summary"]
     for top_k in (2, 1):
-        cited = without_summaries(hits, query, services.runtime.store, WORDS, top_k=top_k)
-        assert [(hit.chunk.section, hit.rank) for hit in cited] == list(zip(sections, (1, 2), strict=True))[:top_k]
+        cited = without_summaries(
+            hits, query, services.runtime.store, WORDS, top_k=top_k
+        )
+        assert [(hit.chunk.section, hit.rank) for hit in cited] == list(
+            zip(sections, (1, 2), strict=True)
+        )[:top_k]
 
 
-def test_the_report_is_read_once_for_its_summary(services: Services, add: Add, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_report_is_read_once_for_its_summary(
+    services: Services, add: Add, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hits, store = add(REPORT), services.runtime.store
     first = without_summaries(hits, "overview", store, WORDS, top_k=2)
     monkeypatch.setattr(store, "stored", None)
@@ -68,10 +85,15 @@ def test_the_report_is_read_once_for_its_summary(services: Services, add: Add, m
 def test_a_table_is_counted_by_its_summary_alone(services: Services, add: Add) -> None:
     hits = add(TABLE, "table.csv", "table of rows")[:1]
     assert hits[0].chunk.is_summary
-    assert without_summaries(hits, "table of rows", services.runtime.store, WORDS, top_k=1) == hits
+    assert (
+        without_summaries(hits, "table of rows", services.runtime.store, WORDS, top_k=1)
+        == hits
+    )
 
 
-def test_a_whole_report_is_its_beginning_and_the_sources_of_its_summary(services: Services, add: Add) -> None:
+def test_a_whole_report_is_its_beginning_and_the_sources_of_its_summary(
+    services: Services, add: Add
+) -> None:
     add(REPORT)
     store, (record,) = services.runtime.store, services.storage.documents.all()
     hits, sentences = of_whole_report(record, store, WORDS, top_k=3)
@@ -80,20 +102,27 @@ def test_a_whole_report_is_its_beginning_and_the_sources_of_its_summary(services
         (2, "People", ("summary",)),
         (3, "Land", ("beginning",)),
     ]
-    assert sentences[0].text == "The country lies on the coast and has a long history of trade."
+    assert (
+        sentences[0].text
+        == "The country lies on the coast and has a long history of trade."
+    )
     assert {one.chunk_id for one in sentences} == {hit.chunk.id for hit in hits[:2]}
     assert len(of_whole_report(record, store, WORDS, top_k=1)[0]) == 1
 
 
 @pytest.mark.parametrize("services", ["off"], indirect=True)
-def test_a_whole_report_without_a_summary_is_its_beginning(services: Services, add: Add) -> None:
+def test_a_whole_report_without_a_summary_is_its_beginning(
+    services: Services, add: Add
+) -> None:
     add(REPORT)
     (record,) = services.storage.documents.all()
     hits, sentences = of_whole_report(record, services.runtime.store, WORDS, top_k=2)
     assert ([hit.chunk.section for hit in hits], sentences) == (["", "People"], [])
 
 
-def test_a_whole_table_is_the_summary_that_counts_its_rows(services: Services, add: Add) -> None:
+def test_a_whole_table_is_the_summary_that_counts_its_rows(
+    services: Services, add: Add
+) -> None:
     add(TABLE, "table.csv")
     (record,) = services.storage.documents.all()
     hits, sentences = of_whole_report(record, services.runtime.store, WORDS, top_k=2)

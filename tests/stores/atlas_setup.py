@@ -18,7 +18,11 @@ from tests.fakes.search_engine import Engine
 DIMENSIONS = 4
 COLLECTIONS = ("general", "reports")
 FIELDS = ("country_name", "year")
-SETTINGS = Settings(mongodb_collection=COLLECTIONS[0], report_collection=COLLECTIONS[1], filter_fields=FIELDS)
+SETTINGS = Settings(
+    mongodb_collection=COLLECTIONS[0],
+    report_collection=COLLECTIONS[1],
+    filter_fields=FIELDS,
+)
 
 
 class Clock:
@@ -41,14 +45,22 @@ class Clock:
 class Setup:
     """``indexed=False`` leaves the search indexes out."""
 
-    def __init__(self, *, indexed: bool = True, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS) -> None:
+    def __init__(
+        self,
+        *,
+        indexed: bool = True,
+        fields: Sequence[str] = FIELDS,
+        dimensions: int = DIMENSIONS,
+    ) -> None:
         self.client = SearchClient()
         self.engine: Engine = self.client.engine
         self.database = MongoDatabase(self.client, "test")
         self.clock = Clock()
         ensure_ordinary_indexes(self.database, COLLECTIONS, FIELDS)
         if indexed:
-            ensure_indexes(self.database, self.plans(fields=fields, dimensions=dimensions))
+            ensure_indexes(
+                self.database, self.plans(fields=fields, dimensions=dimensions)
+            )
         self.store = self.open_store()
 
     def open_store(self, *, slot: str = "", **changed: Any) -> AtlasStore:
@@ -63,11 +75,19 @@ class Setup:
         )
 
     def plans(
-        self, *, fields: Sequence[str] = FIELDS, dimensions: int = DIMENSIONS, **changed: Any
+        self,
+        *,
+        fields: Sequence[str] = FIELDS,
+        dimensions: int = DIMENSIONS,
+        **changed: Any,
     ) -> list[SearchTarget]:
-        return index_plans(SETTINGS.override(filter_fields=fields, **changed), {"": dimensions})
+        return index_plans(
+            SETTINGS.override(filter_fields=fields, **changed), {"": dimensions}
+        )
 
-    def write(self, count: int = 3, *, collection: str = "reports", **metadata: Any) -> list[Chunk]:
+    def write(
+        self, count: int = 3, *, collection: str = "reports", **metadata: Any
+    ) -> list[Chunk]:
         """Chunk ``i`` points along axis ``i`` (modulo 4)."""
         chunks = [
             Chunk(
@@ -82,5 +102,7 @@ class Setup:
             )
             for place in range(count)
         ]
-        self.store.upsert(chunks, np.eye(DIMENSIONS, dtype=np.float32)[np.arange(count) % DIMENSIONS])
+        self.store.upsert(
+            chunks, np.eye(DIMENSIONS, dtype=np.float32)[np.arange(count) % DIMENSIONS]
+        )
         return chunks

@@ -23,10 +23,18 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
     database = open_database(Settings(data_dir=tmp_path))
     opened: list[Any] = []
 
-    def build(uri: str = empty, *, dimensions: int = DIMENSIONS, slot: str = "", **changed: Any) -> Any:
+    def build(
+        uri: str = empty,
+        *,
+        dimensions: int = DIMENSIONS,
+        slot: str = "",
+        **changed: Any,
+    ) -> Any:
         from chatbot.stores.pgvector import PgvectorStore
 
-        settings = Settings(postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed})
+        settings = Settings(
+            postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed}
+        )
         changes = CorpusChanges(database)
         options = {"settings": settings, "database": database, "changes": changes}
         opened.append(PgvectorStore(**options, dimensions=dimensions, slot=slot))

@@ -30,13 +30,19 @@ def refusal(setup: Setup, *, scope: Scope = KENYA) -> SearchEngineError:
 def test_an_undeclared_filter_field_is_named_with_the_definition_it_needs() -> None:
     setup = Setup(fields=("year",))
     error = refusal(setup)
-    assert "'country_name' is not declared as filter in the search index 'vector_index' of 'general'" in error.message
+    assert (
+        "'country_name' is not declared as filter in the search index 'vector_index' of 'general'"
+        in error.message
+    )
     definition = json.loads(error.message[error.message.index("{") :])
     assert {"type": "filter", "path": "country_name"} in definition["fields"]
     assert "index create" in error.remedy
     assert error.retry_after is None
     setup = Setup(fields=("year",))
-    with pytest.raises(SearchEngineError, match=r"'country_name' is not declared as token.*'text_index'"):
+    with pytest.raises(
+        SearchEngineError,
+        match=r"'country_name' is not declared as token.*'text_index'",
+    ):
         setup.store.keyword_search("coffee", top_k=5, scope=KENYA)
 
 
@@ -50,7 +56,16 @@ def test_other_dimensions_name_both_numbers_and_say_re_embed() -> None:
 def test_a_wrong_vector_path() -> None:
     setup = Setup()
     index = setup.engine.index("general", "vector_index")
-    index.serving = {"fields": [{"type": "vector", "path": "embedding", "numDimensions": 4, "similarity": "cosine"}]}
+    index.serving = {
+        "fields": [
+            {
+                "type": "vector",
+                "path": "embedding",
+                "numDimensions": 4,
+                "similarity": "cosine",
+            }
+        ]
+    }
     error = refusal(setup, scope=Scope())
     assert "'data_embedding' is not the vector field" in error.message
     assert '"path": "data_embedding"' in error.remedy
@@ -59,7 +74,10 @@ def test_a_wrong_vector_path() -> None:
 # By message
 
 CASES = cases(__file__)
-AWAY = CommandError("Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: Connection refused", 6)
+AWAY = CommandError(
+    "Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: Connection refused",
+    6,
+)
 
 
 @pytest.mark.parametrize(("message", "code"), CASES["no engine"])
@@ -78,7 +96,10 @@ def test_an_engine_that_is_down_may_come_back() -> None:
 @pytest.mark.parametrize(("message", "code"), CASES["wrong requests"])
 def test_a_wrong_request_is_not_blamed_on_the_server(message: str, code: int) -> None:
     assert not lacks_engine(CommandError(message, code))
-    assert "refused a search of 'reports'" in explain(CommandError(message, code), TARGET).message
+    assert (
+        "refused a search of 'reports'"
+        in explain(CommandError(message, code), TARGET).message
+    )
 
 
 @pytest.mark.parametrize(("message", "expected"), CASES["messages"])

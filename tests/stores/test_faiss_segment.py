@@ -24,8 +24,12 @@ def vectors() -> Matrix:
     """Rows around topics, as passages are."""
     rng = np.random.default_rng(5)
     topics = rng.normal(size=(TOPICS, DIMENSIONS))
-    made = topics[rng.integers(TOPICS, size=ROWS)] + rng.normal(scale=0.3, size=(ROWS, DIMENSIONS))
-    return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+    made = topics[rng.integers(TOPICS, size=ROWS)] + rng.normal(
+        scale=0.3, size=(ROWS, DIMENSIONS)
+    )
+    return np.asarray(
+        made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32
+    )
 
 
 KEY = ("corpus", ("chunks",), ("year",), "embedding", DIMENSIONS, "english")
@@ -38,7 +42,9 @@ def exact(vectors: Matrix) -> Segment:
     documents = Column(tuple(f"d{number}" for number in range(ROWS // 10)), rows // 10)
     ids = np.asarray([f"{row:06d}" for row in rows], dtype=np.bytes_)
     there = np.ones(ROWS, dtype=np.bool_)
-    return Segment.build(Rows(ids, documents, {"year": years}, vectors, there, rows[:0], rows * 0))
+    return Segment.build(
+        Rows(ids, documents, {"year": years}, vectors, there, rows[:0], rows * 0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,9 @@ def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segm
     """The same rows in a snapshot's file."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(snapshot, "LARGE_BYTES", 0)
-        return write_snapshot(tmp_path_factory.mktemp("index"), KEY, Snapshot(ChunkIndex((clustered,))))[0]
+        return write_snapshot(
+            tmp_path_factory.mktemp("index"), KEY, Snapshot(ChunkIndex((clustered,)))
+        )[0]
 
 
 @pytest.fixture(autouse=True)
@@ -81,34 +89,50 @@ def test_clusters_are_used_in_wide_scopes_and_narrow_ones_are_searched_exactly(
 ) -> None:
     assert len(clustered.selection(Scope()).near(vectors[0], 10)) < ROWS / 10
     assert len(clustered.selection(HALF).near(vectors[0], 10)) < ROWS / 10
-    assert len(clustered.nearest(vectors[0], top_k=ROWS, scope=Scope())) == ROWS  # more than the clusters hold
+    assert (
+        len(clustered.nearest(vectors[0], top_k=ROWS, scope=Scope())) == ROWS
+    )  # more than the clusters hold
     for query in vectors[:20]:
-        assert clustered.nearest(query, top_k=10, scope=NARROW) == exact.nearest(query, top_k=10, scope=NARROW)
+        assert clustered.nearest(query, top_k=10, scope=NARROW) == exact.nearest(
+            query, top_k=10, scope=NARROW
+        )
 
 
-def test_the_near_topics_are_outside_of_the_scope(exact: Segment, vectors: Matrix) -> None:
+def test_the_near_topics_are_outside_of_the_scope(
+    exact: Segment, vectors: Matrix
+) -> None:
     """Clusters are taken until they hold enough rows of the scope, however far away those are."""
     of_scope = (vectors @ vectors[0] < 0.4).astype(np.int32)
-    segment = Segment.build(replace(exact.rows, values={"far": Column((0, 1), of_scope)}))
+    segment = Segment.build(
+        replace(exact.rows, values={"far": Column((0, 1), of_scope)})
+    )
     far = Scope.of({"far": Values((1,))})
     wanted = segment.nearest(vectors[0], top_k=10, scope=far)
     found = segment.clustered().nearest(vectors[0], top_k=10, scope=far)
 
     assert len(found) == 10
-    assert np.mean([score for score, _ in found]) == pytest.approx(np.mean([score for score, _ in wanted]), abs=0.02)
+    assert np.mean([score for score, _ in found]) == pytest.approx(
+        np.mean([score for score, _ in wanted]), abs=0.02
+    )
 
 
 @pytest.mark.parametrize("scope", [Scope(), HALF, NARROW])
-def test_what_is_deleted_is_gone_at_once(clustered: Segment, vectors: Matrix, scope: Scope) -> None:
+def test_what_is_deleted_is_gone_at_once(
+    clustered: Segment, vectors: Matrix, scope: Scope
+) -> None:
     first = clustered.nearest(vectors[7], top_k=3, scope=scope)
     doomed = {f"d{int(chunk_id) // 10}" for _, chunk_id in first}
     left = clustered.without_documents(doomed)
 
-    assert not {chunk_id for _, chunk_id in first} & {id for _, id in left.nearest(vectors[7], top_k=10, scope=scope)}
+    assert not {chunk_id for _, chunk_id in first} & {
+        id for _, id in left.nearest(vectors[7], top_k=10, scope=scope)
+    }
     assert left.clusters is clustered.clusters
 
 
-def test_clusters_are_deterministic_and_need_structure(clustered: Segment, vectors: Matrix) -> None:
+def test_clusters_are_deterministic_and_need_structure(
+    clustered: Segment, vectors: Matrix
+) -> None:
     again = Clusters.build(vectors)
 
     assert again is not None
@@ -117,7 +141,9 @@ def test_clusters_are_deterministic_and_need_structure(clustered: Segment, vecto
     made = np.random.default_rng(1).normal(size=(2000, 128)).astype(np.float32)
     assert Clusters.build(made / np.linalg.norm(made, axis=1, keepdims=True)) is None
     with np.load(WARM_CACHE, allow_pickle=False) as samples:
-        assert Clusters.build(samples["vectors"].astype(np.float32)) is not None  # as a model makes them of real texts
+        assert (
+            Clusters.build(samples["vectors"].astype(np.float32)) is not None
+        )  # as a model makes them of real texts
 
 
 @pytest.mark.parametrize("scope", [Scope(), HALF, NARROW])
@@ -129,16 +155,26 @@ def test_from_a_file_the_same_is_found(
         found = clustered.nearest(query, top_k=top_k, scope=scope)
         assert stored.nearest(query, top_k=top_k, scope=scope) == found
         ids = [chunk_id for _, chunk_id in found]
-        assert stored.scores_of(query, ids) == {chunk_id: score for score, chunk_id in found}
+        assert stored.scores_of(query, ids) == {
+            chunk_id: score for score, chunk_id in found
+        }
 
 
-def test_of_few_vectors_there_are_no_short_ones(clustered: Segment, tmp_path: Path) -> None:
+def test_of_few_vectors_there_are_no_short_ones(
+    clustered: Segment, tmp_path: Path
+) -> None:
     (written,) = write_snapshot(tmp_path, KEY, Snapshot(ChunkIndex((clustered,))))
     assert (written.short, written.stored) == (None, None)
 
 
-def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(stored: Segment, vectors: Matrix) -> None:
-    without = replace(stored, rows=replace(stored.rows, vectors=np.zeros_like(vectors)), _selections={})
+def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(
+    stored: Segment, vectors: Matrix
+) -> None:
+    without = replace(
+        stored,
+        rows=replace(stored.rows, vectors=np.zeros_like(vectors)),
+        _selections={},
+    )
     for scope in (Scope(), HALF, NARROW):
         wanted = stored.nearest(vectors[3], top_k=10, scope=scope)
         assert wanted[0][0] == pytest.approx(1.0) or scope != Scope()
@@ -146,7 +182,9 @@ def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(stored: Segment
 
 
 @pytest.mark.parametrize("top_k", [1, 5, 200, 1999, 2000])
-def test_short_vectors_leave_out_none_of_the_nearest(top_k: int, tmp_path: Path) -> None:
+def test_short_vectors_leave_out_none_of_the_nearest(
+    top_k: int, tmp_path: Path
+) -> None:
     """Also of vectors with one great component, which a byte says least about the others of; and of equal ones."""
     rng = np.random.default_rng(11)
     made = rng.normal(size=(2000, DIMENSIONS)).astype(np.float32)
@@ -159,9 +197,16 @@ def test_short_vectors_leave_out_none_of_the_nearest(top_k: int, tmp_path: Path)
     short = ShortVectors.of({path.stem: np.load(path) for path in tmp_path.iterdir()})
     assert short is not None
 
-    for query in (made[0], made[1], made[101], np.eye(1, DIMENSIONS, dtype=np.float32)[0]):
+    for query in (
+        made[0],
+        made[1],
+        made[101],
+        np.eye(1, DIMENSIONS, dtype=np.float32)[0],
+    ):
         cosines = made @ query
         left = short.nearest(query, rows, top_k)
-        assert set(np.flatnonzero(cosines >= np.sort(cosines)[-top_k])) <= set(left.tolist())
+        assert set(np.flatnonzero(cosines >= np.sort(cosines)[-top_k])) <= set(
+            left.tolist()
+        )
         assert top_k > 5 or len(left) < 1500
     assert len(short.nearest(made[1], rows, 5)) < 100

@@ -24,7 +24,12 @@ from chatbot.stores import faiss as faiss_store
 from chatbot.stores.faiss import FaissStore, build, index
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Rows, read_rows
-from chatbot.stores.faiss.snapshot import CURRENT, STRAY_SECONDS, Snapshot, write_snapshot
+from chatbot.stores.faiss.snapshot import (
+    CURRENT,
+    STRAY_SECONDS,
+    Snapshot,
+    write_snapshot,
+)
 from chatbot.stores.faiss.vectors import Clusters
 from tests.fakes.vectors import vectors
 
@@ -43,9 +48,16 @@ def database(tmp_path: Path) -> Database:
     return open_database(Settings(data_dir=tmp_path))
 
 
-def open_store(tmp_path: Path, database: Database, *, dimensions: int = DIMENSIONS) -> FaissStore:
+def open_store(
+    tmp_path: Path, database: Database, *, dimensions: int = DIMENSIONS
+) -> FaissStore:
     changes = CorpusChanges(database)
-    return build(settings=Settings(data_dir=tmp_path), database=database, changes=changes, dimensions=dimensions)
+    return build(
+        settings=Settings(data_dir=tmp_path),
+        database=database,
+        changes=changes,
+        dimensions=dimensions,
+    )
 
 
 def fill(store: FaissStore, rows: int = ROWS) -> None:
@@ -74,7 +86,10 @@ def saved(tmp_path: Path, database: Database) -> Path:
 
 def add_report(store: FaissStore) -> None:
     """So many passages that a snapshot is written."""
-    store.upsert([Chunk(f"new-v-{n:05d}", "new", "n", "t", "novelty") for n in range(60)], vectors(60, seed=3))
+    store.upsert(
+        [Chunk(f"new-v-{n:05d}", "new", "n", "t", "novelty") for n in range(60)],
+        vectors(60, seed=3),
+    )
     store.count(Scope())
     store.close()
 
@@ -88,7 +103,9 @@ def answers(store: FaissStore) -> list[list[Match]]:
         store.keyword_search("word7 shared", top_k=20, scope=Scope()),
         store.keyword_search("shared", top_k=20, scope=scope),
         store.vector_search(question, top_k=20, scope=scope.within(["chatbot_data"])),
-        store.vector_search(question, top_k=20, scope=scope.within(["report_chatting"])),
+        store.vector_search(
+            question, top_k=20, scope=scope.within(["report_chatting"])
+        ),
     ]
 
 
@@ -98,7 +115,9 @@ class Reads:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[set[str] | None] = []
 
-        def noted(store: FaissStore, term_ids: Any, queries: Sequence[Any] = ({},)) -> Rows | None:
+        def noted(
+            store: FaissStore, term_ids: Any, queries: Sequence[Any] = ({},)
+        ) -> Rows | None:
             named = [query["_id"]["$in"] for query in queries if query]
             self.made.append(set(chain(*named)) if named or not queries else None)
             return read_rows(store, term_ids, queries)
@@ -122,19 +141,28 @@ def test_answers_from_a_snapshot_are_those_of_the_database(
     assert from_snapshot[-1] == []
 
 
-def test_what_changed_since_the_snapshot_is_seen(tmp_path: Path, database: Database) -> None:
+def test_what_changed_since_the_snapshot_is_seen(
+    tmp_path: Path, database: Database
+) -> None:
     saved(tmp_path, database)
     writer = open_store(tmp_path / "other", database)
     writer.delete_document("d000")
-    writer.upsert([Chunk("new-v-00000", "new", "n", "t", "novelty")], vectors(1, seed=3))
+    writer.upsert(
+        [Chunk("new-v-00000", "new", "n", "t", "novelty")], vectors(1, seed=3)
+    )
     reader = open_store(tmp_path, database)
 
     assert reader.count(Scope()) == ROWS - 10 + 1
-    assert [match.chunk_id for match in reader.keyword_search("novelty", top_k=5, scope=Scope())] == ["new-v-00000"]
+    assert [
+        match.chunk_id
+        for match in reader.keyword_search("novelty", top_k=5, scope=Scope())
+    ] == ["new-v-00000"]
     assert reader.keyword_search("word7", top_k=5, scope=Scope()) == []
 
 
-def test_a_snapshot_of_another_corpus_is_ignored(tmp_path: Path, database: Database) -> None:
+def test_a_snapshot_of_another_corpus_is_ignored(
+    tmp_path: Path, database: Database
+) -> None:
     path = saved(tmp_path, database)
     other = tmp_path / "other"
     other_database = open_database(Settings(data_dir=other))
@@ -147,11 +175,17 @@ def test_a_snapshot_of_another_corpus_is_ignored(tmp_path: Path, database: Datab
 @pytest.mark.parametrize("damage", [b"", b"not a header\n", None])
 @pytest.mark.parametrize("of", ["current", "header.json", "vectors.npy"])
 def test_a_damaged_snapshot_is_as_good_as_none_and_is_made_again(
-    tmp_path: Path, database: Database, damage: bytes | None, of: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    database: Database,
+    damage: bytes | None,
+    of: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     folder = saved(tmp_path, database)
     path = folder / CURRENT if of == "current" else next(folder.glob(f"*/{of}"))
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage)
+    path.write_bytes(
+        path.read_bytes()[: path.stat().st_size // 2] if damage is None else damage
+    )
     store = open_store(tmp_path, database)
 
     assert store.count(Scope()) == ROWS
@@ -164,11 +198,19 @@ def test_a_damaged_snapshot_is_as_good_as_none_and_is_made_again(
 
 def test_a_change_writes_only_what_is_new(tmp_path: Path, database: Database) -> None:
     folder = saved(tmp_path, database)
-    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != CURRENT}
+    before = {
+        path.name: path.stat().st_mtime_ns
+        for path in folder.iterdir()
+        if path.name != CURRENT
+    }
     store = open_store(tmp_path, database)
     store.delete_document("d001")
     add_report(store)
-    after = {path.name: path.stat().st_mtime_ns for path in folder.iterdir() if path.name != CURRENT}
+    after = {
+        path.name: path.stat().st_mtime_ns
+        for path in folder.iterdir()
+        if path.name != CURRENT
+    }
     reader = open_store(tmp_path, database)
 
     assert before.items() <= after.items()
@@ -177,7 +219,9 @@ def test_a_change_writes_only_what_is_new(tmp_path: Path, database: Database) ->
     assert reader.keyword_search("word17", top_k=5, scope=Scope()) == []
 
 
-def test_files_that_nothing_names_are_deleted_when_they_are_old(tmp_path: Path, database: Database) -> None:
+def test_files_that_nothing_names_are_deleted_when_they_are_old(
+    tmp_path: Path, database: Database
+) -> None:
     folder = saved(tmp_path, database)
     for name, age in (("old", STRAY_SECONDS + 60), ("young", 60)):
         (folder / name).write_bytes(b"half of a snapshot")  # of an interrupted write
@@ -197,14 +241,22 @@ def test_a_reader_far_behind_reads_only_what_differs(
     assert reader.count(Scope()) == ROWS
     writer = open_store(tmp_path / "other", database)
     for number in range(3):
-        writer.upsert([Chunk(f"new{number}-v-00000", f"new{number}", "n", "t", "novelty")], vectors(1, seed=number))
+        writer.upsert(
+            [Chunk(f"new{number}-v-00000", f"new{number}", "n", "t", "novelty")],
+            vectors(1, seed=number),
+        )
     writer.delete_document("d004")
     reads = Reads(monkeypatch)
 
     assert reader.count(Scope()) == ROWS + 3 - 10
-    writer.upsert([Chunk("new0-v-00001", "new0", "n", "t", "novelty")], vectors(1, seed=4))
+    writer.upsert(
+        [Chunk("new0-v-00001", "new0", "n", "t", "novelty")], vectors(1, seed=4)
+    )
     assert len(reader.keyword_search("novelty", top_k=5, scope=Scope())) == 4
-    assert reads.made == [{f"new{number}-v-00000" for number in range(3)}, {"new0-v-00001"}]
+    assert reads.made == [
+        {f"new{number}-v-00000" for number in range(3)},
+        {"new0-v-00001"},
+    ]
 
 
 def test_a_reader_far_behind_takes_a_newer_snapshot(
@@ -215,7 +267,13 @@ def test_a_reader_far_behind_takes_a_newer_snapshot(
     assert reader.count(Scope()) == 0
     writer = open_store(tmp_path, database)
     for number in range(4):
-        writer.upsert([Chunk(f"d{number}-v-{n:05d}", f"d{number}", "n", "t", "x") for n in range(60)], vectors(60))
+        writer.upsert(
+            [
+                Chunk(f"d{number}-v-{n:05d}", f"d{number}", "n", "t", "x")
+                for n in range(60)
+            ],
+            vectors(60),
+        )
         writer.count(Scope())
         writer.close()
     reads = Reads(monkeypatch)
@@ -224,7 +282,9 @@ def test_a_reader_far_behind_takes_a_newer_snapshot(
     assert reads.made == []
 
 
-WINDOWS = pytest.mark.skipif(sys.platform == "win32", reason="one process serves on Windows")
+WINDOWS = pytest.mark.skipif(
+    sys.platform == "win32", reason="one process serves on Windows"
+)
 
 
 @WINDOWS
@@ -242,7 +302,9 @@ def test_of_several_that_begin_at_once_one_builds(
     monkeypatch.setattr(faiss_store, "write_snapshot", slow)
     reads = Reads(monkeypatch)
     first, second = open_store(tmp_path, database), open_store(tmp_path, database)
-    wanted = answers(first)  # nobody waits for the snapshot in the process that makes it
+    wanted = answers(
+        first
+    )  # nobody waits for the snapshot in the process that makes it
     assert begun.wait(30)
     with ThreadPoolExecutor() as pool:
         found = pool.submit(answers, second)
@@ -255,12 +317,17 @@ def test_of_several_that_begin_at_once_one_builds(
 
 @pytest.mark.slow
 @WINDOWS
-def test_one_that_dies_while_it_builds_keeps_nobody_waiting(tmp_path: Path, database: Database) -> None:
+def test_one_that_dies_while_it_builds_keeps_nobody_waiting(
+    tmp_path: Path, database: Database
+) -> None:
     fill(open_store(tmp_path, database))
     builds = "import pathlib, sys, time; from chatbot.stores.faiss.snapshot import only_one\n"
     builds += "with only_one(pathlib.Path(sys.argv[1])): print('begun', flush=True); time.sleep(60)"
     command = [sys.executable, "-c", builds, str(tmp_path / "index")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other, ThreadPoolExecutor() as pool:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other,
+        ThreadPoolExecutor() as pool,
+    ):
         assert other.stdout is not None
         assert other.stdout.readline() == "begun\n"
         found = pool.submit(open_store(tmp_path, database).count, Scope())
@@ -275,13 +342,22 @@ def test_after_a_change_of_everything_all_is_read(
     saved(tmp_path, database)
     reader = open_store(tmp_path, database)
     reader.count(Scope())
-    database["chatbot_data"].update_each([("d000-v-00000", {"$set": {"data": "mended"}})])
+    database["chatbot_data"].update_each(
+        [("d000-v-00000", {"$set": {"data": "mended"}})]
+    )
     CorpusChanges(database).record(None)
     reads = Reads(monkeypatch)
 
     assert len(reader.keyword_search("mended", top_k=5, scope=Scope())) == 1
     reader.close()
-    assert len(open_store(tmp_path, database).keyword_search("mended", top_k=5, scope=Scope())) == 1
+    assert (
+        len(
+            open_store(tmp_path, database).keyword_search(
+                "mended", top_k=5, scope=Scope()
+            )
+        )
+        == 1
+    )
     assert reads.made == [None]
 
 

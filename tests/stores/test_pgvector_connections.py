@@ -33,7 +33,14 @@ def scratch() -> Iterator[str]:
 
 
 def chunk(name: str = "a") -> Chunk:
-    return Chunk(f"{name}-v1-00000", name, f"{name}.pdf", "", "Coffee.", collection="report_chatting")
+    return Chunk(
+        f"{name}-v1-00000",
+        name,
+        f"{name}.pdf",
+        "",
+        "Coffee.",
+        collection="report_chatting",
+    )
 
 
 def failure(call: Any) -> SearchEngineError:
@@ -53,7 +60,12 @@ def test_a_server_that_stops_and_returns(new_store: NewStore) -> None:
     store = new_store()
     store.upsert([chunk()], VECTOR[None, :])
     with ThreadPoolExecutor(4) as pool:  # so that several connections lie idle
-        list(pool.map(lambda _: store.vector_search(VECTOR, top_k=1, scope=EVERYTHING), range(20)))
+        list(
+            pool.map(
+                lambda _: store.vector_search(VECTOR, top_k=1, scope=EVERYTHING),
+                range(20),
+            )
+        )
     server.stop()
     try:
         for call in (
@@ -63,7 +75,11 @@ def test_a_server_that_stops_and_returns(new_store: NewStore) -> None:
             store.ping,
         ):
             error = failure(call)
-            assert (error.reason, error.retry_after, error.dependency) == ("unreachable", 5, "vector_search")
+            assert (error.reason, error.retry_after, error.dependency) == (
+                "unreachable",
+                5,
+                "vector_search",
+            )
             assert "POSTGRES_URI" in error.remedy
         late = new_store(postgres_uri := server.get_uri())
         assert failure(late.ping).reason == "unreachable"
@@ -71,12 +87,19 @@ def test_a_server_that_stops_and_returns(new_store: NewStore) -> None:
         server.ensure_postgres_running()
     assert server.get_uri() == postgres_uri
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: store.vector_search(VECTOR, top_k=5, scope=EVERYTHING), range(8)))
+        found = list(
+            pool.map(
+                lambda _: store.vector_search(VECTOR, top_k=5, scope=EVERYTHING),
+                range(8),
+            )
+        )
     assert [len(matches) for matches in found] == [1] * 8
     assert late.count(EVERYTHING) == 1
 
 
-def test_connections_that_the_server_ends_are_replaced_unnoticed(new_store: NewStore) -> None:
+def test_connections_that_the_server_ends_are_replaced_unnoticed(
+    new_store: NewStore,
+) -> None:
     store = new_store()
     for _ in range(3):
         assert store.count(EVERYTHING) == 0
@@ -109,8 +132,14 @@ def test_a_refused_password(new_store: NewStore) -> None:
 
 def test_an_unknown_user_and_an_unknown_database(new_store: NewStore) -> None:
     uri = postgres.uri()
-    assert failure(new_store(uri.replace("postgres:@", f"nobody:{SECRET}@")).ping).reason == "auth_refused"
-    assert failure(new_store(uri.replace("/postgres?", "/no_such_database?")).ping).reason == "no_database"
+    assert (
+        failure(new_store(uri.replace("postgres:@", f"nobody:{SECRET}@")).ping).reason
+        == "auth_refused"
+    )
+    assert (
+        failure(new_store(uri.replace("/postgres?", "/no_such_database?")).ping).reason
+        == "no_database"
+    )
 
 
 def test_nobody_listens_at_that_address(new_store: NewStore) -> None:
@@ -118,10 +147,15 @@ def test_nobody_listens_at_that_address(new_store: NewStore) -> None:
     assert (error.reason, error.retry_after) == ("unreachable", 5)
 
 
-def test_users_with_few_rights_are_told_what_is_missing(new_store: NewStore, scratch: str) -> None:
+def test_users_with_few_rights_are_told_what_is_missing(
+    new_store: NewStore, scratch: str
+) -> None:
     import psycopg
 
-    owner, guest = (new_store(scratch.replace("postgres:@", f"{role}:@")) for role in ("owner", "guest"))
+    owner, guest = (
+        new_store(scratch.replace("postgres:@", f"{role}:@"))
+        for role in ("owner", "guest")
+    )
     error = failure(owner.ping)
     assert error.reason == "extension_missing"
     assert "CREATE EXTENSION vector" in error.remedy
@@ -140,7 +174,9 @@ def test_an_old_extension(new_store: NewStore, scratch: str) -> None:
 
     with psycopg.connect(scratch, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION vector")
-        connection.execute("UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'")
+        connection.execute(
+            "UPDATE pg_extension SET extversion = '0.7.4' WHERE extname = 'vector'"
+        )
     error = failure(new_store(scratch).ping)
     assert error.reason == "extension_outdated"
     assert "0.7.4" in error.message
@@ -149,9 +185,14 @@ def test_an_old_extension(new_store: NewStore, scratch: str) -> None:
 
 def test_a_read_only_server(new_store: NewStore) -> None:
     new_store().prepare()
-    replica = new_store(f"{postgres.uri()}&options=-cdefault_transaction_read_only%3Don")
+    replica = new_store(
+        f"{postgres.uri()}&options=-cdefault_transaction_read_only%3Don"
+    )
     assert replica.vector_search(VECTOR, top_k=1, scope=EVERYTHING) == []
-    assert failure(lambda: replica.upsert([chunk()], VECTOR[None, :])).reason == "read_only"
+    assert (
+        failure(lambda: replica.upsert([chunk()], VECTOR[None, :])).reason
+        == "read_only"
+    )
 
 
 def test_a_statement_that_takes_too_long(new_store: NewStore) -> None:
@@ -169,13 +210,18 @@ def test_more_threads_than_connections() -> None:
 
     connections = Connections(postgres.uri(), size=1, timeout=0.3)
     with connections.transaction():
-        assert failure(lambda: connections.transaction().__enter__()).reason == "overloaded"
+        assert (
+            failure(lambda: connections.transaction().__enter__()).reason
+            == "overloaded"
+        )
     with connections.transaction() as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
     connections.close()
 
 
-def test_a_failed_transaction_leaves_nothing_and_frees_its_connection(new_store: NewStore) -> None:
+def test_a_failed_transaction_leaves_nothing_and_frees_its_connection(
+    new_store: NewStore,
+) -> None:
     """R-E6: a write is done whole or not at all."""
     store = new_store(threads=1)
     rows = np.asarray([VECTOR, np.full(8, np.nan, dtype=np.float32)])

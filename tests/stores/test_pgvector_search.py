@@ -26,7 +26,15 @@ def country(row: int) -> str:
 
 def chunk(row: int) -> Chunk:
     metadata = {"country_name": country(row)}
-    return Chunk(f"d{row:04}", f"d{row // 50}", "d.pdf", "", "Coffee.", metadata=metadata, collection="reports")
+    return Chunk(
+        f"d{row:04}",
+        f"d{row // 50}",
+        "d.pdf",
+        "",
+        "Coffee.",
+        metadata=metadata,
+        collection="reports",
+    )
 
 
 ALL = vectors(ROWS, 0, DIMENSIONS)
@@ -39,11 +47,17 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
     settings = Settings(postgres_uri=postgres.empty_database())
     database = open_database(Settings(data_dir=tmp_path_factory.mktemp("index")))
-    options: dict[str, Any] = {"settings": settings, "database": database, "changes": CorpusChanges(database)}
+    options: dict[str, Any] = {
+        "settings": settings,
+        "database": database,
+        "changes": CorpusChanges(database),
+    }
     filler, opened = (PgvectorStore(**options, dimensions=DIMENSIONS) for _ in range(2))
     filler.prepare()
     with postgres.connect() as connection:
-        connection.execute("DROP INDEX chunks_data_embedding_hnsw")  # built at once it takes a tenth of the time
+        connection.execute(
+            "DROP INDEX chunks_data_embedding_hnsw"
+        )  # built at once it takes a tenth of the time
         filler.upsert([chunk(row) for row in range(ROWS)], ALL)
         opened.prepare()  # makes what is missing
     yield opened
@@ -55,7 +69,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def nearest_ids(query: Vector, top_k: int, name: str | None = None) -> list[str]:
     """What numpy finds."""
     rows = [row for row in range(ROWS) if name in {None, country(row)}]
-    return [f"d{row:04}" for row in sorted(rows, key=lambda row: (-float(ALL[row] @ query), row))[:top_k]]
+    return [
+        f"d{row:04}"
+        for row in sorted(rows, key=lambda row: (-float(ALL[row] @ query), row))[:top_k]
+    ]
 
 
 def scope(name: str) -> Scope:
@@ -79,13 +96,17 @@ class Explained:
         return self._connection.execute(query, parameters)
 
 
-def explain(query: Vector, *, scope: Scope, schema: Any = None) -> tuple[list[str], Any]:
+def explain(
+    query: Vector, *, scope: Scope, schema: Any = None
+) -> tuple[list[str], Any]:
     """Plans and rows of one search with top_k 10."""
     from chatbot.stores.pgvector import nearest, scan_settings
     from chatbot.stores.pgvector.connections import Connections, know_vectors
     from chatbot.stores.pgvector.table import ChunkTable
 
-    schema = schema or ChunkTable("chunks", "data_embedding", DIMENSIONS, ("country_name",))
+    schema = schema or ChunkTable(
+        "chunks", "data_embedding", DIMENSIONS, ("country_name",)
+    )
     connections = Connections(postgres.uri(), size=1, timeout=30)
     with connections.transaction(scan_settings(scope, 10)) as connection:
         know_vectors(connection)
@@ -109,23 +130,34 @@ def test_an_unfiltered_search_finds_the_nearest(store: Any) -> None:
         wanted = nearest_ids(query, 10)
         found += len(set(ids(matches)) & set(wanted))
         expected += len(wanted)
-        scores = {match.chunk_id: (1 + float(ALL[int(match.chunk_id[1:])] @ query)) / 2 for match in matches}
-        assert {match.chunk_id: match.score for match in matches} == pytest.approx(scores, abs=1e-5)
+        scores = {
+            match.chunk_id: (1 + float(ALL[int(match.chunk_id[1:])] @ query)) / 2
+            for match in matches
+        }
+        assert {match.chunk_id: match.score for match in matches} == pytest.approx(
+            scores, abs=1e-5
+        )
     assert found / expected >= 0.97
 
 
 @pytest.mark.parametrize("top_k", [5, 40, 100])
 @pytest.mark.parametrize("name", ["Kenya", "Peru"])
-def test_a_filter_never_shortens_the_result_and_the_result_is_exact(store: Any, name: str, top_k: int) -> None:
+def test_a_filter_never_shortens_the_result_and_the_result_is_exact(
+    store: Any, name: str, top_k: int
+) -> None:
     """Kenya has 1 % of the passages, Peru 9 %."""
     for query in vectors(5, 3, DIMENSIONS):
         expected = nearest_ids(query, top_k, name)
         assert len(expected) == min(top_k, 50 if name == "Kenya" else 450)
-        assert ids(store.vector_search(query, top_k=top_k, scope=scope(name))) == expected
+        assert (
+            ids(store.vector_search(query, top_k=top_k, scope=scope(name))) == expected
+        )
 
 
 @pytest.mark.parametrize("name", ["Kenya", "Peru", "Chad"])
-def test_a_filter_never_shortens_what_the_index_finds(store: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_filter_never_shortens_what_the_index_finds(
+    store: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in a table so large that even the scope is: the index walks on until the result is full."""
     monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS_IN_SCOPE", 0)
     query = vectors(1, 4, DIMENSIONS)[0]
@@ -133,7 +165,9 @@ def test_a_filter_never_shortens_what_the_index_finds(store: Any, name: str, mon
     assert any("chunks_data_embedding_hnsw" in plan for plan in plans)
     assert len(rows) == 10
     assert all(country(int(chunk_id[1:])) == name for _, chunk_id in rows)
-    assert len({chunk_id for _, chunk_id in rows} & set(nearest_ids(query, 10, name))) >= 9
+    assert (
+        len({chunk_id for _, chunk_id in rows} & set(nearest_ids(query, 10, name))) >= 9
+    )
 
 
 def test_a_narrow_scope_leaves_the_vector_index_alone(store: Any) -> None:
@@ -151,7 +185,10 @@ def test_ties_are_ordered_by_id_through_the_index_too(store: Any, top_k: int) ->
 
 @pytest.mark.parametrize(
     ("narrow", "index"),
-    [(scope("Kenya"), "chunks_by_country_name"), (Scope().within(["small"]), "chunks_collection_idx")],
+    [
+        (scope("Kenya"), "chunks_by_country_name"),
+        (Scope().within(["small"]), "chunks_collection_idx"),
+    ],
 )
 def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> None:
     from chatbot.stores.pgvector.table import ChunkTable
@@ -160,12 +197,19 @@ def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> N
     condition, parameters = table.scope_condition(narrow)
     with postgres.connect() as connection:
         connection.execute("ANALYZE chunks")
-        plan = connection.execute(f"EXPLAIN SELECT 1 FROM chunks WHERE {condition}", parameters)
+        plan = connection.execute(
+            f"EXPLAIN SELECT 1 FROM chunks WHERE {condition}", parameters
+        )
         assert index in str(plan.fetchall())
 
 
-@pytest.mark.parametrize(("dimensions", "kind"), [(2000, " vector_cosine_ops"), (2001, "halfvec"), (4001, None)])
-def test_long_vectors(monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: str | None) -> None:
+@pytest.mark.parametrize(
+    ("dimensions", "kind"),
+    [(2000, " vector_cosine_ops"), (2001, "halfvec"), (4001, None)],
+)
+def test_long_vectors(
+    monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: str | None
+) -> None:
     """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of the whole vector all the same."""
     from chatbot.stores.pgvector.connections import Connections
     from chatbot.stores.pgvector.table import ChunkTable
@@ -186,11 +230,19 @@ def test_long_vectors(monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: st
         connection.cursor().executemany(insert, values)
     plans, found = explain(query, scope=EVERYTHING, schema=schema)
     with connections.transaction() as connection:
-        indexes = str(connection.execute("SELECT indexdef FROM pg_indexes WHERE tablename = 'long_chunks'").fetchall())
+        indexes = str(
+            connection.execute(
+                "SELECT indexdef FROM pg_indexes WHERE tablename = 'long_chunks'"
+            ).fetchall()
+        )
         connection.execute("DROP TABLE long_chunks")
     connections.close()
     assert ("hnsw" in indexes, "hnsw" in plans[-1]) == (kind is not None,) * 2
     assert kind is None or kind in indexes
-    expected = sorted((1 - float(row @ query), f"d{place:02}") for place, row in enumerate(rows))[:10]
+    expected = sorted(
+        (1 - float(row @ query), f"d{place:02}") for place, row in enumerate(rows)
+    )[:10]
     assert [chunk_id for _, chunk_id in found] == [chunk_id for _, chunk_id in expected]
-    assert [distance for distance, _ in found] == pytest.approx([distance for distance, _ in expected], abs=1e-5)
+    assert [distance for distance, _ in found] == pytest.approx(
+        [distance for distance, _ in expected], abs=1e-5
+    )

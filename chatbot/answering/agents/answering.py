@@ -7,9 +7,34 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ...checking.wording import cited_numbers, unify_brackets
-from ...domain import Chunk, Context, DocumentRecord, Passage, Quoter, Scope, ScopeSummary, SearchHit, Trace, Values
-from ...domain.chat import Answer, AnswerEvent, Event, Prompt, Question, SourcesEvent, StepTiming, TokenEvent
-from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, IngestingError
+from ...domain import (
+    Chunk,
+    Context,
+    DocumentRecord,
+    Passage,
+    Quoter,
+    Scope,
+    ScopeSummary,
+    SearchHit,
+    Trace,
+    Values,
+)
+from ...domain.chat import (
+    Answer,
+    AnswerEvent,
+    Event,
+    Prompt,
+    Question,
+    SourcesEvent,
+    StepTiming,
+    TokenEvent,
+)
+from ...domain.errors import (
+    BudgetExhaustedError,
+    ChatModelError,
+    ContextLengthError,
+    IngestingError,
+)
 from ...language import escape_markdown, language_of, quotation_item
 from ...library.description import LANGUAGE_NOTE, unread_language
 from ...models.chat.extractive import HEADER
@@ -65,12 +90,21 @@ class Written:
     is_quoted: bool = False
 
 
-def quotations(run: AgentRun, question: str, context: Context, hits: Sequence[SearchHit] | None = None) -> str:
+def quotations(
+    run: AgentRun,
+    question: str,
+    context: Context,
+    hits: Sequence[SearchHit] | None = None,
+) -> str:
     """A list of quotations that answer ``question``, from what its own search found, None = from all of the context."""
     passages = context.passages
     if hits is not None:
         by_id = {passage.hit.chunk.id: passage for passage in context.passages}
-        passages = tuple(replace(by_id[hit.chunk.id], hit=hit) for hit in hits if hit.chunk.id in by_id)
+        passages = tuple(
+            replace(by_id[hit.chunk.id], hit=hit)
+            for hit in hits
+            if hit.chunk.id in by_id
+        )
     quotes = run.resources.quoter.quotes(question, passages)
     return "\n\n".join(quotation_item(quote, run.say) for quote in quotes)
 
@@ -83,17 +117,30 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
             yet, and an answer from half of them would mislead."""
     question, catalog = run.question, run.resources.catalog
     inside = catalog.holdings(question.scope)
-    if inside.pending and (inside.pending == inside.documents or any(map(_is_new, catalog.all(question.scope)))):
+    if inside.pending and (
+        inside.pending == inside.documents
+        or any(map(_is_new, catalog.all(question.scope)))
+    ):
         # Reports of no country are searched beside the named ones: they may be all that is missing.
         named = catalog.holdings(question.scope.strict())
         shown = named if named.pending else inside
-        which = f"The reports for {describe(question.scope)}" if question.scope and named.pending else "The reports"
-        raise IngestingError(f"{which} are still being indexed: {shown.pending} of {shown.documents} to go.")
-    scope = ScopeSummary(question.scope, inside.ready, inside.ready_chunks, question.page)
+        which = (
+            f"The reports for {describe(question.scope)}"
+            if question.scope and named.pending
+            else "The reports"
+        )
+        raise IngestingError(
+            f"{which} are still being indexed: {shown.pending} of {shown.documents} to go."
+        )
+    scope = ScopeSummary(
+        question.scope, inside.ready, inside.ready_chunks, question.page
+    )
     if not question.scope or scope.documents:
         return scope
     offer = nearest_scope(catalog, question.scope, run.say)
-    nothing = run.say("There is no report for {names}.", names=describe(question.scope, run.say))
+    nothing = run.say(
+        "There is no report for {names}.", names=describe(question.scope, run.say)
+    )
     yield from answer_text(run, escape_markdown(f"{nothing} {offer}"), scope)
     return None
 
@@ -118,14 +165,26 @@ def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     choice = selectable_collections(every, chosen.collections)
     if not choice or not run.has_model:
         return scope
-    described = "\n".join(f"{number}. {one.name}: {one.description}" for number, one in enumerate(choice, start=1))
+    described = "\n".join(
+        f"{number}. {one.name}: {one.description}"
+        for number, one in enumerate(choice, start=1)
+    )
     picked = yield from run.ask(
-        "collections", numbers(len(choice)), "All collections are searched", collections=described
+        "collections",
+        numbers(len(choice)),
+        "All collections are searched",
+        collections=described,
     )
     if picked is None:
         return scope
-    left_out = {one.name for number, one in enumerate(choice, start=1) if picked and number not in picked}
-    names = [one.name for one in every if one.name not in left_out and chosen.holds(one.name)]
+    left_out = {
+        one.name
+        for number, one in enumerate(choice, start=1)
+        if picked and number not in picked
+    }
+    names = [
+        one.name for one in every if one.name not in left_out and chosen.holds(one.name)
+    ]
     if chosen.collections or len(names) < len(every):
         run.question = replace(run.question, scope=chosen.within(names))
     yield run.step("collections", "Searched in", items=names)
@@ -140,11 +199,22 @@ def is_empty(run: AgentRun, hits: Sequence[SearchHit]) -> bool:
 
 def _missing_figures(run: AgentRun, hits: Sequence[SearchHit]) -> str | None:
     question, resources = run.question, run.resources
-    return missing_figures(run.reading, hits, question.scope, resources.catalog, resources.analyzer, run.say)
+    return missing_figures(
+        run.reading,
+        hits,
+        question.scope,
+        resources.catalog,
+        resources.analyzer,
+        run.say,
+    )
 
 
 def answer_research(
-    run: AgentRun, scope: ScopeSummary, kept: Sequence[SearchHit], closest: Sequence[SearchHit], way: WritingPlan
+    run: AgentRun,
+    scope: ScopeSummary,
+    kept: Sequence[SearchHit],
+    closest: Sequence[SearchHit],
+    way: WritingPlan,
 ) -> Iterator[Event]:
     """End several searches, unless they were cancelled: answer from what was kept, in twice CONTEXT_TOKENS."""
     if run.request.cancelled:
@@ -152,7 +222,9 @@ def answer_research(
     if is_empty(run, kept):
         yield from answer_empty(run, scope, closest)
     else:
-        yield from answer_from(run, scope, kept, way, tokens=run.settings.deep_context_tokens)
+        yield from answer_from(
+            run, scope, kept, way, tokens=run.settings.deep_context_tokens
+        )
 
 
 def answer_from(
@@ -170,24 +242,45 @@ def answer_from(
     context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits))
     if run.has_model:  # quotations have no use for what stands around a passage
         left, most = run.spending.tokens_left, tokens or run.settings.context_tokens
-        budget = most if left is None else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
-        context = build_context(hits, around or run.resources.store, budget_tokens=budget)
+        budget = (
+            most
+            if left is None
+            else min(most, max(LEAST_CONTEXT, left - LEAST_CONTEXT))
+        )
+        context = build_context(
+            hits, around or run.resources.store, budget_tokens=budget
+        )
         if budget < most:
             yield from note_left_out(run, len(context.passages), len(hits))
     context = replace(context, reports=scope.documents)
     run.spending.add(StepTiming.since("context", started))
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     unread = _unread_advice(run, hits[0].chunk)
-    notes = ["" if unread else _language_advice(run), run.say(CLOSEST) if run.closest_only else ""]
+    notes = [
+        "" if unread else _language_advice(run),
+        run.say(CLOSEST) if run.closest_only else "",
+    ]
     note = "" if run.has_model else "".join(f"{text}\n\n" for text in notes if text)
     if note:
         yield TokenEvent(note)
     written = yield from write(run, context, way)
-    text, below = way.finish(written.text, written.context) if way.finish else (written.text, "")
-    answer = conclude(
-        run, scope, note + text, hits, written.context, truncated=written.truncated, is_quoted=written.is_quoted
+    text, below = (
+        way.finish(written.text, written.context) if way.finish else (written.text, "")
     )
-    yield AnswerEvent(replace(answer, response="\n\n".join(filter(None, [answer.response, below, unread]))))
+    answer = conclude(
+        run,
+        scope,
+        note + text,
+        hits,
+        written.context,
+        truncated=written.truncated,
+        is_quoted=written.is_quoted,
+    )
+    yield AnswerEvent(
+        replace(
+            answer, response="\n\n".join(filter(None, [answer.response, below, unread]))
+        )
+    )
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
@@ -197,7 +290,9 @@ def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
         yield from run.stop("tokens", run.say(text, shown=shown, found=hits))
 
 
-def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event, None, Written]:
+def write(
+    run: AgentRun, context: Context, way: WritingPlan
+) -> Generator[Event, None, Written]:
     """Let the model write, or quote. What was written before a failure stays.
 
     A prompt that is too long is tried again with the better half of its passages.
@@ -208,12 +303,18 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
     quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
-        return (yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context))
+        return (
+            yield from _quote(f"{run.why_stopped} {run.say(INSTEAD)}", quoting, context)
+        )
     yield run.step("generate", "Writing the answer")
     model, allowance = run.resources.chat_model, Allowance(run.spending, keep=0)
-    if isinstance(model, Quoter) or (way.quoting and not run.has_model):  # no prompt, no reply to be read
+    if isinstance(model, Quoter) or (
+        way.quoting and not run.has_model
+    ):  # no prompt, no reply to be read
         started = time.perf_counter()
-        written = yield from _quote(run.say(way.header) if way.header else "", quoting, context, way.opening)
+        written = yield from _quote(
+            run.say(way.header) if way.header else "", quoting, context, way.opening
+        )
         run.spending.add(StepTiming.since("generate", started))
         return written
     steps, written, shown = list[StepTiming](), Written("", context), context
@@ -248,7 +349,9 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
             steps.append(StepTiming.since("generate", started, done.usage))
             if done.cut_prompt:
                 yield run.step("generate", done.cut_prompt, failed=True)
-            text = unify_brackets(done.text, [passage.number for passage in shown.passages])
+            text = unify_brackets(
+                done.text, [passage.number for passage in shown.passages]
+            )
             written = Written(text, shown, done.truncated)
             break
     if allowance.refused:
@@ -262,28 +365,40 @@ def write(run: AgentRun, context: Context, way: WritingPlan) -> Generator[Event,
 
 
 def _quote(
-    heading: str, quoting: Callable[[Context], str], context: Context, opening: Callable[[Passage], str] | None = None
+    heading: str,
+    quoting: Callable[[Context], str],
+    context: Context,
+    opening: Callable[[Passage], str] | None = None,
 ) -> Generator[Event, None, Written]:
     quoted = quoting(context)
     first = cited_numbers(quoted)[:1]
-    sentence = next((opening(one) for one in context.passages if opening and one.number in first), "")
+    sentence = next(
+        (opening(one) for one in context.passages if opening and one.number in first),
+        "",
+    )
     text = "\n\n".join(filter(None, [sentence, heading, quoted]))
     yield TokenEvent(text)
     return Written(text, context, is_quoted=True)
 
 
-def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]) -> Iterator[Event]:
+def answer_empty(
+    run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]
+) -> Iterator[Event]:
     """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
     yield SourcesEvent((), scope)
     closest = distinct(closest)
     if (yield from answer_general(run, scope, closest)):
         return
-    searched = replace(scope, scope=run.question.scope)  # which the model may have narrowed
+    searched = replace(
+        scope, scope=run.question.scope
+    )  # which the model may have narrowed
     if _is_library_empty(run) and not run.question.attachments:
         text = run.say(NO_REPORTS)
     else:
         text = _missing_figures(run, closest) or not_found(searched, closest, run.say)
-    if advice := (_unread_advice(run, closest[0].chunk) if closest else "") or _language_advice(run):
+    if advice := (
+        _unread_advice(run, closest[0].chunk) if closest else ""
+    ) or _language_advice(run):
         text = f"{advice}\n\n{text}"
     if run.stopped_by:
         # Where no search came to its end, nobody knows whether the reports answer the question.
@@ -295,7 +410,11 @@ def answer_empty(run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit
 
 def _language_advice(run: AgentRun) -> str:
     """Return what to do about a question in another language than the reports; "" if the embedder knows both."""
-    reports = run.say("English") if run.resources.language == "english" else run.resources.language.capitalize()
+    reports = (
+        run.say("English")
+        if run.resources.language == "english"
+        else run.resources.language.capitalize()
+    )
     return run.say(OTHER_LANGUAGE, language=reports) if run.is_unread else ""
 
 
@@ -304,9 +423,13 @@ def _unread_advice(run: AgentRun, best: Chunk) -> str:
     if language_of(best.text) == "english":  # no report needs to be looked up
         return ""
     resources = run.resources
-    named = resources.catalog.all(Scope.of({"document_name": Values((best.document_name,))}))
+    named = resources.catalog.all(
+        Scope.of({"document_name": Values((best.document_name,))})
+    )
     record = next((one for one in named if one.id == best.document_id), None)
-    if record is None or not (language := unread_language(record.proposed, resources.embedder)):
+    if record is None or not (
+        language := unread_language(record.proposed, resources.embedder)
+    ):
         return ""
     return f"{escape_markdown(record.title)}: {run.say(LANGUAGE_NOTE, language=run.say(language.capitalize()))}"
 
@@ -316,7 +439,11 @@ def _is_library_empty(run: AgentRun) -> bool:
 
 
 def answer_general(
-    run: AgentRun, scope: ScopeSummary, hits: Sequence[SearchHit] = (), *, may_fail: bool = False
+    run: AgentRun,
+    scope: ScopeSummary,
+    hits: Sequence[SearchHit] = (),
+    *,
+    may_fail: bool = False,
 ) -> Generator[Event, None, bool]:
     """Answer from the model's general knowledge, where ON_EMPTY and the budget allow it. Return False where they do
     not, or where it writes nothing. A model that fails is an error if it was not called before, unless it ``may_fail``.
@@ -333,13 +460,17 @@ def answer_general(
     except ChatModelError as error:
         if not (run.spending.usage.calls or may_fail):
             raise
-        run.spending.add(StepTiming.since("generate", started, reply.usage_of_failed(error)))
+        run.spending.add(
+            StepTiming.since("generate", started, reply.usage_of_failed(error))
+        )
         yield run.step("generate", error.message, failed=True)
         return False
     run.spending.add(StepTiming.since("generate", started, done.usage))
     yield from run.note_time(limited)
     if done.text:
-        yield AnswerEvent(conclude(run, scope, above + done.text, hits, truncated=done.truncated))
+        yield AnswerEvent(
+            conclude(run, scope, above + done.text, hits, truncated=done.truncated)
+        )
     return bool(done.text)
 
 
@@ -386,6 +517,13 @@ def conclude(
     glossary = run.resources.glossary() if context.passages and not is_quoted else ()
     is_closest = run.closest_only and run.has_model
     return assemble(
-        question, response, scope=scope, context=context, trace=trace, glossary=glossary, is_closest=is_closest,
-        is_quoted=is_quoted, shown=run.numbering.order,
-    )  # fmt: skip
+        question,
+        response,
+        scope=scope,
+        context=context,
+        trace=trace,
+        glossary=glossary,
+        is_closest=is_closest,
+        is_quoted=is_quoted,
+        shown=run.numbering.order,
+    )

@@ -32,14 +32,21 @@ class AutoAgent(BaseAgent):
     def answer(self, run: AgentRun) -> Iterator[Event]:
         mode = DEFAULT  # which says so without a call where the scope has no reports
         if run.resources.catalog.holdings(run.question.scope).documents:
-            mode = yield from self._by_model(run) if run.has_model else self._by_rule(run)
+            mode = (
+                yield from self._by_model(run) if run.has_model else self._by_rule(run)
+            )
         run.question, run.is_mode_chosen = replace(run.question, mode=mode), True
         run.choice_stopped_by, run.stopped_by, run.why_stopped = run.stopped_by, "", ""
 
     def _by_model(self, run: AgentRun) -> Generator[StepEvent, None, str]:
         names = [name for name in WAYS if name != "compare" or self._compares(run)]
-        ways = "\n".join(f"{number}. {name}: {WAYS[name]}." for number, name in enumerate(names, start=1))
-        picked = yield from run.ask("auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways)
+        ways = "\n".join(
+            f"{number}. {name}: {WAYS[name]}."
+            for number, name in enumerate(names, start=1)
+        )
+        picked = yield from run.ask(
+            "auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways
+        )
         if picked is None:
             return DEFAULT
         yield run.step("mode", f"Chosen by the model: {names[picked - 1]}")
@@ -61,10 +68,17 @@ class AutoAgent(BaseAgent):
         reading, chosen = run.reading, run.question.scope.conditions
         named = len(reading.countries) > 1 or reading.figure_years or reading.editions
         says_so = COMPARES.search(run.question.search_text) is not None
-        if not (named or says_so or any(isinstance(one, Range) or len(one.values) > 1 for _, one in chosen)):
+        if not (
+            named
+            or says_so
+            or any(isinstance(one, Range) or len(one.values) > 1 for _, one in chosen)
+        ):
             return False
         compared = sides(reading, run.question.scope, run.resources.catalog).compared
-        differs = any(len({side.scope.get(field) for side in compared}) > 1 for field in (COUNTRY, YEAR))
+        differs = any(
+            len({side.scope.get(field) for side in compared}) > 1
+            for field in (COUNTRY, YEAR)
+        )
         return bool(compared) and (differs or says_so)
 
 

@@ -20,7 +20,9 @@ class Spending:
 
     def __init__(self, budget: Budget, *, reserve: int = 0) -> None:
         self._budget = budget
-        self._reserve = reserve if budget.tokens is None else min(reserve, budget.tokens // 2)
+        self._reserve = (
+            reserve if budget.tokens is None else min(reserve, budget.tokens // 2)
+        )
         self._began = time.monotonic() if budget.began is None else budget.began
         self._lock = threading.Lock()
         self.steps: tuple[StepTiming, ...] = ()
@@ -41,19 +43,29 @@ class Spending:
         """Return whether another call leaves ``keep`` calls; if so, count it as under way."""
         with self._lock:
             most = self._budget.calls
-            if most is not None and self.usage.calls + self._calls_under_way + keep >= most:
+            if (
+                most is not None
+                and self.usage.calls + self._calls_under_way + keep >= most
+            ):
                 return False
             self._calls_under_way += 1
             return True
 
-    def stops_exploring(self, tokens: int = 0, share: float = EXPLORING_SHARE) -> Stopper:
+    def stops_exploring(
+        self, tokens: int = 0, share: float = EXPLORING_SHARE
+    ) -> Stopper:
         """Return the limit that forbids a call that reads ``tokens`` and leaves a call for the answer; "" = none."""
         return self.stops_answer(calls=1, tokens=tokens + self._reserve, share=share)
 
-    def stops_answer(self, *, calls: int = 0, tokens: int = 0, share: float = 1.0) -> Stopper:
+    def stops_answer(
+        self, *, calls: int = 0, tokens: int = 0, share: float = 1.0
+    ) -> Stopper:
         """Return the limit that is reached, or would be with so many more calls and tokens; "" = none."""
         budget = self._budget
-        if budget.calls is not None and self.usage.calls + self._calls_under_way + calls >= budget.calls:
+        if (
+            budget.calls is not None
+            and self.usage.calls + self._calls_under_way + calls >= budget.calls
+        ):
             return "calls"
         if budget.tokens is not None and self.usage.tokens + tokens >= budget.tokens:
             return "tokens"
@@ -63,20 +75,35 @@ class Spending:
     def seconds_left(self, share: float = 1.0) -> float | None:
         """Seconds until this share of the budget's time is over, negative after that; None without a limit."""
         seconds = self._budget.seconds
-        return None if seconds is None else share * seconds - (time.monotonic() - self._began)
+        return (
+            None
+            if seconds is None
+            else share * seconds - (time.monotonic() - self._began)
+        )
 
     @property
     def tokens_left(self) -> int | None:
         """The remaining amount; None without a limit."""
-        return None if self._budget.tokens is None else max(0, self._budget.tokens - self.usage.tokens)
+        return (
+            None
+            if self._budget.tokens is None
+            else max(0, self._budget.tokens - self.usage.tokens)
+        )
 
     def describe(self, stopper: Stopper, say: Say = in_english) -> str:
         """A sentence that names the limit that is used up."""
         whole = self._budget
-        parts = {"calls": (whole.calls, "model call"), "tokens": (whole.tokens, "token")}
+        parts = {
+            "calls": (whole.calls, "model call"),
+            "tokens": (whole.tokens, "token"),
+        }
         amount, noun = parts.get(stopper, (whole.seconds, "second"))
         is_whole = amount is not None and not amount % 1
-        shown = counted(say, int(amount or 0), noun) if is_whole else say(f"{{number}} {noun}s", number=f"{amount:g}")
+        shown = (
+            counted(say, int(amount or 0), noun)
+            if is_whole
+            else say(f"{{number}} {noun}s", number=f"{amount:g}")
+        )
         return say("The budget of {amount} is used up.", amount=shown)
 
 

@@ -6,7 +6,15 @@ from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...domain import Context, DocumentRecord, Event, Passage, Quotation, ScopeSummary, SearchHit
+from ...domain import (
+    Context,
+    DocumentRecord,
+    Event,
+    Passage,
+    Quotation,
+    ScopeSummary,
+    SearchHit,
+)
 from ...domain.scope import Scope, Values
 from ...language import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
@@ -18,11 +26,24 @@ from ...search.pipeline import SummarySentence, of_whole_report, with_rank
 from ...search.ranking import split_by_country_tag
 from ...search.scope import summarise
 from ..answer import prompt_for
-from .answering import WritingPlan, answer_empty, answer_from, answer_text, is_empty, open_scope
+from .answering import (
+    WritingPlan,
+    answer_empty,
+    answer_from,
+    answer_text,
+    is_empty,
+    open_scope,
+)
 from .budget import Allowance, SecondsUsedUpError
 from .run import AgentRun, BaseAgent
 from .searches import Search, alternate, distinct, narrowed_search
-from .tables import answer_rendered, compile_table, key_figures, passages_of, state_figure
+from .tables import (
+    answer_rendered,
+    compile_table,
+    key_figures,
+    passages_of,
+    state_figure,
+)
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
 """Passages of attachments, and characters of them with the question, that reports are searched for."""
@@ -49,7 +70,9 @@ class DirectAgent(BaseAgent):
         if (whole := overview(run)) is not None:
             yield from answer_from(run, scope, *whole)
             return
-        search = Search(question.search_text, question.search_text, question.scope, question.top_k)
+        search = Search(
+            question.search_text, question.search_text, question.scope, question.top_k
+        )
         allowance, retrieval = Allowance(run.spending), None
         with suppress(SecondsUsedUpError), run.limited() as limited:
             retrieval = run.retrieve(search, allowance, limited)
@@ -63,9 +86,13 @@ class DirectAgent(BaseAgent):
             yield from run.stop("calls")
         hits = with_rank(run.judge.said_first(run.reading, retrieval.hits))
         if table is not None and run.has_model:
-            way = WritingPlan(partial(prompt_for, template="table_user", table=table.text))
+            way = WritingPlan(
+                partial(prompt_for, template="table_user", table=table.text)
+            )
             both = distinct([*passages_of(run, table), *hits])
-            yield from answer_from(run, scope, both, way, tokens=run.settings.deep_context_tokens)
+            yield from answer_from(
+                run, scope, both, way, tokens=run.settings.deep_context_tokens
+            )
             return
         empty = is_empty(run, hits)
         verdict = "nothing" if empty else run.judge.verdict(run.reading, hits)
@@ -101,7 +128,11 @@ class DirectAgent(BaseAgent):
             )
         yield from run.note_time(limited)
         if result is None:
-            yield from answer_text(run, run.why_stopped, ScopeSummary(Scope(), len(question.attachments), 0))
+            yield from answer_text(
+                run,
+                run.why_stopped,
+                ScopeSummary(Scope(), len(question.attachments), 0),
+            )
             return
         retrieval, chunks = result
         run.spending.add(*retrieval.steps)
@@ -110,18 +141,29 @@ class DirectAgent(BaseAgent):
         hits = retrieval.hits
         if is_held:
             beginning = " ".join(hit.chunk.text for hit in hits[:MOST_HELD_AGAINST])
-            search = narrowed_search(question, question.search_text, run.resources.catalog)
-            query = shorten(f"{question.search_text} {beginning}", HELD_AGAINST_CHARACTERS)
+            search = narrowed_search(
+                question, question.search_text, run.resources.catalog
+            )
+            query = shorten(
+                f"{question.search_text} {beginning}", HELD_AGAINST_CHARACTERS
+            )
             [from_reports] = yield from run.search([replace(search, query=query)])
             searched = summarise(run.resources.catalog, search.scope)
             scope = replace(searched, documents=searched.documents + scope.documents)
-            hits = with_rank(list(alternate([hits, from_reports.hits if from_reports else ()])))
+            hits = with_rank(
+                list(alternate([hits, from_reports.hits if from_reports else ()]))
+            )
         if hits:
             around = Neighbours(chunks, run.resources.store)
             yield from answer_from(run, scope, hits, WritingPlan(), around=around)
             return
-        attached = run.say(", ").join(document.name for document in question.attachments)
-        text = run.say("Nothing in {names} is close to this question.", names=escape_markdown(attached))
+        attached = run.say(", ").join(
+            document.name for document in question.attachments
+        )
+        text = run.say(
+            "Nothing in {names} is close to this question.",
+            names=escape_markdown(attached),
+        )
         yield from answer_text(run, text, scope)
 
 
@@ -130,12 +172,16 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
     to write it; None for other questions. An overview has the chapters of a report, its key figures, and the sentences
     that say most: no search finds these."""
     question, resources = run.question, run.resources
-    if question.page or not asks_what_it_is_about(question.search_text, run.reading.names):
+    if question.page or not asks_what_it_is_about(
+        question.search_text, run.reading.names
+    ):
         return None
     record, is_of_country = _subject(run)
     if record is None:
         return None
-    hits, sentences = of_whole_report(record, resources.store, resources.analyzer, top_k=question.top_k)
+    hits, sentences = of_whole_report(
+        record, resources.store, resources.analyzer, top_k=question.top_k
+    )
     if not hits:
         return None
     run.is_unread = False  # no search has to understand the question
@@ -150,11 +196,15 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
         parts = [table.text] if table else []
         if len(chapters) > 1 and not is_of_country:
             names = escape_markdown(run.say(", ").join(chapters))
-            parts.insert(0, run.say("The chapters are {names}; from them:", names=names))
+            parts.insert(
+                0, run.say("The chapters are {names}; from them:", names=names)
+            )
         parts += _sentences(run, passages, sentences)
         # A summary that is made by a program is no quotation.
         summaries = (one for one in context.passages if one.hit.chunk.is_summary)
-        parts += [f"{escape_markdown(one.hit.chunk.text)} [{one.number}]" for one in summaries]
+        parts += [
+            f"{escape_markdown(one.hit.chunk.text)} [{one.number}]" for one in summaries
+        ]
         return "\n\n".join(parts)
 
     return hits, WritingPlan() if run.has_model else WritingPlan(quoting=quoted)
@@ -180,16 +230,24 @@ def _edition(record: DocumentRecord) -> str:
     return str(record.metadata.get(YEAR, ""))
 
 
-def _sentences(run: AgentRun, passages: dict[str, Passage], sentences: Sequence[SummarySentence]) -> Iterator[str]:
+def _sentences(
+    run: AgentRun, passages: dict[str, Passage], sentences: Sequence[SummarySentence]
+) -> Iterator[str]:
     """Yield the statements of the report that say what the sentences of its summary say."""
     for sentence in sentences[:MAX_SENTENCES]:
         passage = passages.get(sentence.chunk_id)
         candidates = statements(passage) if passage is not None else []
         if passage is not None and candidates:
             words = set(sentence.text.split())
-            text = max(candidates, key=lambda one: len(words.intersection(one.text.split()))).text
-            where = run.say(", ").join(filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading]))
-            yield quotation_item(Quotation(passage.number, where, " ".join(text.split())), run.say)
+            text = max(
+                candidates, key=lambda one: len(words.intersection(one.text.split()))
+            ).text
+            where = run.say(", ").join(
+                filter(None, [passage.hit.chunk.title, passage.hit.chunk.heading])
+            )
+            yield quotation_item(
+                Quotation(passage.number, where, " ".join(text.split())), run.say
+            )
 
 
 build = DirectAgent

@@ -46,7 +46,10 @@ class _Sentence:
 
     def repeats(self, earlier: "_Sentence") -> bool:
         """Return whether ``earlier`` says all that this sentence says, and little more."""
-        return self.words <= earlier.words and earlier.words.total() <= MOST_LONGER * self.words.total()
+        return (
+            self.words <= earlier.words
+            and earlier.words.total() <= MOST_LONGER * self.words.total()
+        )
 
 
 class WrittenSentences:
@@ -59,7 +62,9 @@ class WrittenSentences:
         self._written: list[_Sentence] = []
         self._vectors: Matrix = np.empty((0, embedder.dimensions), dtype=np.float32)
 
-    def sentences_about(self, topic: str, request: RequestContext | None = None) -> tuple[list[str], Usage]:
+    def sentences_about(
+        self, topic: str, request: RequestContext | None = None
+    ) -> tuple[list[str], Usage]:
         """Return what is written about a topic, at most `MOST_SHOWN` sentences, in the order of the report, and the
         usage of the embedder.
 
@@ -68,12 +73,22 @@ class WrittenSentences:
         if not self._written:
             return [], Usage()
         new = [without_numbers(one.text) for one in self._written[len(self._vectors) :]]
-        usage = Usage(embedding_tokens=sum(map(self._embedder.count_tokens, [topic, *new])))
-        vector, *vectors = self._embedder.embed_documents([topic, *new], request=request)
+        usage = Usage(
+            embedding_tokens=sum(map(self._embedder.count_tokens, [topic, *new]))
+        )
+        vector, *vectors = self._embedder.embed_documents(
+            [topic, *new], request=request
+        )
         self._vectors = np.vstack([self._vectors, *vectors])
         cosines = self._vectors @ vector
-        best = [int(place) for place in np.argsort(-cosines, kind="stable")[:MOST_SHOWN]]
-        return [self._written[place].text for place in sorted(best) if cosines[place] > LEAST_COSINE], usage
+        best = [
+            int(place) for place in np.argsort(-cosines, kind="stable")[:MOST_SHOWN]
+        ]
+        return [
+            self._written[place].text
+            for place in sorted(best)
+            if cosines[place] > LEAST_COSINE
+        ], usage
 
     def without_repetition(self, text: str) -> str:
         """Remove sentences that an earlier section, or the text itself further up, has already; remember the others.
@@ -90,14 +105,23 @@ class WrittenSentences:
 
     def _is_new(self, sentence: str) -> bool:
         """Remember a sentence unless it repeats one. One that is too long for the embedder stays."""
-        if self._embedder.count_tokens(without_numbers(sentence)) > self._embedder.max_tokens:
+        if (
+            self._embedder.count_tokens(without_numbers(sentence))
+            > self._embedder.max_tokens
+        ):
             return True
         plain = strip_marks(without_numbers(sentence))
-        words = Counter(term for term in self._analyzer.terms(plain) if term not in self._filler)
+        words = Counter(
+            term for term in self._analyzer.terms(plain) if term not in self._filler
+        )
         lowered = map(str.lower, WORD_PATTERN.findall(_NOT.sub(" not", plain)))
         words.update(word for word in lowered if word in TURNING_WORDS)
         new = _Sentence(sentence, words)
-        if len(words) >= SHORTEST and not sentence.endswith(":") and any(map(new.repeats, self._written)):
+        if (
+            len(words) >= SHORTEST
+            and not sentence.endswith(":")
+            and any(map(new.repeats, self._written))
+        ):
             return False
         self._written.append(new)
         return True
@@ -115,13 +139,18 @@ def remaining(lines: Iterable[str | None]) -> str:
     for line in [*lines, "."]:  # what ends the text ends a lead-in
         if line is None:
             above = next((one for one in reversed(kept) if one.strip()), "")
-            was_dropped, introduces_nothing = True, above.rstrip(" *_").endswith(":") and not _LAID_OUT.match(above)
+            was_dropped, introduces_nothing = (
+                True,
+                above.rstrip(" *_").endswith(":") and not _LAID_OUT.match(above),
+            )
         elif not line.strip():
             if not was_dropped or (kept and kept[-1].strip()):
                 kept.append(line)
         else:
             is_item = (mark := _MARK.match(line)) and mark[0].strip()
-            if introduces_nothing and not (is_item or _LAID_OUT.match(line) or _FENCE.match(line)):
+            if introduces_nothing and not (
+                is_item or _LAID_OUT.match(line) or _FENCE.match(line)
+            ):
                 while not kept[-1].strip():
                     kept.pop()
                 kept.pop()
@@ -140,7 +169,9 @@ def marked_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
         match = _MARK.match(line)
         mark = match[0] if match else ""
         below = lines[place + 1] if place + 1 < len(lines) else ""
-        has_items = mark.strip() and len(below) - len(below.lstrip()) > len(line) - len(line.lstrip())
+        has_items = mark.strip() and len(below) - len(below.lstrip()) > len(line) - len(
+            line.lstrip()
+        )
         is_kept = fence or in_code or has_items or _LAID_OUT.match(line)
         yield line, mark, [] if is_kept else _sentences(line[len(mark) :])
 
@@ -150,7 +181,9 @@ def _sentences(text: str) -> list[str]:
     whole: list[str] = []
     for piece in sentences(text):
         numbers = _NUMBERS.match(piece)
-        if whole and (whole[-1].count("“") > whole[-1].count("”") or whole[-1].count('"') % 2):
+        if whole and (
+            whole[-1].count("“") > whole[-1].count("”") or whole[-1].count('"') % 2
+        ):
             whole[-1] = f"{whole[-1]} {piece}"
         elif whole and numbers:
             whole[-1] = f"{whole[-1]} {numbers[0].strip()}"

@@ -9,8 +9,23 @@ from functools import partial
 from textwrap import shorten
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
-from ...domain import SECTION_SEPARATOR, Context, EmbeddingError, Event, SearchHit, StepEvent, Usage
-from ...domain.chat import AnswerEvent, Citation, ScopeSummary, SourcesEvent, StepTiming, TokenEvent
+from ...domain import (
+    SECTION_SEPARATOR,
+    Context,
+    EmbeddingError,
+    Event,
+    SearchHit,
+    StepEvent,
+    Usage,
+)
+from ...domain.chat import (
+    AnswerEvent,
+    Citation,
+    ScopeSummary,
+    SourcesEvent,
+    StepTiming,
+    TokenEvent,
+)
 from ...language import escape_markdown
 from ...language.words import Say
 from ...models.replies import outline
@@ -19,7 +34,16 @@ from ...search.pipeline import with_rank
 from ..answer import prompt_for
 from ..context import build_context, restrict
 from . import answering
-from .answering import LEAST_CONTEXT, WritingPlan, answer_empty, conclude, is_empty, open_research, quotations, write
+from .answering import (
+    LEAST_CONTEXT,
+    WritingPlan,
+    answer_empty,
+    conclude,
+    is_empty,
+    open_research,
+    quotations,
+    write,
+)
 from .budget import SecondsUsedUpError
 from .repetition import WrittenSentences, has_statements
 from .run import AgentRun, BaseAgent
@@ -54,12 +78,18 @@ class ReportAgent(BaseAgent):
         yield run.step("search", "Searching for each section")
         top_k = min(run.question.top_k, MOST_FOUND)
         searches = [
-            replace(narrowed_search(run.question, one.question, run.resources.catalog), label=one.title, top_k=top_k)
+            replace(
+                narrowed_search(run.question, one.question, run.resources.catalog),
+                label=one.title,
+                top_k=top_k,
+            )
             for one in plan.sections
         ]
         # A passage belongs to each section that found it, and has one number.
         evidence, failed, closest = Findings(), set[str](), list[SearchHit]()
-        for section, result in zip(plan.sections, (yield from run.search(searches)), strict=True):
+        for section, result in zip(
+            plan.sections, (yield from run.search(searches)), strict=True
+        ):
             if result is None:
                 failed.add(section.title)
             elif is_empty(run, result.hits):
@@ -70,7 +100,9 @@ class ReportAgent(BaseAgent):
             return
         if not evidence.hits and not is_empty(run, scouted):
             # The searches for the sections found nothing, or had no time left; the first search did.
-            only = OutlineSection(_title(run.question.search_text), run.question.search_text)
+            only = OutlineSection(
+                _title(run.question.search_text), run.question.search_text
+            )
             plan = ReportOutline(plan.title, (only,))
             evidence.add((only.title, hit) for hit in scouted)
         if evidence.hits:
@@ -78,7 +110,9 @@ class ReportAgent(BaseAgent):
         else:
             yield from answer_empty(run, scope, closest)
 
-    def _outline(self, run: AgentRun) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], ReportOutline]]:
+    def _outline(
+        self, run: AgentRun
+    ) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], ReportOutline]]:
         """Return the passages nearest to the task, and the model's plan for them, else the task's parts by rule."""
         question = run.question
         yield run.step("search", "Looking up what the reports contain")
@@ -95,12 +129,23 @@ class ReportAgent(BaseAgent):
         )
         if planned is None:
             parts = parts_of(run)
-            planned = ReportOutline("", tuple(OutlineSection(_title(part), part) for part in parts))
-        yield run.step("plan", planned.title or "The outline", items=[section.title for section in planned.sections])
+            planned = ReportOutline(
+                "", tuple(OutlineSection(_title(part), part) for part in parts)
+            )
+        yield run.step(
+            "plan",
+            planned.title or "The outline",
+            items=[section.title for section in planned.sections],
+        )
         return scouted, planned
 
     def _report(
-        self, run: AgentRun, scope: ScopeSummary, plan: ReportOutline, evidence: Findings, failed: AnyOf[str]
+        self,
+        run: AgentRun,
+        scope: ScopeSummary,
+        plan: ReportOutline,
+        evidence: Findings,
+        failed: AnyOf[str],
     ) -> Iterator[Event]:
         started = time.perf_counter()
         hits = with_rank(distinct(evidence.hits))
@@ -110,7 +155,10 @@ class ReportAgent(BaseAgent):
         yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
         title = f"# {escape_markdown(plan.title or _title(run.question.query))}"
         yield TokenEvent(title)
-        done, sections = [title], Sections(run, plan, [passage.number for passage in context.passages])
+        done, sections = (
+            [title],
+            Sections(run, plan, [passage.number for passage in context.passages]),
+        )
         for place, section in enumerate(plan.sections):
             if run.request.cancelled:
                 break
@@ -130,13 +178,24 @@ class ReportAgent(BaseAgent):
                 text = run.say(SEARCH_FAILED if section.title in failed else NOTHING)
                 yield TokenEvent(text)
             done += [heading, text]
-        answer = conclude(run, scope, "\n\n".join(done), hits, context, truncated=sections.truncated)
+        answer = conclude(
+            run, scope, "\n\n".join(done), hits, context, truncated=sections.truncated
+        )
         if answer.citations:
-            places, head = [_place(one, run.say) for one in answer.citations], f"\n\n## {run.say('Sources')}\n"
+            places, head = (
+                [_place(one, run.say) for one in answer.citations],
+                f"\n\n## {run.say('Sources')}\n",
+            )
             # The stream numbers its citations itself.
             streamed, shown = (
-                [f"\n- [{number}] {place}" for number, place in zip(numbers, places, strict=True)]
-                for numbers in ([c.hit.rank for c in answer.citations], [c.number for c in answer.citations])
+                [
+                    f"\n- [{number}] {place}"
+                    for number, place in zip(numbers, places, strict=True)
+                ]
+                for numbers in (
+                    [c.hit.rank for c in answer.citations],
+                    [c.number for c in answer.citations],
+                )
             )
             yield TokenEvent("".join([head, *streamed]))
             answer = replace(answer, response="".join([answer.response, head, *shown]))
@@ -160,21 +219,39 @@ class Sections:
         run = self._run
         if stopper := run.spending.stops_answer():
             yield from run.stop(stopper)
-        elif sum(step.failed and step.name == "generate" for step in run.path) < MOST_FAILURES:
+        elif (
+            sum(step.failed and step.name == "generate" for step in run.path)
+            < MOST_FAILURES
+        ):
             return ""
         titles = "; ".join(escape_markdown(section.title) for section in left)
         return run.say("Not written: {titles}.", titles=titles)
 
-    def share(self, context: Context, chunk_ids: AnyOf[str], left: int) -> Generator[Event, None, Context]:
+    def share(
+        self, context: Context, chunk_ids: AnyOf[str], left: int
+    ) -> Generator[Event, None, Context]:
         """The passages of a section that fit: the ``left`` sections to be written share the budget of tokens."""
-        most, of_budget = self._run.settings.deep_context_tokens, self._run.spending.tokens_left
-        share = most if of_budget is None else of_budget // left - self._run.settings.max_answer_tokens
-        shared = restrict(context, chunk_ids, budget_tokens=min(most, max(LEAST_CONTEXT, share)))
+        most, of_budget = (
+            self._run.settings.deep_context_tokens,
+            self._run.spending.tokens_left,
+        )
+        share = (
+            most
+            if of_budget is None
+            else of_budget // left - self._run.settings.max_answer_tokens
+        )
+        shared = restrict(
+            context, chunk_ids, budget_tokens=min(most, max(LEAST_CONTEXT, share))
+        )
         if share < most:
-            yield from answering.note_left_out(self._run, len(shared.passages), len(chunk_ids))
+            yield from answering.note_left_out(
+                self._run, len(shared.passages), len(chunk_ids)
+            )
         return shared
 
-    def write(self, section: OutlineSection, context: Context) -> Generator[Event, None, str]:
+    def write(
+        self, section: OutlineSection, context: Context
+    ) -> Generator[Event, None, str]:
         """Write a section; returns its text without the heading, which the events have."""
         run = self._run
         already = yield from self._written_about(f"{section.title}. {section.question}")
@@ -187,14 +264,23 @@ class Sections:
             title=section.title,
             section_question=section.question,
         )
-        way = WritingPlan(prompt, lambda context: quotations(run, section.question, context) or run.say(NOTHING))
+        way = WritingPlan(
+            prompt,
+            lambda context: (
+                quotations(run, section.question, context) or run.say(NOTHING)
+            ),
+        )
         done = yield from write(run, context, way)
         self.truncated = self.truncated or done.truncated
-        given = {passage.number for passage in done.context.passages}.union(cited_numbers(" ".join(already)))
+        given = {passage.number for passage in done.context.passages}.union(
+            cited_numbers(" ".join(already))
+        )
         # A number that this section was not shown belongs to a passage of another section, and is removed. A number of
         # no passage stays, and is marked as such.
         unknown = set(cited_numbers(done.text)) - self._numbers
-        text = with_numbers_of(_without_heading(done.text, section.title), given | unknown)
+        text = with_numbers_of(
+            _without_heading(done.text, section.title), given | unknown
+        )
         kept = self._written.without_repetition(text)
         if text and not has_statements(kept) and not run.request.cancelled:
             yield TokenEvent(f"\n\n{run.say(NOTHING_NEW)}")
@@ -219,7 +305,9 @@ class Sections:
 def _without_heading(text: str, title: str) -> str:
     """The section's text without its own title, which models like to begin with."""
     first, _, rest = text.strip().partition("\n")
-    is_title = normalise(strip_marks(first)).strip("# :") == normalise(title).strip("# :")
+    is_title = normalise(strip_marks(first)).strip("# :") == normalise(title).strip(
+        "# :"
+    )
     return rest.strip() if is_title and rest.strip() else text
 
 

@@ -10,9 +10,31 @@ from typing import TypeVar
 
 from ...checking.wording import NumberedStream
 from ...database.core import begin_request
-from ...domain import NOTHING_WRITTEN, Aggregation, ChatbotError, Event, SearchHit, StepTiming, Usage
-from ...domain.chat import AnswerEvent, QuerySettings, Question, SourcesEvent, StepEvent, Stopper, Threshold, TokenEvent
-from ...domain.errors import BudgetExhaustedError, ChatModelError, ContextLengthError, SearchEngineError
+from ...domain import (
+    NOTHING_WRITTEN,
+    Aggregation,
+    ChatbotError,
+    Event,
+    SearchHit,
+    StepTiming,
+    Usage,
+)
+from ...domain.chat import (
+    AnswerEvent,
+    QuerySettings,
+    Question,
+    SourcesEvent,
+    StepEvent,
+    Stopper,
+    Threshold,
+    TokenEvent,
+)
+from ...domain.errors import (
+    BudgetExhaustedError,
+    ChatModelError,
+    ContextLengthError,
+    SearchEngineError,
+)
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
 from ...domain.request import RequestContext
@@ -31,7 +53,13 @@ from ...search.scope import KnowledgeCollection, describe, inventory
 from ...search.spelling import Spelling
 from ..figure_tables import FigureTables
 from . import AGENTS
-from .budget import EXPLORING_SHARE, PLANNING_SHARE, Allowance, SecondsUsedUpError, Spending
+from .budget import (
+    EXPLORING_SHARE,
+    PLANNING_SHARE,
+    Allowance,
+    SecondsUsedUpError,
+    Spending,
+)
 from .searches import Search, in_parallel
 
 T = TypeVar("T")
@@ -92,8 +120,15 @@ class ModeAgent:
             numbers = {one.hit.chunk.id: one.number for one in kept.citations}
             yield SourcesEvent(_under_numbers(kept.trace.hits, numbers), kept.scope)
             yield TokenEvent(kept.response)
-            trace = replace(kept.trace, cached=True, steps=(StepTiming.since("cache", started),))
-            yield AnswerEvent(replace(kept, trace=replace(trace, caches=dict(request.meter.lookups - before))))
+            trace = replace(
+                kept.trace, cached=True, steps=(StepTiming.since("cache", started),)
+            )
+            yield AnswerEvent(
+                replace(
+                    kept,
+                    trace=replace(trace, caches=dict(request.meter.lookups - before)),
+                )
+            )
             return
         run, mode = AgentRun(self._resources, question, request), ""
         while run.question.mode != mode and not (mode and request.cancelled):
@@ -101,35 +136,47 @@ class ModeAgent:
             for event in run.numbered(AGENTS.builder(mode)().answer(run)):
                 if key and isinstance(event, AnswerEvent):
                     self._cache.put(key, event.answer, request)
-                    trace = replace(event.answer.trace, caches=dict(request.meter.lookups - before))
+                    trace = replace(
+                        event.answer.trace, caches=dict(request.meter.lookups - before)
+                    )
                     yield AnswerEvent(replace(event.answer, trace=trace))
                 else:
                     yield event
 
 
-def _under_numbers(hits: Sequence[SearchHit], numbers: Mapping[str, int]) -> tuple[SearchHit, ...]:
+def _under_numbers(
+    hits: Sequence[SearchHit], numbers: Mapping[str, int]
+) -> tuple[SearchHit, ...]:
     """Return the hits in the order of their numbers by chunk; the others follow under the next free ones."""
     free = (number for number in count(1) if number not in numbers.values())
-    ranked = (replace(hit, rank=numbers.get(hit.chunk.id) or next(free)) for hit in hits)
+    ranked = (
+        replace(hit, rank=numbers.get(hit.chunk.id) or next(free)) for hit in hits
+    )
     return tuple(sorted(ranked, key=lambda hit: hit.rank))
 
 
 class AgentRun:
     """The state of one question while an agent works on it."""
 
-    def __init__(self, resources: Resources, question: Question, request: RequestContext) -> None:
+    def __init__(
+        self, resources: Resources, question: Question, request: RequestContext
+    ) -> None:
         self.resources = resources
         self.settings = question.settings or resources.settings
         self.question = replace(question, settings=self.settings)
         self.request = request
         self.spending = Spending(
-            question.budget, reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens
+            question.budget,
+            reserve=self.settings.deep_context_tokens + self.settings.max_answer_tokens,
         )
         self.has_model = resources.chat_model.is_language_model
         self.is_general = self.has_model and self.settings.on_empty == "general"
         """True if the model answers from general knowledge where the reports hold nothing."""
         reports = resources.language
-        self.is_unread = not resources.embedder.multilingual and language_of(question.query, reports) != reports
+        self.is_unread = (
+            not resources.embedder.multilingual
+            and language_of(question.query, reports) != reports
+        )
         """True if the question is in another language than the reports, which the embedding model does not know."""
         self.is_mode_chosen = False
         """True if another agent has chosen the mode."""
@@ -157,10 +204,19 @@ class AgentRun:
                 sources, numbering.known = event, [hit.rank for hit in event.hits]
             elif isinstance(event, TokenEvent | AnswerEvent):
                 cited = len(numbering.order)
-                text = numbering.feed(event.text) if isinstance(event, TokenEvent) else numbering.rest()
-                if sources and numbering.order[cited:] != [*range(cited + 1, len(numbering.order) + 1)]:
+                text = (
+                    numbering.feed(event.text)
+                    if isinstance(event, TokenEvent)
+                    else numbering.rest()
+                )
+                if sources and numbering.order[cited:] != [
+                    *range(cited + 1, len(numbering.order) + 1)
+                ]:
                     ids = {hit.rank: hit.chunk.id for hit in sources.hits}
-                    numbers = {ids[number]: place for place, number in enumerate(numbering.order, start=1)}
+                    numbers = {
+                        ids[number]: place
+                        for place, number in enumerate(numbering.order, start=1)
+                    }
                     yield replace(sources, hits=_under_numbers(sources.hits, numbers))
                 if text:
                     yield TokenEvent(text)
@@ -211,7 +267,9 @@ class AgentRun:
             self.stopped_by, self.why_stopped = stopper, why
             yield self.step("budget", why, failed=True)
 
-    def ask(self, stage: str, shape: Shape[T], otherwise: str, **values: str) -> Generator[StepEvent, None, T | None]:
+    def ask(
+        self, stage: str, shape: Shape[T], otherwise: str, **values: str
+    ) -> Generator[StepEvent, None, T | None]:
         """Return the model's reply to the prompts ``stage``; None without budget, or if it cannot be read.
 
         ``otherwise``: what the agent does then, in a few words. ``values`` are those of the templates besides the
@@ -230,7 +288,9 @@ class AgentRun:
         values = {"question": question.search_text, "where": where, **values}
         prompt = stage_prompt(stage, shape, question.search_text, **values)
         tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
-        if not self.stopped_by and (stopper := self.spending.stops_exploring(tokens, self._share)):
+        if not self.stopped_by and (
+            stopper := self.spending.stops_exploring(tokens, self._share)
+        ):
             yield from self.stop(stopper)
         if self.stopped_by or self.request.cancelled:
             return None
@@ -238,7 +298,13 @@ class AgentRun:
         with self.request.within(self.spending.seconds_left(self._share)) as limited:
             try:
                 model = self.resources.small_chat_model
-                reply = ask(model, prompt, shape, replace(limited, may_call=allowance.take), stage=stage)
+                reply = ask(
+                    model,
+                    prompt,
+                    shape,
+                    replace(limited, may_call=allowance.take),
+                    stage=stage,
+                )
             except BudgetExhaustedError as error:
                 allowance.settle(StepTiming.since(stage, started))
                 if not self.spending.usage.calls:
@@ -263,7 +329,11 @@ class AgentRun:
         """Return whether a failed call may be passing, or others have worked."""
         usage = self.spending.usage
         passes = error.retry_after is not None or error.reason == NOTHING_WRITTEN
-        return usage.calls > usage.failed_calls or passes or isinstance(error, ContextLengthError)
+        return (
+            usage.calls > usage.failed_calls
+            or passes
+            or isinstance(error, ContextLengthError)
+        )
 
     @contextmanager
     def limited(self, share: float = EXPLORING_SHARE) -> Iterator[RequestContext]:
@@ -295,7 +365,10 @@ class AgentRun:
             DependencyError: all of them failed, and no search has worked before."""
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         results: list[Retrieval | None] = [None] * len(searches)
-        left, most = self.spending.seconds_left(self._share), self.settings.search_seconds
+        left, most = (
+            self.spending.seconds_left(self._share),
+            self.settings.search_seconds,
+        )
         if left is not None and left <= 0:
             yield from self.stop("seconds")
             return results
@@ -303,12 +376,18 @@ class AgentRun:
         failures, started = list[ChatbotError | None](), time.perf_counter()
         allowances = [Allowance(self.spending) for _ in searches]
 
-        def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+        def retrieve(
+            search: Search, allowance: Allowance, request: RequestContext
+        ) -> Retrieval:
             begin_request()  # else the waits of parallel searches would add up in the time limit of the request
             return self.retrieve(search, allowance, request)
 
-        work = [partial(retrieve, *pair) for pair in zip(searches, allowances, strict=True)]
-        for place, outcome in in_parallel(work, threads=SEARCH_THREADS, request=self.request, seconds=seconds):
+        work = [
+            partial(retrieve, *pair) for pair in zip(searches, allowances, strict=True)
+        ]
+        for place, outcome in in_parallel(
+            work, threads=SEARCH_THREADS, request=self.request, seconds=seconds
+        ):
             label, allowance = searches[place].label, allowances[place]
             if isinstance(outcome, Retrieval):
                 results[place] = outcome
@@ -318,8 +397,16 @@ class AgentRun:
                 continue
             failures.append(outcome)
             if calls := allowance.taken:  # their tokens are unknown
-                allowance.settle(StepTiming.since("rerank", started, Usage(calls=calls, failed_calls=calls)))
-            why = outcome.message if outcome else f"No answer within {round(seconds, 1):g} s."
+                allowance.settle(
+                    StepTiming.since(
+                        "rerank", started, Usage(calls=calls, failed_calls=calls)
+                    )
+                )
+            why = (
+                outcome.message
+                if outcome
+                else f"No answer within {round(seconds, 1):g} s."
+            )
             yield self.step("found", f"{label}: {why}", failed=True)
         if any(allowance.refused for allowance in allowances):
             yield from self.stop("calls")
@@ -327,7 +414,9 @@ class AgentRun:
             yield from self.stop("seconds")
         elif failures and len(failures) == len(searches) and not self._has_searched:
             slow = f"The search did not answer within {round(seconds, 1):g} s."
-            too_slow = SearchEngineError(slow, remedy="Raise SEARCH_SECONDS.", retry_after=5)
+            too_slow = SearchEngineError(
+                slow, remedy="Raise SEARCH_SECONDS.", retry_after=5
+            )
             raise next(filter(None, failures), too_slow)
         self._has_searched = self._has_searched or len(failures) < len(searches)
         return results
@@ -340,7 +429,9 @@ class AgentRun:
         if used and (self.threshold is None or used.used < self.threshold.used):
             self.threshold = used
 
-    def retrieve(self, search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+    def retrieve(
+        self, search: Search, allowance: Allowance, request: RequestContext
+    ) -> Retrieval:
         """Search in this thread; a reranker's calls are taken from ``allowance``.
 
         Without tokens for a reranker it is left out, once the model has been asked for something.
@@ -367,5 +458,11 @@ class AgentRun:
             if not self.spending.usage.calls:
                 raise
             result = retrieve(reranker=NoReranker())
-        hits = without_summaries(result.hits, search.query, resources.store, resources.analyzer, top_k=search.top_k)
+        hits = without_summaries(
+            result.hits,
+            search.query,
+            resources.store,
+            resources.analyzer,
+            top_k=search.top_k,
+        )
         return replace(result, hits=hits)

@@ -10,7 +10,15 @@ from itertools import zip_longest
 from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
-from ...domain import Catalog, ChatbotError, Passage, Question, RequestContext, Scope, SearchHit
+from ...domain import (
+    Catalog,
+    ChatbotError,
+    Passage,
+    Question,
+    RequestContext,
+    Scope,
+    SearchHit,
+)
 from ...language import estimate_tokens
 from ...questions.reading import COUNTRY, read_names, values_of
 from ...search.scope import describe
@@ -42,17 +50,29 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
     else:
         chosen = scope if question.chosen_scope is None else question.chosen_scope
         reading, countries = read_names(query, catalog, chosen), scope.get(COUNTRY)
-        if countries is not None and not all(map(countries.matches, values_of(reading.about, catalog))):
+        if countries is not None and not all(
+            map(countries.matches, values_of(reading.about, catalog))
+        ):
             scope = chosen
-    inside = suggest_scope(everything_asked(reading, scope, catalog), scope, catalog) or scope
+    inside = (
+        suggest_scope(everything_asked(reading, scope, catalog), scope, catalog)
+        or scope
+    )
     label = query if inside == scope else f"{query} ({describe(inside.within(()))})"
     return Search(label, query, inside, question.top_k)
 
 
 def new_questions(candidates: Sequence[str], earlier: Sequence[str]) -> list[str]:
     """The candidates that are not among the earlier questions, each once. Case, spacing and end marks do not matter."""
-    keys = [" ".join(query.casefold().split()).rstrip("?.! ") for query in [*earlier, *candidates]]
-    return [query for place, query in enumerate(candidates, start=len(earlier)) if keys[place] not in keys[:place]]
+    keys = [
+        " ".join(query.casefold().split()).rstrip("?.! ")
+        for query in [*earlier, *candidates]
+    ]
+    return [
+        query
+        for place, query in enumerate(candidates, start=len(earlier))
+        if keys[place] not in keys[:place]
+    ]
 
 
 class Findings:
@@ -63,12 +83,18 @@ class Findings:
         self._found: dict[str, dict[str, SearchHit]] = {}
         self._seen: set[str] = set()
 
-    def unseen(self, results: Sequence[tuple[str, Sequence[SearchHit]]], *, most: int) -> list[tuple[str, SearchHit]]:
+    def unseen(
+        self, results: Sequence[tuple[str, Sequence[SearchHit]]], *, most: int
+    ) -> list[tuple[str, SearchHit]]:
         """The hits that are new, with their search: the best of each search in turn, ``most`` in all."""
         kept: list[tuple[str, SearchHit]] = []
         for search, hits in results:
-            self._found.setdefault(search, {}).update({hit.chunk.id: hit for hit in hits})
-        for search, hit in alternate([[(search, hit) for hit in hits] for search, hits in results]):
+            self._found.setdefault(search, {}).update(
+                {hit.chunk.id: hit for hit in hits}
+            )
+        for search, hit in alternate(
+            [[(search, hit) for hit in hits] for search, hits in results]
+        ):
             if hit.chunk.id not in self._seen and len(kept) < most:
                 self._seen.add(hit.chunk.id)
                 kept.append((search, hit))
@@ -88,7 +114,9 @@ class Findings:
     def of(self, search: str) -> list[SearchHit]:
         """The kept hits of this search, also those that another search found first."""
         added = {hit.chunk.id for hits in self._by_search.values() for hit in hits}
-        return [hit for name, hit in self._found.get(search, {}).items() if name in added]
+        return [
+            hit for name, hit in self._found.get(search, {}).items() if name in added
+        ]
 
 
 def distinct(hits: Iterable[SearchHit]) -> list[SearchHit]:
@@ -135,7 +163,10 @@ def in_parallel(
     """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
     Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
     fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does."""
-    results, ended = [Future[Outcome[T]]() for _ in work], SimpleQueue[Future[Outcome[T]]]()
+    results, ended = (
+        [Future[Outcome[T]]() for _ in work],
+        SimpleQueue[Future[Outcome[T]]](),
+    )
     todo = zip(work, results, strict=True)
     for each in results:
         each.add_done_callback(ended.put)
@@ -166,13 +197,17 @@ def in_parallel(
             for _ in range(min(threads, len(work))):
                 # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
                 # In this context, so that they share what the request has read.
-                threading.Thread(target=copy_context().run, args=(run,), name="search", daemon=True).start()
+                threading.Thread(
+                    target=copy_context().run, args=(run,), name="search", daemon=True
+                ).start()
             for _ in work:
                 result = ended.get()
                 if request.cancelled:
                     return
                 if result.cancelled():
-                    raise RuntimeError("A piece of work ended in a defect; its own thread has reported it.")
+                    raise RuntimeError(
+                        "A piece of work ended in a defect; its own thread has reported it."
+                    )
                 yield results.index(result), result.result()
         finally:
             limited.cancel.cancel()

@@ -18,26 +18,65 @@ from ...domain.errors import ChatbotError, DependencyError, InvalidRequestError
 USAGE, FAILED = 2, 1
 COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
-    "ingest": ("documents", "Read files, folders, web pages (https://...) or standard input..."),
-    "sync": ("documents", "Keep the library as the folders, web pages and buckets of..."),
+    "ingest": (
+        "documents",
+        "Read files, folders, web pages (https://...) or standard input...",
+    ),
+    "sync": (
+        "documents",
+        "Keep the library as the folders, web pages and buckets of...",
+    ),
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
-    "chat": ("ask", "Ask one question after the other, each with the ones before as..."),
+    "chat": (
+        "ask",
+        "Ask one question after the other, each with the ones before as...",
+    ),
     "documents": ("documents", "The reports in the database."),
     "glossary": ("documents", "The terms of the library: import, export, clear."),
     "keys": ("operation", "The API keys: create, list, revoke."),
     "conversations": ("operation", "The stored conversations: list, delete."),
     "audit": ("operation", "Show who changed what, the newest first."),
     "feedback": ("operation", "Export people's verdicts on answers."),
-    "evaluate": ("evaluate", "Measure retrieval on DATASET: your own questions in a CSV file,..."),
-    "calibrate": ("evaluate", "Measure which scores mean something with the embedding model in..."),
-    "index": ("maintenance", "The search indexes of MongoDB ($vectorSearch and $search)."),
-    "doctor": ("operation", "Check keys, server, collections, indexes and models; exit status..."),
-    "import": ("maintenance", "Import a collection of another program with its vectors."),
-    "copy": ("maintenance", "Copy reports, passages, vectors and conversations between the..."),
-    "reembed": ("maintenance", "Embed all passages with another model, then switch to it."),
-    "mcp": ("operation", "Serve agents over stdin and stdout (Model Context Protocol)."),
-    "migrate": ("maintenance", "Bring the schema up to date and mend rows of an older system."),
-    "usage": ("operation", "Show questions, calls, tokens and costs by day (UTC); runs,..."),
+    "evaluate": (
+        "evaluate",
+        "Measure retrieval on DATASET: your own questions in a CSV file,...",
+    ),
+    "calibrate": (
+        "evaluate",
+        "Measure which scores mean something with the embedding model in...",
+    ),
+    "index": (
+        "maintenance",
+        "The search indexes of MongoDB ($vectorSearch and $search).",
+    ),
+    "doctor": (
+        "operation",
+        "Check keys, server, collections, indexes and models; exit status...",
+    ),
+    "import": (
+        "maintenance",
+        "Import a collection of another program with its vectors.",
+    ),
+    "copy": (
+        "maintenance",
+        "Copy reports, passages, vectors and conversations between the...",
+    ),
+    "reembed": (
+        "maintenance",
+        "Embed all passages with another model, then switch to it.",
+    ),
+    "mcp": (
+        "operation",
+        "Serve agents over stdin and stdout (Model Context Protocol).",
+    ),
+    "migrate": (
+        "maintenance",
+        "Bring the schema up to date and mend rows of an older system.",
+    ),
+    "usage": (
+        "operation",
+        "Show questions, calls, tokens and costs by day (UTC); runs,...",
+    ),
 }
 """The module and the line in the list of commands, by name."""
 
@@ -58,7 +97,9 @@ class Commands(click.Group):
     def __init__(self, name: str) -> None:
         super().__init__(name, help=COMMANDS[name][1])
 
-    def command(self, *names: Any, **options: Any) -> Callable[[Callable[..., None]], click.Command]:  # type: ignore[override]
+    def command(  # type: ignore[override]
+        self, *names: Any, **options: Any
+    ) -> Callable[[Callable[..., None]], click.Command]:
         declare = super().command(*names, **options)
         return lambda function: declare(click.pass_obj(function))
 
@@ -70,13 +111,17 @@ def command(name: str | None = None) -> Callable[[Callable[..., None]], click.Co
 
 def load_command(name: str) -> click.Command:
     function = f"{name}_" if iskeyword(name) else name.replace("-", "_")
-    command: click.Command = getattr(import_module(f".{COMMANDS[name][0]}", __name__), function)
+    command: click.Command = getattr(
+        import_module(f".{COMMANDS[name][0]}", __name__), function
+    )
     return command
 
 
 @click.group(
     cls=CommandLine,
-    commands={name: click.Command(name, help=text) for name, (_, text) in COMMANDS.items()},
+    commands={
+        name: click.Command(name, help=text) for name, (_, text) in COMMANDS.items()
+    },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="report-chat")
@@ -85,7 +130,9 @@ def cli(context: click.Context) -> None:
     """Ask your reports.
 
     Settings come from the environment and from .env; see .env.example for all of them."""
-    from ..services import Services  # only when a command runs: help and version do not need it
+    from ..services import (
+        Services,
+    )  # only when a command runs: help and version do not need it
 
     settings = Settings.from_env()
     begin_log(settings.log_level, settings.log_format)
@@ -95,10 +142,15 @@ def cli(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 1 failed, 2 usage."""
     try:
-        cli(args=list(arguments) if arguments is not None else None, standalone_mode=True)
+        cli(
+            args=list(arguments) if arguments is not None else None,
+            standalone_mode=True,
+        )
     except ChatbotError as error:
         click.secho(
-            f"Error: {error.in_full if isinstance(error, DependencyError) else error.message}", fg="red", err=True
+            f"Error: {error.in_full if isinstance(error, DependencyError) else error.message}",
+            fg="red",
+            err=True,
         )
         sys.exit(USAGE if isinstance(error, InvalidRequestError) else FAILED)
 
@@ -119,4 +171,6 @@ def write_text(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8", newline="")
         part.replace(path)
     except OSError as error:
-        raise DependencyError(f"{path.name} cannot be written: {error.strerror}.") from error
+        raise DependencyError(
+            f"{path.name} cannot be written: {error.strerror}."
+        ) from error

@@ -15,7 +15,12 @@ import click
 from ...answering.conversation import Place, Saved
 from ...domain import Scope, StepEvent, TokenEvent, Unsupported, parse, to_json
 from ...domain.chat import question_problem
-from ...domain.errors import BudgetExhaustedError, ChatbotError, LoadError, NotFoundError
+from ...domain.errors import (
+    BudgetExhaustedError,
+    ChatbotError,
+    LoadError,
+    NotFoundError,
+)
 from ...domain.request import ANYBODY, Cancellation
 from ...language import count_of
 from ...library.loaders.records import read_table
@@ -37,7 +42,9 @@ SAVE_SECONDS = 5.0
 """Interval at which the answers are written: work lost with the process, at most."""
 
 
-def _question_text(context: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
+def _question_text(
+    context: click.Context, parameter: click.Parameter, text: str | None
+) -> str | None:
     if text is None:
         return None
     text = text.strip()
@@ -47,23 +54,61 @@ def _question_text(context: click.Context, parameter: click.Parameter, text: str
 
 
 OPTIONS = (
-    click.option("--country", multiple=True, help="Country, by name, ISO code or alias; repeat for several."),
+    click.option(
+        "--country",
+        multiple=True,
+        help="Country, by name, ISO code or alias; repeat for several.",
+    ),
     click.option("--year", multiple=True, help="Year; repeat for several."),
-    click.option("--type", "report_type", multiple=True, help="Report type; repeat for several."),
-    click.option("--collection", multiple=True, help="Collection to search; repeat for several. Default: all."),
-    click.option("--limit", type=click.IntRange(1, 50), help="Number of passages given to the model. Default: TOP_K."),
-    click.option("--mode", help="direct, auto, deep, chain, compare or report. Default: MODE."),
-    click.option("--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD."),
-    click.option("--vector-weight", type=click.FloatRange(0, 1), help="Weight of the vectors in hybrid retrieval."),
-    click.option("--no-reranking", is_flag=True, help="Keep the order of the search: RERANKER=none."),
-    click.option("--no-metadata", is_flag=True, help="Give the model only the passages' text: CONTEXT_METADATA=off."),
-    click.option("--preset", default="", help="adaptive, compression, hybrid, deep or deterministic."),
+    click.option(
+        "--type", "report_type", multiple=True, help="Report type; repeat for several."
+    ),
+    click.option(
+        "--collection",
+        multiple=True,
+        help="Collection to search; repeat for several. Default: all.",
+    ),
+    click.option(
+        "--limit",
+        type=click.IntRange(1, 50),
+        help="Number of passages given to the model. Default: TOP_K.",
+    ),
+    click.option(
+        "--mode", help="direct, auto, deep, chain, compare or report. Default: MODE."
+    ),
+    click.option(
+        "--retrieval-method", help="vector, bm25 or hybrid. Default: RETRIEVAL_METHOD."
+    ),
+    click.option(
+        "--vector-weight",
+        type=click.FloatRange(0, 1),
+        help="Weight of the vectors in hybrid retrieval.",
+    ),
+    click.option(
+        "--no-reranking",
+        is_flag=True,
+        help="Keep the order of the search: RERANKER=none.",
+    ),
+    click.option(
+        "--no-metadata",
+        is_flag=True,
+        help="Give the model only the passages' text: CONTEXT_METADATA=off.",
+    ),
+    click.option(
+        "--preset",
+        default="",
+        help="adaptive, compression, hybrid, deep or deterministic.",
+    ),
     click.option(
         "--auto-scope/--no-auto-scope",
         default=None,
         help="Use the countries and editions of the question as its scope. Default: AUTO_SCOPE.",
     ),
-    click.option("--query-expansion/--no-query-expansion", default=None, help="Mode deep: search for more terms."),
+    click.option(
+        "--query-expansion/--no-query-expansion",
+        default=None,
+        help="Mode deep: search for more terms.",
+    ),
     click.option("--json", "as_json", is_flag=True, help="Print the /query response."),
 )
 Command = Callable[..., None]
@@ -77,10 +122,27 @@ def question_options(command: Command) -> Command:
 
 @command()
 @click.argument("question", callback=_question_text, required=False)
-@click.option("--from", "source", type=FILE, help="A CSV file with a column question, instead of QUESTION.")
-@click.option("--to", "target", type=FILE, help="With --from: the file for the answers, .csv or .jsonl.")
+@click.option(
+    "--from",
+    "source",
+    type=FILE,
+    help="A CSV file with a column question, instead of QUESTION.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=FILE,
+    help="With --from: the file for the answers, .csv or .jsonl.",
+)
 @question_options
-def ask(services: Services, /, question: str | None, source: Path | None, target: Path | None, **options: Any) -> None:
+def ask(
+    services: Services,
+    /,
+    question: str | None,
+    source: Path | None,
+    target: Path | None,
+    **options: Any,
+) -> None:
     """Answer QUESTION from the reports, or the questions of a table.
 
     The columns country_name, year and so on of the table are the scope of each question; all columns are copied. Run
@@ -113,16 +175,24 @@ def chat(services: Services, /, **options: Any) -> None:
             break
         try:
             if line:
-                fields["conversation_id"] = _answer(services, {**fields, "query": line}, as_json=as_json)
+                fields["conversation_id"] = _answer(
+                    services, {**fields, "query": line}, as_json=as_json
+                )
         except ChatbotError as error:  # a failed question does not end the conversation
             click.secho(f"Error: {error.message}", fg="red", err=True)
         click.echo("> ", nl=False, err=True)
 
 
-def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[str, Any], bool]:
+def _read(
+    services: Services, options: dict[str, Any]
+) -> tuple[Services, dict[str, Any], bool]:
     """Return services with the settings among the options, the fields of a request, and whether to print JSON."""
     names = {"country_name": "country", "year": "year", "type": "report_type"}
-    filters = {name: values for name, option in names.items() if (values := list(options.pop(option)))}
+    filters = {
+        name: values
+        for name, option in names.items()
+        if (values := list(options.pop(option)))
+    }
     weight, as_json = options.pop("vector_weight"), options.pop("as_json")
     changed: dict[str, Any] = {} if weight is None else {"vector_weight": weight}
     if options.pop("no_reranking"):
@@ -130,8 +200,18 @@ def _read(services: Services, options: dict[str, Any]) -> tuple[Services, dict[s
     if options.pop("no_metadata"):
         changed["context_metadata"] = False
     if changed:
-        services = click.get_current_context().with_resource(Services(services.settings.override(**changed)))
-    return services, {"collections": list(options.pop("collection")) or None, "filters": filters, **options}, as_json
+        services = click.get_current_context().with_resource(
+            Services(services.settings.override(**changed))
+        )
+    return (
+        services,
+        {
+            "collections": list(options.pop("collection")) or None,
+            "filters": filters,
+            **options,
+        },
+        as_json,
+    )
 
 
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
@@ -139,7 +219,9 @@ def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str
     request, conversation_id, printed = parse(ChatRequest, fields), "", ""
     stream = services.answering.chat.stream
     question = request.to_question(services, ANYBODY.limit)
-    for event in stream(question, place=Place(request.conversation_id), cancel=Cancellation()):
+    for event in stream(
+        question, place=Place(request.conversation_id), cancel=Cancellation()
+    ):
         # A pipe gets the checked answer, which may differ from what was streamed.
         if isinstance(event, TokenEvent) and not as_json and sys.stdout.isatty():
             printed += event.text
@@ -156,7 +238,12 @@ def print_step(step: StepEvent) -> None:
     """Print a step and each of its items on a line of its own; a failed step in yellow."""
     passages = f": {count_of(len(step.hits), 'passage')}" if step.hits else ""
     colour = "yellow" if step.failed else None
-    click.secho(f"{step.detail or step.name}{passages}", err=True, dim=not step.failed, fg=colour)
+    click.secho(
+        f"{step.detail or step.name}{passages}",
+        err=True,
+        dim=not step.failed,
+        fg=colour,
+    )
     for item in step.items:
         click.secho(f"  - {item}", err=True, dim=True)
 
@@ -177,14 +264,25 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
         for citation in sorted(answer.citations, key=lambda citation: citation.number):
             chunk = citation.hit.chunk
             page = f"page {chunk.page}" if chunk.page is not None else ""
-            ocr = f"read by OCR, {int(100 * chunk.confidence)} %" if chunk.confidence is not None else ""
+            ocr = (
+                f"read by OCR, {int(100 * chunk.confidence)} %"
+                if chunk.confidence is not None
+                else ""
+            )
             place = ", ".join(filter(None, (citation.section, page, ocr)))
-            click.secho(f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}", dim=True)
+            click.secho(
+                f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}",
+                dim=True,
+            )
     notes = [_describe_doubt(sentence) for sentence in answer.unsupported]
     if scope := answer.scope.from_question:
-        notes.append(f"Scope from the question: {describe(scope)} (--no-auto-scope searches all reports).")
+        notes.append(
+            f"Scope from the question: {describe(scope)} (--no-auto-scope searches all reports)."
+        )
     if answer.trace.stopped_by:
-        notes.append(f"Stopped early ({answer.trace.stopped_by}): this is the best answer so far.")
+        notes.append(
+            f"Stopped early ({answer.trace.stopped_by}): this is the best answer so far."
+        )
     if answer.trace.truncated:
         notes.append("The answer was cut off at MAX_ANSWER_TOKENS.")
     for note in notes:
@@ -193,34 +291,56 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
 
 def _describe_doubt(sentence: Unsupported) -> str:
     numbers = "".join(f"[{number}]" for number in sentence.numbers)
-    missing = ", ".join([*sentence.figures, *sentence.names, *(f"“{text}”" for text in sentence.quotations)])
+    missing = ", ".join(
+        [
+            *sentence.figures,
+            *sentence.names,
+            *(f"“{text}”" for text in sentence.quotations),
+        ]
+    )
     unknown = "".join(f"[{number}]" for number in sentence.unknown)
     parts = (
         f"Not found in {numbers}: {missing}." if missing else "",
-        f"Different in {numbers}: {', '.join(sentence.contradicted)}." if sentence.contradicted else "",
+        f"Different in {numbers}: {', '.join(sentence.contradicted)}."
+        if sentence.contradicted
+        else "",
         f"There is no source {unknown}." if unknown else "",
         f"Without a source: {sentence.sentence}" if sentence.no_source else "",
     )
     return " ".join(filter(None, parts))
 
 
-def answer_table(services: Services, fields: dict[str, Any], source: Path, target: Path) -> None:
+def answer_table(
+    services: Services, fields: dict[str, Any], source: Path, target: Path
+) -> None:
     """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions. A
     ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
     LoadError, NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so far are kept."""
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")
     questions = list(_questions(source, services.settings.filter_fields))
-    if services.settings.on_empty != "general" and not services.storage.documents.holdings(Scope()).documents:
-        raise NotFoundError(NO_REPORTS)  # otherwise every row would say so, and be kept as answered
+    if (
+        services.settings.on_empty != "general"
+        and not services.storage.documents.holdings(Scope()).documents
+    ):
+        raise NotFoundError(
+            NO_REPORTS
+        )  # otherwise every row would say so, and be kept as answered
     answered = {_key(row): row for row in _read_answers(target) if not row.get("error")}
     rows: list[Row] = []
 
     def save() -> None:
-        later = [answered[_key(row)] for row in questions[len(rows) :] if _key(row) in answered]
+        later = [
+            answered[_key(row)]
+            for row in questions[len(rows) :]
+            if _key(row) in answered
+        ]
         write_answers(target, [*rows, *later])
 
-    count, saved_at = sum(_key(row) not in answered for row in questions), time.monotonic()
+    count, saved_at = (
+        sum(_key(row) not in answered for row in questions),
+        time.monotonic(),
+    )
     try:
         with progress_bar(f"{count:,} of {len(questions):,} questions", count) as bar:
             for row in questions:
@@ -231,7 +351,9 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
                     save()
                     saved_at = time.monotonic()
     except KeyboardInterrupt:
-        raise click.ClickException("interrupted. The answers so far are kept; run the command again.") from None
+        raise click.ClickException(
+            "interrupted. The answers so far are kept; run the command again."
+        ) from None
     finally:
         save()
     failed = sum(bool(row.get("error")) for row in rows)
@@ -241,8 +363,16 @@ def answer_table(services: Services, fields: dict[str, Any], source: Path, targe
 
 
 def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
-    filters = {name: split_cell(row[name]) for name in services.settings.filter_fields if row.get(name)}
-    request = {**fields, "query": _text(row), "filters": {**fields["filters"], **filters}}
+    filters = {
+        name: split_cell(row[name])
+        for name in services.settings.filter_fields
+        if row.get(name)
+    }
+    request = {
+        **fields,
+        "query": _text(row),
+        "filters": {**fields["filters"], **filters},
+    }
     cells: Row = {**dict.fromkeys(ANSWER_COLUMNS), "answer": None}
     try:
         question = parse(ChatRequest, request).to_question(services, ANYBODY.limit)
@@ -255,7 +385,9 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
     answer, cited = to_json(saved), []
     for citation in answer["citations"]:
         page = f", page {citation['page']}" if citation["page"] else ""
-        cited.append(f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}")
+        cited.append(
+            f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}"
+        )
     return {
         **row,
         **cells,
@@ -271,7 +403,9 @@ def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
     table = read_table(path)
     _, header = next(table, (0, list[str]()))
     if not any(name in QUESTION_COLUMNS for name in header):
-        raise LoadError(f"{path.name}: the column question is missing. Optional columns: {', '.join(fields)}.")
+        raise LoadError(
+            f"{path.name}: the column question is missing. Optional columns: {', '.join(fields)}."
+        )
     for _, cells in table:
         row = dict(zip_longest(header, cells, fillvalue=""))
         if _text(row):
@@ -279,13 +413,21 @@ def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
 
 
 def _text(row: Row) -> str:
-    return next((str(row[name]).strip() for name in QUESTION_COLUMNS if row.get(name)), "")
+    return next(
+        (str(row[name]).strip() for name in QUESTION_COLUMNS if row.get(name)), ""
+    )
 
 
 def _key(row: Row) -> str:
     """Identify a question in the results by its own fields, without the apostrophe that is put before formulas."""
-    fields = ((name, str(value).removeprefix("'")) for name, value in row.items() if value not in (None, ""))
-    return json.dumps(sorted(field for field in fields if field[0] not in (*ANSWER_COLUMNS, "answer")))
+    fields = (
+        (name, str(value).removeprefix("'"))
+        for name, value in row.items()
+        if value not in (None, "")
+    )
+    return json.dumps(
+        sorted(field for field in fields if field[0] not in (*ANSWER_COLUMNS, "answer"))
+    )
 
 
 def _read_answers(path: Path) -> list[Row]:
@@ -303,7 +445,11 @@ def _read_answers(path: Path) -> list[Row]:
 def write_answers(path: Path, rows: list[Row]) -> None:
     """Write all rows. Raises DependencyError."""
     if path.suffix.lower() == ".csv":
-        columns = [name for name in rows[0] if name not in (*ANSWER_COLUMNS, "answer")] if rows else []
+        columns = (
+            [name for name in rows[0] if name not in (*ANSWER_COLUMNS, "answer")]
+            if rows
+            else []
+        )
         text = csv_text(rows, [*columns, *ANSWER_COLUMNS])
     else:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -15,7 +15,13 @@ import click
 from ...answering.agents.searches import in_parallel
 from ...config.settings import MEGABYTE
 from ...domain import Loaded, parse
-from ...domain.errors import CancelledError, ChatbotError, LoadError, NotFoundError, SupersededError
+from ...domain.errors import (
+    CancelledError,
+    ChatbotError,
+    LoadError,
+    NotFoundError,
+    SupersededError,
+)
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import RequestContext
 from ...jobs.sync import SourceChange
@@ -51,46 +57,101 @@ Work = tuple[str, Callable[[], Source]]
 @click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
 @click.option("--title", help="Title, of a single file.")
 @click.option("--description", help="A sentence that describes the reports.")
-@click.option("--collection", help="Collection to write to. Default: chosen by country or year.")
-@click.option("--chunk-strategy", "--strategy", help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.")
-@click.option("--chunk-size", help="Longest passage, in characters. Default: CHUNK_SIZE.")
-@click.option("--chunk-overlap", help="Characters repeated from the passage before. Default: CHUNK_OVERLAP.")
-@click.option("--glob", "pattern", default=EVERY_FILE, show_default=True, help="Which files of a folder are read.")
 @click.option(
-    "--name", default="stdin.md", show_default=True, help="For -: the file name; its suffix tells the format."
+    "--collection", help="Collection to write to. Default: chosen by country or year."
 )
 @click.option(
-    "--strict-csv", "strict", is_flag=True, help='Refuse a CSV table that has no column "Text", and name its columns.'
+    "--chunk-strategy",
+    "--strategy",
+    help=f"{', '.join(CHUNKERS.names())}. Default: CHUNK_STRATEGY.",
 )
-@click.option("--yes", "confirmed", is_flag=True, help="Do not ask before the chat model summarises many files.")
-@click.option("--dry-run", is_flag=True, help="Read everything, write nothing, and show what would happen.")
+@click.option(
+    "--chunk-size", help="Longest passage, in characters. Default: CHUNK_SIZE."
+)
+@click.option(
+    "--chunk-overlap",
+    help="Characters repeated from the passage before. Default: CHUNK_OVERLAP.",
+)
+@click.option(
+    "--glob",
+    "pattern",
+    default=EVERY_FILE,
+    show_default=True,
+    help="Which files of a folder are read.",
+)
+@click.option(
+    "--name",
+    default="stdin.md",
+    show_default=True,
+    help="For -: the file name; its suffix tells the format.",
+)
+@click.option(
+    "--strict-csv",
+    "strict",
+    is_flag=True,
+    help='Refuse a CSV table that has no column "Text", and name its columns.',
+)
+@click.option(
+    "--yes",
+    "confirmed",
+    is_flag=True,
+    help="Do not ask before the chat model summarises many files.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Read everything, write nothing, and show what would happen.",
+)
 def ingest(
-    services: Services, /, paths: tuple[str, ...], pattern: str, name: str, strict: bool, dry_run: bool,
-    confirmed: bool, **flags: Any,
-) -> None:  # fmt: skip
+    services: Services,
+    /,
+    paths: tuple[str, ...],
+    pattern: str,
+    name: str,
+    strict: bool,
+    dry_run: bool,
+    confirmed: bool,
+    **flags: Any,
+) -> None:
     """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
 
     A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
     file is skipped, a changed file replaces its old version. Run an interrupted command again to continue.
 
     Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024"""
-    named = {"country_name": flags.pop("country"), "type": flags.pop("report_type"), **flags}
+    named = {
+        "country_name": flags.pop("country"),
+        "type": flags.pop("report_type"),
+        **flags,
+    }
     named["labels"] = list(flags["labels"]) or None
     given = {name: value for name, value in named.items() if value is not None}
     overrides = services.ingesting.check_overrides(parse(Overrides, given))
     with TemporaryDirectory(prefix="report-chat-") as folder:
-        works = [work for path in paths for work in _works(services, path, pattern, name, Path(folder))]
+        works = [
+            work
+            for path in paths
+            for work in _works(services, path, pattern, name, Path(folder))
+        ]
         if not works:
             raise click.UsageError(f"No file to read in {', '.join(paths)}.")
         if flags["title"] and len(works) != 1:
             raise click.UsageError("--title is for a single file.")
-        if len(works) > (services.ingesting.ask_above or len(works)) and not (dry_run or confirmed):
+        if len(works) > (services.ingesting.ask_above or len(works)) and not (
+            dry_run or confirmed
+        ):
             calls = f"The chat model writes a summary of each of these {len(works)} files, one call for each new one"
-            click.confirm(f"{calls} (SUMMARIES=auto; --yes does not ask). Go on?", abort=True, err=True)
+            click.confirm(
+                f"{calls} (SUMMARIES=auto; --yes does not ask). Go on?",
+                abort=True,
+                err=True,
+            )
         outcomes: list[str] = []
         try:
             with progress_bar("Ingesting", len(works)) as bar:
-                run = partial(_ingest, services, overrides, bar, dry_run=dry_run, strict=strict)
+                run = partial(
+                    _ingest, services, overrides, bar, dry_run=dry_run, strict=strict
+                )
                 for outcome, chunks, about in _in_threads(services, works, run):
                     passages = f"{chunks:6} passages" if chunks else " " * 15
                     outcomes.append(outcome)
@@ -98,15 +159,21 @@ def ingest(
                     click.echo(f"{erase}{outcome:9}  {passages}  {about}", err=True)
                     bar.update(1)
         except KeyboardInterrupt:
-            raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
+            raise click.ClickException(
+                "interrupted. Finished files are kept; run the command again."
+            ) from None
     failed, count = outcomes.count("failed"), len(outcomes)
-    click.echo(f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}.")
+    click.echo(
+        f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}."
+    )
     if failed:
         raise LoadError(f"{failed} of {count} files could not be read.")
 
 
 def _in_threads(
-    services: Services, works: Sequence[Work], ingest: Callable[[Work, JobControl], Result]
+    services: Services,
+    works: Sequence[Work],
+    ingest: Callable[[Work, JobControl], Result],
 ) -> Iterator[Result]:
     """Yield each result when it is there. An interrupt waits for the files in progress, but not for a silent server."""
     workers = services.settings.ingestion_workers
@@ -114,13 +181,19 @@ def _in_threads(
 
     def run(work: Work, request: RequestContext) -> Result:
         with turns:
-            control = JobControl(cancel=request.cancel, stopping=lambda: request.cancelled, aside=partial(aside, turns))
+            control = JobControl(
+                cancel=request.cancel,
+                stopping=lambda: request.cancelled,
+                aside=partial(aside, turns),
+            )
             control.check()
             return ingest(work, control)
 
     pieces = [partial(run, work) for work in works]
     try:
-        for _, outcome in in_parallel(pieces, threads=FILES_AT_ONCE, request=RequestContext()):
+        for _, outcome in in_parallel(
+            pieces, threads=FILES_AT_ONCE, request=RequestContext()
+        ):
             if isinstance(outcome, ChatbotError):
                 raise outcome
             assert outcome is not None  # there is no time limit
@@ -130,13 +203,22 @@ def _in_threads(
             turns.acquire(timeout=STOP_SECONDS)
 
 
-def _works(services: Services, path: str, pattern: str, name: str, folder: Path) -> Iterator[Work]:
+def _works(
+    services: Services, path: str, pattern: str, name: str, folder: Path
+) -> Iterator[Work]:
     if path.startswith(WEB):
         identity = path.partition("#")[0]
-        yield path, lambda: Source(services.ingesting.originals.download(path, folder), identity)
+        yield (
+            path,
+            lambda: Source(
+                services.ingesting.originals.download(path, folder), identity
+            ),
+        )
     elif path == STDIN:
         if PurePosixPath(name).suffix.lower() not in suffixes():
-            raise click.UsageError(f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}.")
+            raise click.UsageError(
+                f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}."
+            )
         target = folder / PurePosixPath(name).name
 
         def read_stdin() -> Source:
@@ -146,28 +228,52 @@ def _works(services: Services, path: str, pattern: str, name: str, folder: Path)
         yield name, read_stdin
     elif Path(path).is_dir() or Path(path).is_file():
         whole = [Source(Path(path), Path(path).resolve().as_posix())]
-        for source in folder_sources(Path(path), pattern=pattern) if Path(path).is_dir() else whole:
+        for source in (
+            folder_sources(Path(path), pattern=pattern)
+            if Path(path).is_dir()
+            else whole
+        ):
             sources, place = [source], Path(mkdtemp(dir=folder))
             if source.path.suffix.lower() == ARCHIVE:
                 try:
-                    members = unpack(source.path, place, max_bytes=services.settings.max_upload_mb * MEGABYTE)
-                    sources = [Source(member, f"{source.identity}/{name}") for name, member in members]
+                    members = unpack(
+                        source.path,
+                        place,
+                        max_bytes=services.settings.max_upload_mb * MEGABYTE,
+                    )
+                    sources = [
+                        Source(member, f"{source.identity}/{name}")
+                        for name, member in members
+                    ]
                 except LoadError as error:
                     click.secho(error.message, fg="red", err=True)
                     sources = [replace(source, listed=True)]  # and fails
             for each in sources:
-                if each.listed or each in whole or each.path.suffix.lower() in suffixes():
+                if (
+                    each.listed
+                    or each in whole
+                    or each.path.suffix.lower() in suffixes()
+                ):
                     yield each.path.name, lambda each=each: each  # type: ignore[misc]
                 else:
-                    click.secho(f"{each.path.name}: skipped, this format cannot be read.", err=True)
+                    click.secho(
+                        f"{each.path.name}: skipped, this format cannot be read.",
+                        err=True,
+                    )
     else:
         raise click.UsageError(f"No file or folder {path!r}. Check the path.")
 
 
 def _ingest(
-    services: Services, overrides: dict[str, Any], bar: Any, work: Work, control: JobControl, *,
-    dry_run: bool, strict: bool,
-) -> Result:  # fmt: skip
+    services: Services,
+    overrides: dict[str, Any],
+    bar: Any,
+    work: Work,
+    control: JobControl,
+    *,
+    dry_run: bool,
+    strict: bool,
+) -> Result:
     """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
     name, fetch = work
 
@@ -189,16 +295,37 @@ def _ingest(
         source = fetch()
         if dry_run:
             document, outcome = service.plan(source, overrides=overrides)
-            kind = f"type {document.metadata['type']}" if "type" in document.metadata else "no type"
-            about = _about({name: value for name, value in document.metadata.items() if name != "type"})
+            kind = (
+                f"type {document.metadata['type']}"
+                if "type" in document.metadata
+                else "no type"
+            )
+            about = _about(
+                {
+                    name: value
+                    for name, value in document.metadata.items()
+                    if name != "type"
+                }
+            )
             title = f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
             proposed = (
                 f"    {one.field}: {one.value} ({one.origin}{'' if one.taken else '; not sure, please confirm'})"
                 for one in document.proposed
             )
-            return outcome, 0, "\n".join((title, *proposed, *(f"    {note}" for note in document.notes)))
+            return (
+                outcome,
+                0,
+                "\n".join(
+                    (title, *proposed, *(f"    {note}" for note in document.notes))
+                ),
+            )
         progress = lambda done, total: show(f"{done}/{total}" if done < total else "")  # noqa: E731
-        control = replace(control, progress=progress, waiting=waiting, reading=lambda page, _: show(f"page {page}"))
+        control = replace(
+            control,
+            progress=progress,
+            waiting=waiting,
+            reading=lambda page, _: show(f"page {page}"),
+        )
         result = service.ingest(source, overrides=overrides, control=control)
     except (LoadError, CancelledError, SupersededError) as error:
         click.secho(f"\n{error.message}", fg="red", err=True)
@@ -211,13 +338,21 @@ def _ingest(
 
 
 def _about(metadata: Mapping[str, Any]) -> str:
-    return ", ".join(str(metadata[name]) for name in ("country_name", "year", "type") if name in metadata)
+    return ", ".join(
+        str(metadata[name])
+        for name in ("country_name", "year", "type")
+        if name in metadata
+    )
 
 
 @command()
 @click.option("--every", help="Go on: look again after this time, e.g. 1h.")
-@click.option("--prune", is_flag=True, help="Also remove the reports whose files are gone.")
-@click.option("--yes", "confirmed", is_flag=True, help="Remove them however many they are.")
+@click.option(
+    "--prune", is_flag=True, help="Also remove the reports whose files are gone."
+)
+@click.option(
+    "--yes", "confirmed", is_flag=True, help="Remove them however many they are."
+)
 def sync(services: Services, every: str | None, prune: bool, confirmed: bool) -> None:
     """Keep the library as the folders, web pages and buckets of sources.toml (SOURCES) are.
 
@@ -228,24 +363,45 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
 
     def report(name: str, change: SourceChange) -> None:
         colour = "red" if change.outcome == "failed" else None
-        click.secho(f"{change.outcome:9}  {name}  {change.name}  {change.detail}".rstrip(), fg=colour, err=True)
+        click.secho(
+            f"{change.outcome:9}  {name}  {change.name}  {change.detail}".rstrip(),
+            fg=colour,
+            err=True,
+        )
 
-    control = JobControl(waiting=lambda reason: click.secho(reason, fg="yellow", err=True))
+    control = JobControl(
+        waiting=lambda reason: click.secho(reason, fg="yellow", err=True)
+    )
     try:
         while True:
-            sources, run = services.ingesting.read_sources(), services.ingesting.synchroniser.run
-            states = run(sources, prune=prune, confirmed=confirmed, control=control, report=report)
+            sources, run = (
+                services.ingesting.read_sources(),
+                services.ingesting.synchroniser.run,
+            )
+            states = run(
+                sources,
+                prune=prune,
+                confirmed=confirmed,
+                control=control,
+                report=report,
+            )
             for one in states:
-                click.echo(f"{one.name}: {', '.join(f'{n} {what}' for what, n in one.counts.items()) or 'no files'}")
+                click.echo(
+                    f"{one.name}: {', '.join(f'{n} {what}' for what, n in one.counts.items()) or 'no files'}"
+                )
                 if one.problem:
                     click.secho(f"{one.name}: {one.problem}", fg="red", err=True)
             if pause is None:
                 break
             time.sleep(pause)
     except KeyboardInterrupt:
-        raise click.ClickException("interrupted. Finished files are kept; run the command again.") from None
+        raise click.ClickException(
+            "interrupted. Finished files are kept; run the command again."
+        ) from None
     if failed := [one.name for one in states if one.failures or one.problem]:
-        raise LoadError(f"Not everything could be read, or removed: {', '.join(failed)}.")
+        raise LoadError(
+            f"Not everything could be read, or removed: {', '.join(failed)}."
+        )
 
 
 documents = Commands("documents")
@@ -254,16 +410,26 @@ documents = Commands("documents")
 @documents.command("list")
 @click.option("--country", multiple=True, help="Only this country; repeat for several.")
 @click.option("--year", multiple=True, help="Only this year; repeat for several.")
-def list_documents(services: Services, country: tuple[str, ...], year: tuple[str, ...]) -> None:
+def list_documents(
+    services: Services, country: tuple[str, ...], year: tuple[str, ...]
+) -> None:
     """List the reports.
 
     Example: python -m chatbot documents list --country Kenya"""
     chosen = {"country_name": list(country), "year": list(year)}
-    scope = services.storage.scopes.resolve({name: values for name, values in chosen.items() if values})
+    scope = services.storage.scopes.resolve(
+        {name: values for name, values in chosen.items() if values}
+    )
     records = services.storage.documents.all(scope)
     for record in records:
-        about = ", ".join(str(record.metadata[name]) for name in ("country_name", "year") if name in record.metadata)
-        click.echo(f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})")
+        about = ", ".join(
+            str(record.metadata[name])
+            for name in ("country_name", "year")
+            if name in record.metadata
+        )
+        click.echo(
+            f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})"
+        )
     passages = sum(record.chunks for record in records)
     click.echo(f"{count_of(len(records), 'report')}, {count_of(passages, 'passage')}")
 
@@ -274,9 +440,16 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
     """Delete reports and all their passages.
 
     Example: python -m chatbot documents delete 73d71e792634f475d551"""
-    records = {document_id: services.storage.documents.get(document_id) for document_id in document_ids}
-    if unknown := [document_id for document_id, record in records.items() if record is None]:
-        raise NotFoundError(f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list.")
+    records = {
+        document_id: services.storage.documents.get(document_id)
+        for document_id in document_ids
+    }
+    if unknown := [
+        document_id for document_id, record in records.items() if record is None
+    ]:
+        raise NotFoundError(
+            f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list."
+        )
     for record in filter(None, records.values()):
         services.ingesting.delete_document(record)
         services.storage.audit.record("documents delete", record.id)
@@ -289,7 +462,9 @@ glossary = Commands("glossary")
 
 @glossary.command("import")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--replace", is_flag=True, help="Remove the terms that were imported before.")
+@click.option(
+    "--replace", is_flag=True, help="Remove the terms that were imported before."
+)
 def import_terms(services: Services, file: Path, replace: bool) -> None:
     """Add the terms of a CSV table with the columns term, meaning, other_words, heading and label.
 
@@ -310,7 +485,13 @@ def export_terms(services: Services) -> None:
 
     Example: python -m chatbot glossary export > terms.csv"""
     rows = map(asdict, services.storage.glossary.entries())
-    table = csv_text(({**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])} for row in rows), COLUMNS)
+    table = csv_text(
+        (
+            {**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])}
+            for row in rows
+        ),
+        COLUMNS,
+    )
     click.echo(table.replace("\r\n", "\n"), nl=False)
 
 

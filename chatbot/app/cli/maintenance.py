@@ -12,7 +12,14 @@ from ...library.sources import check_collection
 from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...stores import store_traits
-from ...stores.atlas.indexes import IndexStatus, Polling, SearchTarget, drop_indexes, ensure_indexes, index_status
+from ...stores.atlas.indexes import (
+    IndexStatus,
+    Polling,
+    SearchTarget,
+    drop_indexes,
+    ensure_indexes,
+    index_status,
+)
 from ..migration.copy import Copier
 from ..migration.imported import Importer
 from ..migration.reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
@@ -23,9 +30,17 @@ from . import Commands, command, progress_bar
 
 
 @command()
-@click.option("--from", "source_uri", required=True, metavar="URI", help="Database to read.")
-@click.option("--to", "target_uri", required=True, metavar="URI", help="Database to write.")
-@click.option("--merge", is_flag=True, help="Write into a database that is not empty; equal ids are replaced.")
+@click.option(
+    "--from", "source_uri", required=True, metavar="URI", help="Database to read."
+)
+@click.option(
+    "--to", "target_uri", required=True, metavar="URI", help="Database to write."
+)
+@click.option(
+    "--merge",
+    is_flag=True,
+    help="Write into a database that is not empty; equal ids are replaced.",
+)
 def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> None:
     """Copy reports, passages, vectors and conversations between the embedded file and MongoDB.
 
@@ -34,18 +49,37 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
 
     Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat"""
     settings = services.settings
-    if settings.vector_search != "auto" and not store_traits(settings.vector_search).in_database:
-        raise InvalidRequestError("With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those.")
-    source, target = Location.parse(source_uri, settings), Location.parse(target_uri, settings)
+    if (
+        settings.vector_search != "auto"
+        and not store_traits(settings.vector_search).in_database
+    ):
+        raise InvalidRequestError(
+            "With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those."
+        )
+    source, target = (
+        Location.parse(source_uri, settings),
+        Location.parse(target_uri, settings),
+    )
     if source.name == target.name:
         raise InvalidRequestError("--from and --to are the same database.")
     if not source.exists:
         raise InvalidRequestError(f"There is no database at {source.name}.")
-    with closing(source.open(settings)) as read, closing(target.open(settings)) as written:
-        copier = Copier(read, written, name=source.name, chunk_collections=settings.chunk_collections, merge=merge)
+    with (
+        closing(source.open(settings)) as read,
+        closing(target.open(settings)) as written,
+    ):
+        copier = Copier(
+            read,
+            written,
+            name=source.name,
+            chunk_collections=settings.chunk_collections,
+            merge=merge,
+        )
         if not (rows := sum(copier.counts().values())):
             remedy = "Check --from, MONGODB_DB and the names."
-            raise DatabaseError(f"There is nothing to copy in {source.name}.", remedy=remedy)
+            raise DatabaseError(
+                f"There is nothing to copy in {source.name}.", remedy=remedy
+            )
         if copier.prepare():
             click.echo("Continuing an interrupted copy.", err=True)
         with progress_bar("Copying", rows) as bar:
@@ -58,22 +92,55 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
             f"{copied} rows copied from {source.name} to {target.name}; both sides are equal. 0 embedding calls."
         )
         if copier.unnamed:
-            click.echo(f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}.")
+            click.echo(
+                f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}."
+            )
         if left_out := copier.left_out():
-            click.echo(f"Left out, not collections of this program: {', '.join(left_out)}.")
+            click.echo(
+                f"Left out, not collections of this program: {', '.join(left_out)}."
+            )
 
 
 @command("import")
-@click.option("--from", "name", required=True, metavar="COLLECTION", help="Collection to read.")
-@click.option("--as", "layout", required=True, type=click.Choice(sorted(LAYOUTS)), help="The program that wrote it.")
-@click.option("--map", "paths", multiple=True, metavar="FIELD=PATH", help="Path of a field; repeat for several.")
-@click.option("--database", metavar="URI", help="Database with that collection. Default: that of the settings.")
-@click.option("--to", "collection", help="Collection to write. Default: by country and year, as for uploads.")
-@click.option("--dry-run", is_flag=True, help="Show what each field becomes, and write nothing.")
+@click.option(
+    "--from", "name", required=True, metavar="COLLECTION", help="Collection to read."
+)
+@click.option(
+    "--as",
+    "layout",
+    required=True,
+    type=click.Choice(sorted(LAYOUTS)),
+    help="The program that wrote it.",
+)
+@click.option(
+    "--map",
+    "paths",
+    multiple=True,
+    metavar="FIELD=PATH",
+    help="Path of a field; repeat for several.",
+)
+@click.option(
+    "--database",
+    metavar="URI",
+    help="Database with that collection. Default: that of the settings.",
+)
+@click.option(
+    "--to",
+    "collection",
+    help="Collection to write. Default: by country and year, as for uploads.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show what each field becomes, and write nothing."
+)
 def import_(
-    services: Services, name: str, layout: str, paths: tuple[str, ...], database: str | None, collection: str | None,
+    services: Services,
+    name: str,
+    layout: str,
+    paths: tuple[str, ...],
+    database: str | None,
+    collection: str | None,
     dry_run: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Import a collection of another program with its vectors.
 
     The collection is only read. Three of its texts are embedded to see that its vectors are of the configured model.
@@ -83,21 +150,33 @@ def import_(
     services.storage.require_writable()
     settings = services.settings
     if database is None and name in settings.chunk_collections:
-        raise InvalidRequestError(f"{name} is a collection of this program: set REPORT_COLLECTION to another name.")
+        raise InvalidRequestError(
+            f"{name} is a collection of this program: set REPORT_COLLECTION to another name."
+        )
     with ExitStack() as opened:
         source = services.storage.database
         if database is not None:
-            source = opened.enter_context(closing(Location.parse(database, settings).open(settings)))
+            source = opened.enter_context(
+                closing(Location.parse(database, settings).open(settings))
+            )
         if not dry_run:
             services.prepare()
         ingestor, embedder = services.ingesting.ingestor, services.runtime.embedder
         check_collection(collection, settings.chunk_collections)
         importer = Importer(
-            source, name, read_layout([layout, *paths]), ingestor=ingestor, fields=settings.filter_fields,
-            embedder=embedder, collection=collection,
-        )  # fmt: skip
+            source,
+            name,
+            read_layout([layout, *paths]),
+            ingestor=ingestor,
+            fields=settings.filter_fields,
+            embedder=embedder,
+            collection=collection,
+        )
         if not importer.total:
-            raise DatabaseError(f"There is nothing in {name!r}.", remedy="Check --from, --database and MONGODB_DB.")
+            raise DatabaseError(
+                f"There is nothing in {name!r}.",
+                remedy="Check --from, --database and MONGODB_DB.",
+            )
         for field, path, value in importer.describe():
             click.echo(f"{field:22}from {path:28}{value}")
         click.echo(f"Cosine with {embedder.model_id}: {importer.check_model():.2f}.")
@@ -106,13 +185,19 @@ def import_(
             return
         with progress_bar("Importing", importer.total) as bar:
             done = importer.run(bar.update)
-    click.echo(f"{done.reports} reports with {done.passages} passages imported, {done.unchanged} there already.")
+    click.echo(
+        f"{done.reports} reports with {done.passages} passages imported, {done.unchanged} there already."
+    )
     if done.without_text or done.without_vector:
-        click.echo(f"Left out: {done.without_text} rows without text, {done.without_vector} without a usable vector.")
+        click.echo(
+            f"Left out: {done.without_text} rows without text, {done.without_vector} without a usable vector."
+        )
 
 
 @command()
-@click.option("--dry-run", is_flag=True, help="Count what would change, and change nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Count what would change, and change nothing."
+)
 def migrate(services: Services, dry_run: bool) -> None:
     """Bring the schema up to date and mend rows of an older system.
 
@@ -128,13 +213,23 @@ def migrate(services: Services, dry_run: bool) -> None:
     version = require_known(storage.database)
     if not dry_run:
         migrate_schema(storage.database)
-    click.echo(f"schema version {version}" + (f" -> {newest()}" if version < newest() else ", up to date"))
-    mender = Mender(storage.database, settings.chunk_collections, settings.filter_fields, dry_run=dry_run)
+    click.echo(
+        f"schema version {version}"
+        + (f" -> {newest()}" if version < newest() else ", up to date")
+    )
+    mender = Mender(
+        storage.database,
+        settings.chunk_collections,
+        settings.filter_fields,
+        dry_run=dry_run,
+    )
     with progress_bar("Checking", mender.total()) as bar:
         mended = mender.run(bar.update)
     click.echo(f"years stored as text:       {mended.years} rows")
     click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
-    click.echo(f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports")
+    click.echo(
+        f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports"
+    )
     click.echo(f"filter fields left out:     {mended.valueless} rows")
     missing = len(storage.figures.missing(storage.documents.all()))
     click.echo(f"reports without figures:    {missing}")
@@ -142,11 +237,19 @@ def migrate(services: Services, dry_run: bool) -> None:
         with progress_bar("Reading figures", missing) as bar:
             services.ingesting.derive_figures(progress=bar.update)
     something = mended or missing
-    click.echo("Nothing was changed (--dry-run)." if dry_run else "Mended." if something else "Nothing to mend.")
+    click.echo(
+        "Nothing was changed (--dry-run)."
+        if dry_run
+        else "Mended."
+        if something
+        else "Nothing to mend."
+    )
 
 
 @command()
-@click.option("--provider", required=True, help="Embedding provider: openai, minilm, ...")
+@click.option(
+    "--provider", required=True, help="Embedding provider: openai, minilm, ..."
+)
 @click.option("--model", help="Its model. Default: the provider's default model.")
 @click.option(
     "--grace",
@@ -169,16 +272,26 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     services.storage.require_writable()
     EMBEDDERS.check(provider, field="--provider")
     name = model or EMBEDDERS.default_model(provider)
-    embedder = CachedEmbedder(EMBEDDERS.builder(provider)(services.settings, model=name), WarmCache(WARM_CACHE))
+    embedder = CachedEmbedder(
+        EMBEDDERS.builder(provider)(services.settings, model=name),
+        WarmCache(WARM_CACHE),
+    )
     services.storage.prepare()  # not the store: that would ask for the old model's key
     has_indexes = services.storage.engine.traits.has_search_indexes
     database, settings = services.storage.database, services.settings
     indexes = AtlasSlotIndexes(settings, database) if has_indexes else None
-    work = Reembedding(database, settings.chunk_collections, provider, name, embedder, indexes, grace)
+    work = Reembedding(
+        database, settings.chunk_collections, provider, name, embedder, indexes, grace
+    )
     with progress_bar("Embedding", work.total()) as bar:
         stored = work.run(bar.update)
-    click.echo(f"{work.embedded} passages embedded. The database's embedding model is {stored.model_id}.")
-    if settings.embedding_provider not in (None, provider) or settings.embedding_model not in (None, name):
+    click.echo(
+        f"{work.embedded} passages embedded. The database's embedding model is {stored.model_id}."
+    )
+    if settings.embedding_provider not in (
+        None,
+        provider,
+    ) or settings.embedding_model not in (None, name):
         click.secho(
             "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: unset them before the next start.",
             fg="yellow",
@@ -190,7 +303,13 @@ index = Commands("index")
 
 
 @index.command("create")
-@click.option("--wait", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds to wait at most.")
+@click.option(
+    "--wait",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds to wait at most.",
+)
 def create_indexes(services: Services, wait: float) -> None:
     """Create missing indexes, update changed ones, and wait until they can be queried.
 
@@ -199,7 +318,9 @@ def create_indexes(services: Services, wait: float) -> None:
     plans = _index_plans(services)
     services.prepare()
     click.echo(f"Waiting for {len(plans)} search indexes ...", err=True)
-    for status in ensure_indexes(services.storage.database, plans, Polling(timeout=wait)):
+    for status in ensure_indexes(
+        services.storage.database, plans, Polling(timeout=wait)
+    ):
         _print_status(status)
 
 
@@ -208,15 +329,22 @@ def show_indexes(services: Services) -> None:
     """Show the state of each index and whether it can be queried.
 
     Example: python -m chatbot index status"""
-    statuses = [index_status(services.storage.database, plan) for plan in _index_plans(services)]
+    statuses = [
+        index_status(services.storage.database, plan) for plan in _index_plans(services)
+    ]
     for status in statuses:
         _print_status(status)
     if not all(status.queryable for status in statuses):
-        raise SearchEngineError("Not every search index can be queried.", remedy="Run: python -m chatbot index create")
+        raise SearchEngineError(
+            "Not every search index can be queried.",
+            remedy="Run: python -m chatbot index create",
+        )
 
 
 @index.command("drop")
-@click.confirmation_option(prompt="Searches will fail until the indexes are created again. Drop them?")
+@click.confirmation_option(
+    prompt="Searches will fail until the indexes are created again. Drop them?"
+)
 def remove_indexes(services: Services) -> None:
     """Drop the search indexes; documents stay.
 
@@ -224,7 +352,10 @@ def remove_indexes(services: Services) -> None:
     services.storage.require_writable()
     services.storage.require_own()
     dropped = drop_indexes(services.storage.database, _index_plans(services))
-    click.echo("\n".join(f"dropped {name}" for name in dropped) or "There is no search index to drop.")
+    click.echo(
+        "\n".join(f"dropped {name}" for name in dropped)
+        or "There is no search index to drop."
+    )
 
 
 def _index_plans(services: Services) -> list[SearchTarget]:
@@ -238,4 +369,6 @@ def _index_plans(services: Services) -> list[SearchTarget]:
 
 def _print_status(status: IndexStatus) -> None:
     answers = "queryable" if status.queryable else "not queryable"
-    click.echo(f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}")
+    click.echo(
+        f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}"
+    )

@@ -22,20 +22,36 @@ from ..web.server import Server, listen
 from . import Commands, command, print_json, write_text
 
 FINDINGS = 1
-WITHOUT_KEY = {"read": "Without a key, people can ask and look.", "keys": "Access without a key is off."}
+WITHOUT_KEY = {
+    "read": "Without a key, people can ask and look.",
+    "keys": "Access without a key is off.",
+}
 COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
-COLUMNS = ("questions", "calls", "cached", "failed", "prompt", "completion", "embedding", "cost")
+COLUMNS = (
+    "questions",
+    "calls",
+    "cached",
+    "failed",
+    "prompt",
+    "completion",
+    "embedding",
+    "cost",
+)
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
 
 
 @command()
 @click.option("--host", help="Address to listen on. Default: HOST.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: PORT.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: PORT."
+)
 def serve(services: Services, host: str | None, port: int | None) -> None:
     """Serve the chat page and the API.
 
     Example: python -m chatbot serve --port 8080"""
-    settings = services.settings.override(host=host) if host else services.settings  # ACCESS=auto depends on it
+    settings = (
+        services.settings.override(host=host) if host else services.settings
+    )  # ACCESS=auto depends on it
     address = settings.host, settings.port if port is None else port
     app = create_app(settings)
     try:
@@ -44,9 +60,13 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         raise SettingsError(
             f"Cannot listen on {in_url(address[0])}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
         ) from error
-    click.echo(f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)")
+    click.echo(
+        f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)"
+    )
     if settings.rule != "open":
-        click.echo(f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys create NAME --role admin")
+        click.echo(
+            f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys create NAME --role admin"
+        )
     try:
         Server(app, settings).run([listening])
     finally:
@@ -75,7 +95,13 @@ def doctor(services: Services, as_json: bool) -> None:
 
 
 @command()
-@click.option("--days", type=click.IntRange(1, 366), default=30, show_default=True, help="How many, including today.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 366),
+    default=30,
+    show_default=True,
+    help="How many, including today.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
 def usage(services: Services, days: int, as_json: bool) -> None:
     """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
@@ -98,9 +124,16 @@ def usage(services: Services, days: int, as_json: bool) -> None:
     click.echo("\n" + _line("stage", STAGE_COLUMNS))
     for stage in add_up_stages(stage for day in rows for stage in day.stages):
         counts = (stage.runs, stage.calls, stage.tokens, stage.embedding_tokens)
-        click.echo(_line(stage.stage, (*(f"{number:,}" for number in counts), f"{stage.ms / 1000:,.2f}")))
+        click.echo(
+            _line(
+                stage.stage,
+                (*(f"{number:,}" for number in counts), f"{stage.ms / 1000:,.2f}"),
+            )
+        )
     if total.unpriced_tokens:
-        click.echo(f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; the costs leave them out (+).")
+        click.echo(
+            f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; the costs leave them out (+)."
+        )
 
 
 def _line(name: str, cells: tuple[str, ...]) -> str:
@@ -113,7 +146,10 @@ def _cells(sums: Sums) -> tuple[str, ...]:
     tokens = (usage.prompt_tokens, usage.completion_tokens, usage.embedding_tokens)
     cost = f"{sums.cost:.6f}{'+' if sums.unpriced_tokens else ''}"
     unknown = sums.unpriced_tokens and not sums.cost
-    return (*(f"{number:,}" for number in (*counts, *tokens)), "unknown" if unknown else cost)
+    return (
+        *(f"{number:,}" for number in (*counts, *tokens)),
+        "unknown" if unknown else cost,
+    )
 
 
 @command()
@@ -131,13 +167,43 @@ keys = Commands("keys")
 
 @keys.command()
 @click.argument("name")
-@click.option("--role", type=click.Choice(KEY_ROLES), default="read", show_default=True, help="What it may do.")
-@click.option("--collection", "collections", multiple=True, help="It sees only this collection; repeat for several.")
-@click.option("--filter", "filters", multiple=True, help="It sees only FIELD=VALUE; repeat for several.")
-@click.option("--daily-tokens", type=click.IntRange(1), help="Tokens of the chat model in a day (UTC).")
-@click.option("--requests-per-minute", type=click.IntRange(1), help="Default: REQUESTS_PER_MINUTE.")
+@click.option(
+    "--role",
+    type=click.Choice(KEY_ROLES),
+    default="read",
+    show_default=True,
+    help="What it may do.",
+)
+@click.option(
+    "--collection",
+    "collections",
+    multiple=True,
+    help="It sees only this collection; repeat for several.",
+)
+@click.option(
+    "--filter",
+    "filters",
+    multiple=True,
+    help="It sees only FIELD=VALUE; repeat for several.",
+)
+@click.option(
+    "--daily-tokens",
+    type=click.IntRange(1),
+    help="Tokens of the chat model in a day (UTC).",
+)
+@click.option(
+    "--requests-per-minute",
+    type=click.IntRange(1),
+    help="Default: REQUESTS_PER_MINUTE.",
+)
 def create(
-    services: Services, /, name: str, role: KeyRole, collections: tuple[str, ...], filters: tuple[str, ...], **most: Any
+    services: Services,
+    /,
+    name: str,
+    role: KeyRole,
+    collections: tuple[str, ...],
+    filters: tuple[str, ...],
+    **most: Any,
 ) -> None:
     """Create a key and print it, this once: only a digest is stored. NAME says whose it is.
 
@@ -146,7 +212,9 @@ def create(
     for each in filters:
         field, separator, value = each.partition("=")
         if not separator or not value.strip():
-            raise InvalidRequestError.for_field("--filter", f"{each!r} should be FIELD=VALUE.")
+            raise InvalidRequestError.for_field(
+                "--filter", f"{each!r} should be FIELD=VALUE."
+            )
         chosen.setdefault(field.strip(), []).append(value.strip())
     scope = services.storage.scopes.resolve(chosen, None, collections or None)
     services.storage.prepare()
@@ -154,15 +222,24 @@ def create(
         name, role, filters=scope.to_json(), collections=scope.collections, **most
     )
     services.storage.audit.record("keys create", f"{key.id} ({role})")
-    click.echo(f"{key.id}: {_role_and_limits(key)}. Keep the key, it is shown this once:", err=True)
+    click.echo(
+        f"{key.id}: {_role_and_limits(key)}. Keep the key, it is shown this once:",
+        err=True,
+    )
     click.echo(secret)
 
 
 def _role_and_limits(key: ApiKey) -> str:
-    limits = [f"{name} {', '.join(map(str, values))}" for name, values in key.filters.items()]
+    limits = [
+        f"{name} {', '.join(map(str, values))}" for name, values in key.filters.items()
+    ]
     limits += [f"collections {', '.join(key.collections)}"] if key.collections else []
     limits += [f"{key.daily_tokens:,} tokens a day"] if key.daily_tokens else []
-    limits += [f"{key.requests_per_minute} requests a minute"] if key.requests_per_minute else []
+    limits += (
+        [f"{key.requests_per_minute} requests a minute"]
+        if key.requests_per_minute
+        else []
+    )
     return "; ".join((key.role, *limits))
 
 
@@ -173,14 +250,22 @@ def list_keys(services: Services) -> None:
     Example: python -m chatbot keys list"""
     stored = services.storage.keys.all()
     for key in stored:
-        state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.used_at or 'never'}"
-        click.echo(f"{key.id}  {key.name}  ({_role_and_limits(key)}), created {key.created_at}, {state}")
+        state = (
+            f"revoked {key.revoked_at}"
+            if key.revoked_at
+            else f"last used {key.used_at or 'never'}"
+        )
+        click.echo(
+            f"{key.id}  {key.name}  ({_role_and_limits(key)}), created {key.created_at}, {state}"
+        )
     click.echo(count_of(len(stored), "key"))
 
 
 @keys.command()
 @click.argument("key_ids", nargs=-1, required=True, metavar="KEY_ID...")
-@click.option("--links", is_flag=True, help="Revoke the shared links of their conversations too.")
+@click.option(
+    "--links", is_flag=True, help="Revoke the shared links of their conversations too."
+)
 def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
     """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
 
@@ -190,11 +275,19 @@ def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None
         owners.add(storage.keys.revoke(key_id).owner)
         storage.audit.record("keys revoke", key_id)
     click.echo(f"{len(key_ids)} revoked.")
-    shared = [(owner, record) for owner, record in storage.conversations.links() if owner in owners]
+    shared = [
+        (owner, record)
+        for owner, record in storage.conversations.links()
+        if owner in owners
+    ]
     for owner, record in shared if links else ():
         storage.conversations.revoke(record.id, owner)
     if shared:
-        done = "revoked" if links else "still work; revoke them with: conversations unshare CONVERSATION_ID"
+        done = (
+            "revoked"
+            if links
+            else "still work; revoke them with: conversations unshare CONVERSATION_ID"
+        )
         click.echo(f"{count_of(len(shared), 'shared link')} {done}.")
 
 
@@ -213,14 +306,20 @@ def list_links(services: Services) -> None:
 
 
 @conversations.command()
-@click.argument("conversation_ids", nargs=-1, required=True, metavar="CONVERSATION_ID...")
+@click.argument(
+    "conversation_ids", nargs=-1, required=True, metavar="CONVERSATION_ID..."
+)
 def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
     """Revoke the links of shared conversations, named as `links` shows them.
 
     Example: python -m chatbot conversations unshare 5f0c1e"""
-    owners = {record.id: owner for owner, record in services.storage.conversations.links()}
+    owners = {
+        record.id: owner for owner, record in services.storage.conversations.links()
+    }
     for conversation_id in conversation_ids:
-        services.storage.conversations.revoke(conversation_id, owners.get(conversation_id, ""))
+        services.storage.conversations.revoke(
+            conversation_id, owners.get(conversation_id, "")
+        )
         services.storage.audit.record("conversations unshare", conversation_id)
     click.echo(f"{len(conversation_ids)} revoked.")
 
@@ -237,20 +336,36 @@ def list_owners(services: Services) -> None:
 
 
 @conversations.command()
-@click.option("--owner", required=True, help="key:ID or visitor:ID; none = conversations without an owner.")
-@click.option("--before", type=click.DateTime(["%Y-%m-%d"]), help="Only those without a message since this day.")
+@click.option(
+    "--owner",
+    required=True,
+    help="key:ID or visitor:ID; none = conversations without an owner.",
+)
+@click.option(
+    "--before",
+    type=click.DateTime(["%Y-%m-%d"]),
+    help="Only those without a message since this day.",
+)
 def delete(services: Services, owner: str, before: Any) -> None:
     """Delete all conversations of an owner, with their messages and every cached answer.
 
     Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d"""
     since = before.date().isoformat() if before else ""
-    count = services.storage.delete_conversations(owner="" if owner == "none" else owner, before=since)
+    count = services.storage.delete_conversations(
+        owner="" if owner == "none" else owner, before=since
+    )
     services.storage.audit.record("conversations delete", f"{owner}: {count}")
     click.echo(f"{count} deleted.")
 
 
 @command()
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="How many.")
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="How many.",
+)
 def audit(services: Services, limit: int) -> None:
     """Show who changed what, the newest first.
 
@@ -263,7 +378,12 @@ feedback = Commands("feedback")
 
 
 @feedback.command()
-@click.option("--to", "path", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
+@click.option(
+    "--to",
+    "path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to this file.",
+)
 def export(services: Services, path: Path | None) -> None:
     """Print it as CSV, the newest first: question, scope, rating, reason, comment, reports cited.
 
@@ -276,19 +396,27 @@ def export(services: Services, path: Path | None) -> None:
     table = []
     for rated in storage.feedback.latest():
         question, is_good = rated.asked, rated.rating == "up"
-        documents = dict.fromkeys(chunk.document_id for chunk in services.runtime.store.get(question.chunk_ids))
+        documents = dict.fromkeys(
+            chunk.document_id
+            for chunk in services.runtime.store.get(question.chunk_ids)
+        )
         cited = SEVERAL.join(id for id in documents if id in existing)
-        table.append({
-            "question": " ".join(question.question.split()),
-            "expected_document": cited if is_good else "",
-            "answerable": "no" if is_good and not question.answered else "",
-            **{field: SEVERAL.join(map(str, question.values(field))) for field in fields},
-            "rating": rated.rating,
-            "reason": rated.reason,
-            "comment": rated.comment,
-            "cited": cited,
-            "at": question.at,
-        })  # fmt: skip
+        table.append(
+            {
+                "question": " ".join(question.question.split()),
+                "expected_document": cited if is_good else "",
+                "answerable": "no" if is_good and not question.answered else "",
+                **{
+                    field: SEVERAL.join(map(str, question.values(field)))
+                    for field in fields
+                },
+                "rating": rated.rating,
+                "reason": rated.reason,
+                "comment": rated.comment,
+                "cited": cited,
+                "at": question.at,
+            }
+        )
     text = csv_text(table, (*QUESTION_COLUMNS, *fields, *RATED))
     if path is None:
         click.echo(text, nl=False)

@@ -9,7 +9,16 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...database.repositories.documents import DocumentRepository
-from ...domain import Catalog, Chunk, DocumentRecord, InvalidRequestError, LoadError, Scope, Value, Values
+from ...domain import (
+    Catalog,
+    Chunk,
+    DocumentRecord,
+    InvalidRequestError,
+    LoadError,
+    Scope,
+    Value,
+    Values,
+)
 from ...library.loaders.records import read_table
 from ...search.scope import ScopeResolver
 
@@ -34,7 +43,10 @@ class Expectation:
         """Return whether a passage is the expected one; case and line breaks of the answer do not matter."""
         if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
             return False
-        return " ".join(self.answer.split()).casefold() in " ".join(chunk.text.split()).casefold()
+        return (
+            " ".join(self.answer.split()).casefold()
+            in " ".join(chunk.text.split()).casefold()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +66,16 @@ class EvaluationQuery:
         """Return, for each passage, the target that it is the first to contain."""
         ranked: list[Expectation | None] = []
         for chunk in chunks:
-            ranked.append(next((one for one in self.targets if one not in ranked and one.holds(chunk)), None))
+            ranked.append(
+                next(
+                    (
+                        one
+                        for one in self.targets
+                        if one not in ranked and one.holds(chunk)
+                    ),
+                    None,
+                )
+            )
         return ranked
 
 
@@ -86,15 +107,29 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
             relevant.setdefault(query_id, []).append(document_id)
     chunks = []
     for row in _rows(folder / "corpus.jsonl"):
-        metadata = {name: value for name, value in (row.get("metadata") or {}).items() if name in filter_fields}
+        metadata = {
+            name: value
+            for name, value in (row.get("metadata") or {}).items()
+            if name in filter_fields
+        }
         id, title = row["_id"], row.get("title") or ""
         chunks.append(Chunk(id, id, title or id, title, row["text"], metadata=metadata))
     queries = []
     for row in _rows(folder / "queries.jsonl"):
         if row["_id"] in relevant:
-            filters: dict[str, Value | list[Value]] = (row.get("metadata") or {}).get("filters") or {}
-            scope = Scope.of({name: Values(tuple(v) if isinstance(v, list) else (v,)) for name, v in filters.items()})
-            targets = tuple(Expectation(document_id) for document_id in dict.fromkeys(relevant[row["_id"]]))
+            filters: dict[str, Value | list[Value]] = (row.get("metadata") or {}).get(
+                "filters"
+            ) or {}
+            scope = Scope.of(
+                {
+                    name: Values(tuple(v) if isinstance(v, list) else (v,))
+                    for name, v in filters.items()
+                }
+            )
+            targets = tuple(
+                Expectation(document_id)
+                for document_id in dict.fromkeys(relevant[row["_id"]])
+            )
             queries.append(EvaluationQuery(row["_id"], row["text"], scope, targets))
     if not queries:
         raise LoadError(f"{folder}: no question has a judgement in qrels/test.tsv.")
@@ -108,7 +143,11 @@ def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> 
     for number, (metadata, count) in enumerate(passages.items(), start=1):
         name = ", ".join(str(value) for _, value in metadata) or f"Report {number}"
         id = f"data-set-{number}"
-        documents.put(DocumentRecord(id, name, name, "", "", "ready", "", dict(metadata), chunks=count))
+        documents.put(
+            DocumentRecord(
+                id, name, name, "", "", "ready", "", dict(metadata), chunks=count
+            )
+        )
     return len(passages)
 
 
@@ -118,7 +157,11 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
             row = json.loads(line)
         except ValueError as error:
             raise LoadError(f"{path}, line {number}: not JSON.") from error
-        if not isinstance(row, dict) or not isinstance(row.get("_id"), str) or not isinstance(row.get("text"), str):
+        if (
+            not isinstance(row, dict)
+            or not isinstance(row.get("_id"), str)
+            or not isinstance(row.get("text"), str)
+        ):
             raise LoadError(f"{path}, line {number}: _id and text are required.")
         yield row
 
@@ -126,19 +169,27 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 def _lines(path: Path) -> list[str]:
     try:
         # splitlines() would also split at separators that JSON Lines allows within a line.
-        return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+        return [
+            line
+            for line in path.read_text(encoding="utf-8").split("\n")
+            if line.strip()
+        ]
     except OSError as error:
         raise LoadError(
             f"{path} cannot be read: {error.strerror}. A data set has corpus.jsonl, queries.jsonl and qrels/test.tsv."
         ) from error
 
 
-def read_questions(path: Path, catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]) -> Dataset:
+def read_questions(
+    path: Path, catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]
+) -> Dataset:
     """Return the questions of a CSV file about a catalog's reports, by line, without rated answers that expect nothing.
     Raises LoadError for a table without the columns, a wrong row, or no expected document at all."""
     queries = []
     for line, row in _table(path, fields):
-        if row.get("rating") and not (row.get("expected_document") or row.get("answerable")):
+        if row.get("rating") and not (
+            row.get("expected_document") or row.get("answerable")
+        ):
             continue
         try:
             queries.append(_query(str(line), row, catalog, scopes, fields))
@@ -156,31 +207,46 @@ def _table(path: Path, fields: Sequence[str]) -> Iterator[tuple[int, dict[str, s
     # An unknown column is an error: a misspelt filter would widen the search unnoticed.
     unknown = [name for name in header if name not in columns]
     if unknown or "question" not in header or len(set(header)) < len(header):
-        flaw = f"unknown column {unknown[0]!r}" if unknown else "question is missing or a column is repeated"
+        flaw = (
+            f"unknown column {unknown[0]!r}"
+            if unknown
+            else "question is missing or a column is repeated"
+        )
         raise LoadError(f"{path.name}: {flaw}. Columns: {', '.join(columns)}.")
     for line, cells in table:
         yield line, dict(zip(header, cells, strict=False))
 
 
 def _query(
-    id: str, row: dict[str, str], catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]
+    id: str,
+    row: dict[str, str],
+    catalog: Catalog,
+    scopes: ScopeResolver,
+    fields: Sequence[str],
 ) -> EvaluationQuery:
     text = row.get("question", "")
     if not text:
         raise LoadError("the question is missing.")
-    chosen = {name: values for name in fields if (values := split_cell(row.get(name, "")))}
+    chosen = {
+        name: values for name in fields if (values := split_cell(row.get(name, "")))
+    }
     scope = scopes.resolve(chosen)
     names = split_cell(row.get("expected_document", ""))
     answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
     if answerable not in (*YES, *NO):
         raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
     if (answerable in YES) != bool(names):
-        raise LoadError("a question needs either an expected_document or answerable = no.")
+        raise LoadError(
+            "a question needs either an expected_document or answerable = no."
+        )
     if page and not page.isdecimal():
         raise LoadError(f"page: {page!r} is not a page number.")
     answer = row.get("answer", "")
     documents = dict.fromkeys(_find(name, scope, catalog).id for name in names)
-    targets = tuple(Expectation(document, int(page) if page else None, answer) for document in documents)
+    targets = tuple(
+        Expectation(document, int(page) if page else None, answer)
+        for document in documents
+    )
     return EvaluationQuery(id, text, scope, targets)
 
 
@@ -190,19 +256,34 @@ def _find(name: str, scope: Scope, catalog: Catalog) -> DocumentRecord:
     if len(records) > 1 and scope:
         records = _named(name, catalog.all(scope)) or records
     if not records:
-        raise LoadError(f"expected_document: no report is called {name!r}. See: python -m chatbot documents list.")
+        raise LoadError(
+            f"expected_document: no report is called {name!r}. See: python -m chatbot documents list."
+        )
     if len(records) > 1:
         ids = ", ".join(record.id for record in records)
-        raise LoadError(f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}.")
+        raise LoadError(
+            f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}."
+        )
     return records[0]
 
 
 def _named(name: str, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
     def names(record: DocumentRecord) -> Iterator[str]:
         file = PurePosixPath(record.source.replace("\\", "/"))
-        yield from (record.id, record.title, record.name, record.source, file.name, file.stem)
+        yield from (
+            record.id,
+            record.title,
+            record.name,
+            record.source,
+            file.name,
+            file.stem,
+        )
 
-    return [record for record in records if name.casefold() in map(str.casefold, names(record))]
+    return [
+        record
+        for record in records
+        if name.casefold() in map(str.casefold, names(record))
+    ]
 
 
 def split_cell(cell: str) -> list[str]:

@@ -11,7 +11,13 @@ from urllib.parse import urlsplit
 
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
-from ...domain.errors import DependencyError, InvalidRequestError, LoadError, MissingPackageError, UnknownNameError
+from ...domain.errors import (
+    DependencyError,
+    InvalidRequestError,
+    LoadError,
+    MissingPackageError,
+    UnknownNameError,
+)
 from ...search import RETRIEVAL_METHODS
 from .runner import ABSTENTION, METRICS
 
@@ -24,20 +30,31 @@ Report = Mapping[str, Any]
 
 
 def configurations(
-    settings: Settings, *, methods: Sequence[str] = (), weights: Sequence[float] = (), presets: Sequence[str] = ()
+    settings: Settings,
+    *,
+    methods: Sequence[str] = (),
+    weights: Sequence[float] = (),
+    presets: Sequence[str] = (),
 ) -> dict[str, Mapping[str, Any]]:
     """Return what to compare by name, as the settings to change, the configured ones first: by default, every
     method. Raises InvalidRequestError: an unknown name, or a weight that is not between 0 and 1."""
     configured = settings.retrieval_method
     plan: dict[str, Mapping[str, Any]] = {f"{configured} (as configured)": {}}
-    for method in methods if methods or weights or presets else RETRIEVAL_METHODS.names():
+    for method in (
+        methods if methods or weights or presets else RETRIEVAL_METHODS.names()
+    ):
         RETRIEVAL_METHODS.check(method, field="--methods")
         if method != configured:
             plan[method] = {"retrieval_method": method}
     for weight in weights:
         if not 0 <= weight <= 1:
-            raise InvalidRequestError.for_field("--weights", f"{weight:g} is not between 0 and 1.")
-        plan[f"hybrid, weight {weight:g}"] = {"retrieval_method": "hybrid", "vector_weight": weight}
+            raise InvalidRequestError.for_field(
+                "--weights", f"{weight:g} is not between 0 and 1."
+            )
+        plan[f"hybrid, weight {weight:g}"] = {
+            "retrieval_method": "hybrid",
+            "vector_weight": weight,
+        }
     for name in presets:
         if name not in PRESETS:
             raise UnknownNameError.among("--presets", "preset", name, PRESETS)
@@ -53,7 +70,10 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
     headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
     yield f"{'configuration':{width}}{headings}{'ms':>9}{'ms p95':>9}"
     for row in rows:
-        values = "".join(f"{'-' if row[column] is None else str(row[column]):>12}" for column in columns)
+        values = "".join(
+            f"{'-' if row[column] is None else str(row[column]):>12}"
+            for column in columns
+        )
         yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"
         if bounds := row.get("intervals"):
             cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
@@ -68,9 +88,13 @@ def read_baseline(path: Path) -> Report:
     except OSError as error:
         raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path.name} is not a baseline. Write one with --save-baseline {path.name}.") from error
+        raise LoadError(
+            f"{path.name} is not a baseline. Write one with --save-baseline {path.name}."
+        ) from error
     if not names:
-        raise LoadError(f"{path.name} has no configurations. Write it again with --save-baseline {path.name}.")
+        raise LoadError(
+            f"{path.name} has no configurations. Write it again with --save-baseline {path.name}."
+        )
     return report
 
 
@@ -79,13 +103,18 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
     settings are compared with those of the baseline, whatever they were; the others by name, if both runs have them.
     Any additional leak is reported. Raises InvalidRequestError: the baseline is of other questions."""
     earlier, current = baseline["configurations"], report["configurations"]
-    if (baseline.get("dataset"), earlier[0].get("questions")) != (report["dataset"], current[0]["questions"]):
+    if (baseline.get("dataset"), earlier[0].get("questions")) != (
+        report["dataset"],
+        current[0]["questions"],
+    ):
         raise InvalidRequestError(
             f"The baseline is of {earlier[0].get('questions')} questions of {baseline.get('dataset')!r}, this run of "
             f"{current[0]['questions']} of {report['dataset']!r}. Save a new one with --save-baseline."
         )
     by_name = {row["name"]: row for row in earlier[1:]}
-    pairs = [(current[0], earlier[0])] + [(row, by_name[row["name"]]) for row in current[1:] if row["name"] in by_name]
+    pairs = [(current[0], earlier[0])] + [
+        (row, by_name[row["name"]]) for row in current[1:] if row["name"] in by_name
+    ]
     sentences = []
     for now, then in pairs:
         for metric in (*METRICS, *ABSTENTION):
@@ -93,7 +122,9 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
             # Rounded as both are: .90 and .89 differ by no more than .01.
             if before is not None and round(before - (after or 0.0), 4) > tolerance:
                 fall = f"from {before:.4f} to {'nothing' if after is None else f'{after:.4f}'}"
-                sentences.append(f"{now['name']}: {metric} fell {fall} (tolerance {tolerance:g}).")
+                sentences.append(
+                    f"{now['name']}: {metric} fell {fall} (tolerance {tolerance:g})."
+                )
         if now["leaks"] > then.get("leaks", 0):
             sentences.append(
                 f"{now['name']}: {now['leaks']} hits outside the filter, {then.get('leaks', 0)} in the baseline."
@@ -111,20 +142,35 @@ def require_mlflow() -> Any:
         ) from error
 
 
-def track(uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any]) -> None:
+def track(
+    uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any]
+) -> None:
     """Log one run: parameters, the figures of every configuration, and the report as a file. Raises
     MissingPackageError: mlflow is not installed; DependencyError: the tracking server refused, or does not answer."""
     mlflow = require_mlflow()
-    metrics: dict[str, float] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
+    metrics: dict[
+        str, float
+    ] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
     for row in report["configurations"]:
-        figures = {name: value for name, value in row.items() if isinstance(value, (int, float))}
+        figures = {
+            name: value
+            for name, value in row.items()
+            if isinstance(value, (int, float))
+        }
         figures |= {f"ms_{name}": value for name, value in row["ms"].items()}
         for name, value in figures.items():
-            label = "/".join(_NOT_IN_NAMES.sub("", part.replace("@", "_")) for part in (row["name"], name))
+            label = "/".join(
+                _NOT_IN_NAMES.sub("", part.replace("@", "_"))
+                for part in (row["name"], name)
+            )
             metrics[label] = float(value)
     switches: Any = getattr(mlflow, "environment_variables", None)
-    if urlsplit(uri).scheme in {"", "file"} and hasattr(switches, "MLFLOW_ALLOW_FILE_STORE"):
-        switches.MLFLOW_ALLOW_FILE_STORE.set(True)  # 3.17 and later refuse a folder without it
+    if urlsplit(uri).scheme in {"", "file"} and hasattr(
+        switches, "MLFLOW_ALLOW_FILE_STORE"
+    ):
+        switches.MLFLOW_ALLOW_FILE_STORE.set(
+            True
+        )  # 3.17 and later refuse a folder without it
     try:
         mlflow.set_tracking_uri(uri)
         mlflow.set_experiment(EXPERIMENT)

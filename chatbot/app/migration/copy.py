@@ -6,16 +6,42 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ...database.core import Database, Json, Place, id_batches, place, rows_of
-from ...database.repositories.corpus import CATALOG, GLOSSARY, CorpusChanges, CorpusFacts
-from ...database.rows import SLOTS, content_digest, decode_vector, embedding_field, id_forms, with_string_ids
+from ...database.repositories.corpus import (
+    CATALOG,
+    GLOSSARY,
+    CorpusChanges,
+    CorpusFacts,
+)
+from ...database.rows import (
+    SLOTS,
+    content_digest,
+    decode_vector,
+    embedding_field,
+    id_forms,
+    with_string_ids,
+)
 from ...domain.errors import DatabaseError, EmbedderMismatchError
 from .schema import require_known, set_version
 
 OTHERS = (
-    "file_pieces", "files", "documents", "conversations", "messages", "feedback",
-    "ingestions", "ingestion_items", "sources", "source_files",
-    "glossary", "figures", "figure_versions", "figure_changes", "usage", "keys", "audit",
-)  # fmt: skip
+    "file_pieces",
+    "files",
+    "documents",
+    "conversations",
+    "messages",
+    "feedback",
+    "ingestions",
+    "ingestion_items",
+    "sources",
+    "source_files",
+    "glossary",
+    "figures",
+    "figure_versions",
+    "figure_changes",
+    "usage",
+    "keys",
+    "audit",
+)
 """The collections copied after those of passages, so that a registered report has its passages."""
 DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
 """Not copied, but for the decisions in `meta`: cached answers, counters, running answers, batches of old releases."""
@@ -29,12 +55,22 @@ class Copier:
     ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too."""
 
     def __init__(
-        self, source: Database, target: Database, *, name: str, chunk_collections: Sequence[str], merge: bool = False
+        self,
+        source: Database,
+        target: Database,
+        *,
+        name: str,
+        chunk_collections: Sequence[str],
+        merge: bool = False,
     ) -> None:
         self._source = source
         self._target = target
         registered = source["documents"].distinct("collection")
-        self._chunks = tuple(dict.fromkeys((*chunk_collections, *sorted(name for name in registered if name))))
+        self._chunks = tuple(
+            dict.fromkeys(
+                (*chunk_collections, *sorted(name for name in registered if name))
+            )
+        )
         self.unnamed = self._chunks[len(set(chunk_collections)) :]
         """Collections of passages that no setting names, so that nobody searches them in the target yet."""
         self._merge = merge
@@ -51,17 +87,27 @@ class Copier:
 
     def left_out(self) -> list[str]:
         """Return the collections of the source that are not the product's."""
-        return [name for name in self._source.collection_names() if name not in (*self.collections, *DERIVED)]
+        return [
+            name
+            for name in self._source.collection_names()
+            if name not in (*self.collections, *DERIVED)
+        ]
 
     def prepare(self) -> bool:
         """Check both sides and write the facts; return whether an interrupted copy continues. Raises DatabaseError: the
         target is not empty, or has another schema version; SettingsError: a newer program wrote one of them;
         EmbedderMismatchError: the target's vectors are of another model."""
         version, existing = require_known(self._source), require_known(self._target)
-        state = self._target["meta"].find_one({"_id": self._progress_id, "state": COPYING})
+        state = self._target["meta"].find_one(
+            {"_id": self._progress_id, "state": COPYING}
+        )
         # A copy that merges only continues as one that merges.
         resumed = state is not None and (self._merge or not state["merge"])
-        counts = {name: count for name in self.collections if (count := self._target[name].estimated_count())}
+        counts = {
+            name: count
+            for name in self.collections
+            if (count := self._target[name].estimated_count())
+        }
         if counts and not resumed and not self._merge:
             listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
             raise DatabaseError(
@@ -77,14 +123,24 @@ class Copier:
         self._facts[1].adopt(self._facts[0].decisions())
         set_version(self._target, version)
         position = CorpusChanges(self._source).position()
-        if state is not None and state["position"] == position:  # else from the start: the source has changed
-            self._reached = {entry["collection"]: (entry["type"], entry["last"]) for entry in state["reached"]}
-        self._note_progress(source=self._name, state=COPYING, merge=self._merge, position=position)
+        if (
+            state is not None and state["position"] == position
+        ):  # else from the start: the source has changed
+            self._reached = {
+                entry["collection"]: (entry["type"], entry["last"])
+                for entry in state["reached"]
+            }
+        self._note_progress(
+            source=self._name, state=COPYING, merge=self._merge, position=position
+        )
         return resumed
 
     def _note_progress(self, **fields: Any) -> None:
         """Store how far the copy has come, in one document of the target's `meta`."""
-        reached = [{"collection": name, "type": kind, "last": last} for name, (kind, last) in self._reached.items()]
+        reached = [
+            {"collection": name, "type": kind, "last": last}
+            for name, (kind, last) in self._reached.items()
+        ]
         update = {"$set": {**fields, "reached": reached}}
         self._target["meta"].update_one({"_id": self._progress_id}, update, upsert=True)
 
@@ -93,7 +149,13 @@ class Copier:
         if source is not None and target is None:
             self._facts[1].remember_embedder(source)
             target = self._facts[1].embedder()
-        if source and target and not source.same_vectors(target.model_id, target.dimensions, slot=source.slot):
+        if (
+            source
+            and target
+            and not source.same_vectors(
+                target.model_id, target.dimensions, slot=source.slot
+            )
+        ):
             raise EmbedderMismatchError(
                 f"The source was written with {source.model_id}, the target with {target.model_id}. "
                 "Change one of them first: python -m chatbot reembed."
@@ -121,13 +183,17 @@ class Copier:
         writes: list[Json] = []
         for row in rows:
             old = existing.get(str(row["_id"]))
-            if old is not None and self._digest(name, row, 0) == self._digest(name, old, 1):
+            if old is not None and self._digest(name, row, 0) == self._digest(
+                name, old, 1
+            ):
                 continue
             copy = row
             if name in self._chunks:
                 copy = _without_vectors(row)
                 if (vector := row.get(embedding_field(self._slots[0]))) is not None:
-                    copy[embedding_field(self._slots[1])] = self._target.encode_vector(decode_vector(vector))
+                    copy[embedding_field(self._slots[1])] = self._target.encode_vector(
+                        decode_vector(vector)
+                    )
             copy = with_string_ids(copy) if self._target.embedded else copy
             writes.append({**copy, **({"_id": old["_id"]} if old else {})})
         self._target[name].replace_many(writes)
@@ -135,8 +201,13 @@ class Copier:
 
     def _in_target(self, name: str, rows: list[Json]) -> dict[str, Json]:
         """Return the target's rows with these ids, by id as a string."""
-        forms = id_forms((str(row["_id"]) for row in rows), embedded=self._target.embedded)
-        return {str(row["_id"]): row for row in self._target[name].find({"_id": {"$in": forms}})}
+        forms = id_forms(
+            (str(row["_id"]) for row in rows), embedded=self._target.embedded
+        )
+        return {
+            str(row["_id"]): row
+            for row in self._target[name].find({"_id": {"$in": forms}})
+        }
 
     def verify(self, report: Report) -> list[tuple[str, int, str]]:
         """Compare both sides; return the name of each collection, its count and its digest. Raises DatabaseError: they
@@ -145,7 +216,9 @@ class Copier:
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)
         CorpusChanges(self._target, GLOSSARY).record(None)
-        self._note_progress(state=DONE, finished_at=datetime.now(UTC).isoformat(timespec="seconds"))
+        self._note_progress(
+            state=DONE, finished_at=datetime.now(UTC).isoformat(timespec="seconds")
+        )
         return verified
 
     def _verify(self, name: str, report: Report) -> tuple[str, int, str]:
@@ -164,10 +237,14 @@ class Copier:
         extra = 0 if self._merge else self._target[name].count({}) - count
         differences = []
         if different:
-            shown = ", ".join(different[:SHOWN]) + (", ..." if len(different) > SHOWN else "")
+            shown = ", ".join(different[:SHOWN]) + (
+                ", ..." if len(different) > SHOWN else ""
+            )
             differences.append(f"{len(different)} rows differ or are missing ({shown})")
         if extra:
-            differences.append(f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}")
+            differences.append(
+                f"the target has {abs(extra)} rows {'more' if extra > 0 else 'less'}"
+            )
         if differences:
             self._reached = {}  # the next copy begins with the first row
             self._note_progress()

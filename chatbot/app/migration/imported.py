@@ -12,7 +12,14 @@ import numpy as np
 from ...database import rows as forms
 from ...database.core import Database, Json
 from ...database.layouts import READ, Layout, MappedCollection
-from ...domain import Chunk, DatabaseError, DocumentRecord, Embedder, EmbedderMismatchError, Vector
+from ...domain import (
+    Chunk,
+    DatabaseError,
+    DocumentRecord,
+    Embedder,
+    EmbedderMismatchError,
+    Vector,
+)
 from ...language.reported_figures import figure_years
 from ...library.pipeline import Ingestor
 from ...library.sources import document_id
@@ -23,7 +30,13 @@ PROBED = 3
 SAME_MODEL = 0.5
 """Least cosine of both vectors of a text: frameworks embed some metadata with it, other models agree at random."""
 SHOWN_CHARACTERS = 60
-FIELDS = (forms.TEXT_FIELD, forms.EMBEDDING_FIELD, "document_name", "document_page_number", *READ)
+FIELDS = (
+    forms.TEXT_FIELD,
+    forms.EMBEDDING_FIELD,
+    "document_name",
+    "document_page_number",
+    *READ,
+)
 
 
 @dataclass(slots=True)
@@ -42,9 +55,16 @@ class Importer:
     interruption: reports that are there are left alone. ``collection``: where they go; None = by their metadata."""
 
     def __init__(
-        self, source: Database, name: str, layout: Layout, *, ingestor: Ingestor, fields: Sequence[str],
-        embedder: Embedder, collection: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        source: Database,
+        name: str,
+        layout: Layout,
+        *,
+        ingestor: Ingestor,
+        fields: Sequence[str],
+        embedder: Embedder,
+        collection: str | None = None,
+    ) -> None:
         self._rows = MappedCollection(name, source, layout, fields)
         self._ingestor = ingestor
         self._fields = tuple(fields)
@@ -59,7 +79,11 @@ class Importer:
         row = next(iter(self._rows.find({}, limit=1)), {})
         for name in dict.fromkeys((*FIELDS, *self._fields)):
             if (value := row.get(name)) not in (None, ""):
-                vector = forms.usable_vector(value, None) if name == forms.EMBEDDING_FIELD else None
+                vector = (
+                    forms.usable_vector(value, None)
+                    if name == forms.EMBEDDING_FIELD
+                    else None
+                )
                 shown = str(value) if vector is None else f"{len(vector)} numbers"
                 yield name, self._rows.path(name), shown[:SHOWN_CHARACTERS]
 
@@ -76,12 +100,16 @@ class Importer:
             if len(texts) == PROBED:
                 break
         if not texts:
-            paths = " and ".join(map(self._rows.path, (forms.TEXT_FIELD, forms.EMBEDDING_FIELD)))
+            paths = " and ".join(
+                map(self._rows.path, (forms.TEXT_FIELD, forms.EMBEDDING_FIELD))
+            )
             raise DatabaseError(
                 f"No row of {self._rows.name!r} has a text and a vector in {paths}.",
                 remedy="Name the paths: --map text=body --map embedding=vector.",
             )
-        remedy = "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL to the model that made them."
+        remedy = (
+            "Set EMBEDDING_PROVIDER and EMBEDDING_MODEL to the model that made them."
+        )
         if {len(vector) for vector in vectors} != {self._embedder.dimensions}:
             raise EmbedderMismatchError(
                 f"The vectors of {self._rows.name!r} have {len(vectors[0])} dimensions, those of "
@@ -108,7 +136,12 @@ class Importer:
             rows = self._rows.find({"_id": {"$in": of_report}})
             # Readers of PDF files make a document of each page, whose places begin anew.
             order = ("document_page_number", "ordinal", "start")
-            in_order = sorted(rows, key=lambda row: [forms.number_value(row.get(name)) or 0 for name in order])
+            in_order = sorted(
+                rows,
+                key=lambda row: [
+                    forms.number_value(row.get(name)) or 0 for name in order
+                ],
+            )
             self._import(identity, in_order)
             report(len(of_report))
         return self.imported
@@ -119,7 +152,9 @@ class Importer:
         read: list[tuple[Chunk, Vector]] = []
         for row in rows:
             chunk = chunk_from_json(row, collection="", fields=self._fields)
-            vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), self._embedder.dimensions)
+            vector = forms.usable_vector(
+                row.get(forms.EMBEDDING_FIELD), self._embedder.dimensions
+            )
             if not chunk.text.strip() or vector is None:
                 self.imported.without_text += not chunk.text.strip()
                 self.imported.without_vector += vector is None
@@ -128,23 +163,46 @@ class Importer:
         if not read:
             return
         shared = set.intersection(*(set(chunk.metadata.items()) for chunk, _ in read))
-        collection = self._ingestor.collection_of([chunk.metadata for chunk, _ in read], self._collection)
+        collection = self._ingestor.collection_of(
+            [chunk.metadata for chunk, _ in read], self._collection
+        )
         digest = hashlib.sha256(collection.encode())
         for chunk, vector in read:
-            digest.update(json.dumps(asdict(chunk), sort_keys=True, default=str).encode() + vector.tobytes())
+            digest.update(
+                json.dumps(asdict(chunk), sort_keys=True, default=str).encode()
+                + vector.tobytes()
+            )
         version, start, chunks = digest.hexdigest()[:12], 0, []
         for ordinal, (chunk, _) in enumerate(read):
             end, years = start + len(chunk.text), figure_years(chunk.text)
-            renamed = replace(chunk, id=Chunk.make_id(id, version, ordinal), document_id=id, collection=collection)
-            chunks.append(replace(renamed, ordinal=ordinal, start=start, end=end, figure_years=years))
+            renamed = replace(
+                chunk,
+                id=Chunk.make_id(id, version, ordinal),
+                document_id=id,
+                collection=collection,
+            )
+            chunks.append(
+                replace(
+                    renamed, ordinal=ordinal, start=start, end=end, figure_years=years
+                )
+            )
             start = end + 1
         first = chunks[0]
         record = DocumentRecord(
-            id=id, name=first.document_name, title=first.title, source=f"{name}:{identity}", collection=collection,
-            status="pending", version=version, metadata=dict(shared),
+            id=id,
+            name=first.document_name,
+            title=first.title,
+            source=f"{name}:{identity}",
+            collection=collection,
+            status="pending",
+            version=version,
+            metadata=dict(shared),
             pages=max(chunk.page or 0 for chunk in chunks) or None,
-        )  # fmt: skip
-        vectors = {chunk.search_text: vector for chunk, (_, vector) in zip(chunks, read, strict=True)}
+        )
+        vectors = {
+            chunk.search_text: vector
+            for chunk, (_, vector) in zip(chunks, read, strict=True)
+        }
         if self._ingestor.store_ready(record, chunks, vectors):
             self.imported.reports += 1
             self.imported.passages += len(chunks)

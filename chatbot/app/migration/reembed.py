@@ -34,16 +34,24 @@ Report = Callable[[int], None]
 class AtlasSlotIndexes:
     """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
 
-    def __init__(self, settings: Settings, database: Database, polling: Polling = POLLING) -> None:
+    def __init__(
+        self, settings: Settings, database: Database, polling: Polling = POLLING
+    ) -> None:
         self._settings = settings
         self._database = database
         self._polling = polling
 
-    def build(self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()) -> None:
+    def build(
+        self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()
+    ) -> None:
         """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
         dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
         plans = index_plans(self._settings, dimensions, dropped=dropped)
-        ensure_indexes(self._database, [plan for plan in plans if plan.kind == "vectorSearch"], self._polling)
+        ensure_indexes(
+            self._database,
+            [plan for plan in plans if plan.kind == "vectorSearch"],
+            self._polling,
+        )
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
         """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in
@@ -56,9 +64,15 @@ class AtlasSlotIndexes:
             slot=new.slot,
         )
         deadline = self._polling.clock() + self._polling.timeout
-        while any(store.unfollowed(document_id, written=ids) for document_id, ids in chunks.items()):
+        while any(
+            store.unfollowed(document_id, written=ids)
+            for document_id, ids in chunks.items()
+        ):
             if self._polling.clock() >= deadline:
-                raise SearchEngineError("The search engine has not indexed the new vectors yet.", retry_after=30)
+                raise SearchEngineError(
+                    "The search engine has not indexed the new vectors yet.",
+                    retry_after=30,
+                )
             self._polling.sleep(self._polling.interval)
 
 
@@ -80,8 +94,13 @@ class Reembedding:
     embedded: int = 0
 
     def __post_init__(self) -> None:
-        self._collections = [self.database[name] for name in dict.fromkeys(self.collections)]
-        self._facts, self._changes = CorpusFacts(self.database), CorpusChanges(self.database)
+        self._collections = [
+            self.database[name] for name in dict.fromkeys(self.collections)
+        ]
+        self._facts, self._changes = (
+            CorpusFacts(self.database),
+            CorpusChanges(self.database),
+        )
         self._meta, self._owner = self.database["meta"], uuid.uuid4().hex
         self._last: dict[str, list[Any]] = {}
 
@@ -93,8 +112,12 @@ class Reembedding:
         stored model, only passages without a usable vector get one. Raises EmbeddingError, DatabaseError,
         SearchEngineError: run it again to continue."""
         old = self._facts.embedder()
-        new = StoredEmbedder(self.provider, self.model, self.embedder.model_id, self.embedder.dimensions)
-        if old is not None and old.same_vectors(new.model_id, new.dimensions, slot=old.slot):
+        new = StoredEmbedder(
+            self.provider, self.model, self.embedder.model_id, self.embedder.dimensions
+        )
+        if old is not None and old.same_vectors(
+            new.model_id, new.dimensions, slot=old.slot
+        ):
             new = old
         else:
             new = replace(new, slot=_other(old.slot if old else SLOTS[0]))
@@ -116,7 +139,9 @@ class Reembedding:
             self._meta.delete_many({"_id": "reembed", "owner": self._owner})
             return new
         self._note({"$set": {"phase": SERVING}})
-        self._fill_all(new.slot)  # passages that another process wrote just before the switch
+        self._fill_all(
+            new.slot
+        )  # passages that another process wrote just before the switch
         self.sleep(self.grace)
         self._fill_all(new.slot)
         if self.indexes is not None:
@@ -135,7 +160,9 @@ class Reembedding:
                 self._fill_all(new.slot)
             elif changed:
                 for collection in self._collections:
-                    written = collection.find({"document_id": {"$in": sorted(changed)}}, {"_id": 1})
+                    written = collection.find(
+                        {"document_id": {"$in": sorted(changed)}}, {"_id": 1}
+                    )
                     ids = [row["_id"] for row in written]
                     for start in range(0, len(ids), BATCH):
                         self._fill(collection, new.slot, ids[start : start + BATCH])
@@ -152,32 +179,52 @@ class Reembedding:
                 report(len(ids))
         stored = self._facts.embedder()
         if self.embedded > before and stored is not None and stored.slot == slot:
-            self._changes.record(None)  # searches can find these passages by their vectors now
+            self._changes.record(
+                None
+            )  # searches can find these passages by their vectors now
 
     def _fill(self, collection: Collection, slot: str, ids: Sequence[Any]) -> None:
         """Embed those of the passages that have a text and no vector in the slot."""
         field = embedding_field(slot)
         rows = rows_of(collection, ids, {field: {"$exists": False}}, WITHOUT_EMBEDDING)
-        chunks = {row["_id"]: chunk_from_json(row, collection=collection.name, fields=()) for row in rows}
+        chunks = {
+            row["_id"]: chunk_from_json(row, collection=collection.name, fields=())
+            for row in rows
+        }
         chunks = {id: chunk for id, chunk in chunks.items() if chunk.text.strip()}
         if not chunks:
             return
         self._last = {chunk.document_id: [id] for id, chunk in chunks.items()}
-        vectors = self.embedder.embed_documents([chunk.search_text for chunk in chunks.values()])
+        vectors = self.embedder.embed_documents(
+            [chunk.search_text for chunk in chunks.values()]
+        )
         encode = self.database.encode_vector
         self.step()
         written = zip(chunks, vectors, strict=True)
-        collection.update_each([(id, {"$set": {field: encode(vector)}}) for id, vector in written])
+        collection.update_each(
+            [(id, {"$set": {field: encode(vector)}}) for id, vector in written]
+        )
         self.embedded += len(chunks)
 
     def _clear(self, slot: str, *, only_unusable: bool = False) -> None:
         field, length = embedding_field(slot), self.embedder.dimensions
         for collection in self._collections:
             for ids in id_batches(collection):
-                rows = rows_of(collection, ids, {field: {"$exists": True}}, {field: 1} if only_unusable else {"_id": 1})
-                rows = [row for row in rows if not only_unusable or usable_vector(row[field], length) is None]
+                rows = rows_of(
+                    collection,
+                    ids,
+                    {field: {"$exists": True}},
+                    {field: 1} if only_unusable else {"_id": 1},
+                )
+                rows = [
+                    row
+                    for row in rows
+                    if not only_unusable or usable_vector(row[field], length) is None
+                ]
                 self.step()
-                collection.update_each([(row["_id"], {"$unset": {field: ""}}) for row in rows])
+                collection.update_each(
+                    [(row["_id"], {"$unset": {field: ""}}) for row in rows]
+                )
 
     def take_over(self, new: StoredEmbedder) -> str | None:
         """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
@@ -194,7 +241,12 @@ class Reembedding:
                     f"Another process is embedding everything with {state['wanted']['model_id']} just now.",
                     remedy="Wait for it, or stop it and run this again.",
                 )
-        fields = {"owner": self._owner, "wanted": asdict(new), "phase": phase or CLEARING, "beat": 0}
+        fields = {
+            "owner": self._owner,
+            "wanted": asdict(new),
+            "phase": phase or CLEARING,
+            "beat": 0,
+        }
         self._meta.update_one({"_id": "reembed"}, {"$set": fields}, upsert=True)
         return phase
 
@@ -204,7 +256,9 @@ class Reembedding:
 
     def _note(self, update: dict[str, dict[str, object]]) -> None:
         if not self._meta.update_one({"_id": "reembed", "owner": self._owner}, update):
-            raise DatabaseError("Another run of reembed has taken over; this one stops.")
+            raise DatabaseError(
+                "Another run of reembed has taken over; this one stops."
+            )
 
 
 def _other(slot: str) -> str:

@@ -21,19 +21,29 @@ FIRST_VERSION = 1
 
 def name_the_slot(database: Database) -> None:
     """Since version 2 the stored embedder says which field holds its vectors."""
-    database["meta"].update_one({"_id": "embedder", "slot": {"$exists": False}}, {"$set": {"slot": ""}})
+    database["meta"].update_one(
+        {"_id": "embedder", "slot": {"$exists": False}}, {"$set": {"slot": ""}}
+    )
 
 
 def delete_removed_features(database: Database) -> None:
     """Since version 3 batches and callbacks are gone: their rows hold questions that no retention would delete."""
     for name in ("batches", "batch_items"):
         database[name].delete_many({})
-    called = [row["_id"] for row in database["ingestions"].find({"callback_url": {"$exists": True}}, {"_id": 1})]
+    called = [
+        row["_id"]
+        for row in database["ingestions"].find(
+            {"callback_url": {"$exists": True}}, {"_id": 1}
+        )
+    ]
     fields = dict.fromkeys(("callback_url", "call_at", "calls", "call"), "")
     database["ingestions"].update_each([(id, {"$unset": fields}) for id in called])
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (name_the_slot, delete_removed_features)
+MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+    name_the_slot,
+    delete_removed_features,
+)
 """The step to each later version. It may run twice: a process may die before it stores the version."""
 
 
@@ -44,7 +54,9 @@ def newest() -> int:
 
 def set_version(database: Database, version: int) -> None:
     """Store that all steps up to this version have run."""
-    database["meta"].update_one({"_id": "schema"}, {"$set": {"version": version}}, upsert=True)
+    database["meta"].update_one(
+        {"_id": "schema"}, {"$set": {"version": version}}, upsert=True
+    )
 
 
 def require_known(database: Database) -> int:
@@ -94,10 +106,19 @@ class Mended:
 class Mender:
     """Writes nothing with ``dry_run``. Repeatable: mended rows are left alone."""
 
-    def __init__(self, database: Database, collections: Sequence[str], fields: Sequence[str], *, dry_run: bool) -> None:
+    def __init__(
+        self,
+        database: Database,
+        collections: Sequence[str],
+        fields: Sequence[str],
+        *,
+        dry_run: bool,
+    ) -> None:
         self._database = database
         self._collections = [database[name] for name in dict.fromkeys(collections)]
-        self._older = OlderReports(database, collections=collections, filter_fields=fields)
+        self._older = OlderReports(
+            database, collections=collections, filter_fields=fields
+        )
         self._documents = DocumentRepository(database, fields)
         self._fields = tuple(fields)
         self._dry_run = dry_run
@@ -116,22 +137,35 @@ class Mender:
         for collection in self._collections:
             for ids in id_batches(collection):
                 rows = rows_of(collection, ids, None, {forms.TEXT_FIELD: 0})
-                updates = [(row["_id"], {"$set": fields}) for row in rows if (fields := self._changes(row))]
+                updates = [
+                    (row["_id"], {"$set": fields})
+                    for row in rows
+                    if (fields := self._changes(row))
+                ]
                 if not self._dry_run:
                     collection.update_each(updates)
                 report(len(ids))
         if not self._dry_run:
             for record in self._documents.all():
-                if record.id.startswith(forms.OLDER_PREFIX):  # an interrupted run counted only some of the rows
-                    chunks = sum(collection.count({"document_id": record.id}) for collection in self._collections)
+                if record.id.startswith(
+                    forms.OLDER_PREFIX
+                ):  # an interrupted run counted only some of the rows
+                    chunks = sum(
+                        collection.count({"document_id": record.id})
+                        for collection in self._collections
+                    )
                     if chunks != record.chunks:
                         self._documents.put(replace(record, chunks=chunks))
-            CorpusChanges(self._database).record(None)  # others may have changed rows, too
+            CorpusChanges(self._database).record(
+                None
+            )  # others may have changed rows, too
         return self._mended
 
     def _changes(self, row: Mapping[str, Any]) -> Json:
         """Return the fields of a row that have to be set, with their values."""
-        fields: Json = {name: NO_VALUE for name in self._fields if row.get(name) is None}
+        fields: Json = {
+            name: NO_VALUE for name in self._fields if row.get(name) is None
+        }
         self._mended.valueless += bool(fields)
         year = forms.filter_value("year", row.get("year"))
         if isinstance(year, int) and year != row["year"]:
@@ -140,7 +174,9 @@ class Mender:
         for name in (forms.embedding_field(slot) for slot in forms.SLOTS):
             with suppress(DatabaseError):  # the doctor counts what is no vector
                 if isinstance(row.get(name), (list, tuple)):
-                    fields[name] = self._database.encode_vector(forms.decode_vector(row[name]))
+                    fields[name] = self._database.encode_vector(
+                        forms.decode_vector(row[name])
+                    )
                     self._mended.vectors += 1
         if not isinstance(row.get("document_id"), str) or not row["document_id"]:
             fields["document_id"] = forms.document_id_of(row)

@@ -13,7 +13,12 @@ from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
 from ...database.repositories.caches import refresh
 from ...domain import Budget, Document
-from ...domain.errors import EmbeddingError, InvalidRequestError, SettingsError, UnknownNameError
+from ...domain.errors import (
+    EmbeddingError,
+    InvalidRequestError,
+    SettingsError,
+    UnknownNameError,
+)
 from ...domain.protocols import ChatModel, Quoter
 from ...domain.request import Cancellation
 from ...language import analyzer
@@ -70,16 +75,23 @@ class Services:
         stored = self.storage.facts.embedder()
         with self._lock:
             if self._runtime is None or not self._runtime.serves(stored):
-                refresh(self.storage.database)  # another thread may have seen a later answer
+                refresh(
+                    self.storage.database
+                )  # another thread may have seen a later answer
                 stored = self.storage.facts.embedder()
             if self._runtime is None:
                 self._runtime = Runtime(self.storage, self.answering, stored)
             elif not self._runtime.serves(stored):
-                closing = threading.Timer(self.settings.budget_seconds + AFTER_BUDGET_SECONDS, self._runtime.close)
+                closing = threading.Timer(
+                    self.settings.budget_seconds + AFTER_BUDGET_SECONDS,
+                    self._runtime.close,
+                )
                 closing.daemon = True
                 closing.start()
                 self._replaced.append((self._runtime, closing))
-                self._runtime = Runtime(self.storage, self.answering, stored, adopt=self._has_served)
+                self._runtime = Runtime(
+                    self.storage, self.answering, stored, adopt=self._has_served
+                )
             self._has_served = self._has_served or stored is not None
             return self._runtime
 
@@ -150,7 +162,9 @@ class Answering:
             return self.chat_model
         small = self._built(self.settings.chat_model_small, "CHAT_MODEL_SMALL")
         if not (small.is_language_model and self.chat_model.is_language_model):
-            raise SettingsError("CHAT_MODEL_SMALL and CHAT_MODEL must both be language models, or the first not set.")
+            raise SettingsError(
+                "CHAT_MODEL_SMALL and CHAT_MODEL must both be language models, or the first not set."
+            )
         return small
 
     def _built(self, name: str, field: str) -> ChatModel:
@@ -161,7 +175,13 @@ class Answering:
         )
         if not built.is_language_model:
             return built
-        return ManagedChatModel(built, settings, cache=storage.cache, usage=storage.usage, counters=storage.counters)
+        return ManagedChatModel(
+            built,
+            settings,
+            cache=storage.cache,
+            usage=storage.usage,
+            counters=storage.counters,
+        )
 
     @lazy
     def quoter(self) -> Quoter:
@@ -181,7 +201,10 @@ class Answering:
         UnknownNameError: no such mode, or no language model for it."""
         field = "mode" if mode or preset else "MODE"
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)
-        if self.chat_model.is_language_model or not AGENTS.module(mode).build.needs_language_model:
+        if (
+            self.chat_model.is_language_model
+            or not AGENTS.module(mode).build.needs_language_model
+        ):
             return mode
         valid = [name for name, usable in self.modes().items() if usable]
         message = (
@@ -192,41 +215,68 @@ class Answering:
 
     def default_mode(self, preset: str = "") -> str:
         """Return the mode of a question that names none; without a setting, `auto` if choosing makes no call."""
-        return self.settings_with(preset).mode or (DEFAULT if self.chat_model.is_language_model else CHOOSES)
+        return self.settings_with(preset).mode or (
+            DEFAULT if self.chat_model.is_language_model else CHOOSES
+        )
 
     def modes(self) -> dict[str, bool]:
         """Return whether each mode can be used here: some need a language model."""
         has_model = self.chat_model.is_language_model
-        return {name: has_model or not AGENTS.module(name).build.needs_language_model for name in AGENTS.names()}
+        return {
+            name: has_model or not AGENTS.module(name).build.needs_language_model
+            for name in AGENTS.names()
+        }
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
         """Return what one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
         settings = self.settings
-        most = {"calls": settings.budget_calls, "tokens": settings.budget_tokens, "seconds": settings.budget_seconds}
+        most = {
+            "calls": settings.budget_calls,
+            "tokens": settings.budget_tokens,
+            "seconds": settings.budget_seconds,
+        }
         for name, value in limits.items():
             if not 1 <= value <= most[name]:
-                raise InvalidRequestError.for_field(f"budget.{name}", f"must be from 1 to {most[name]:g}.")
+                raise InvalidRequestError.for_field(
+                    f"budget.{name}", f"must be from 1 to {most[name]:g}."
+                )
         return Budget(**{**most, **limits})
 
     @lazy
     def _attachment_loader(self) -> LoaderPool:
         """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
-        limits, pages = ATTACHMENT_LIMITS, min(self.settings.ocr_pages, ATTACHMENT_PAGES)
+        limits, pages = (
+            ATTACHMENT_LIMITS,
+            min(self.settings.ocr_pages, ATTACHMENT_PAGES),
+        )
         if INSTALLED and pages:  # its models need more memory than any other attachment
             limits = replace(limits, memory=UPLOAD_LIMITS.memory, ocr_pages=pages)
         folder = self.settings.data_dir / "readers" / "attachments"
-        return LoaderPool(ATTACHMENT_READERS, time_limit=self.settings.model_timeout, limits=limits, folder=folder)
+        return LoaderPool(
+            ATTACHMENT_READERS,
+            time_limit=self.settings.model_timeout,
+            limits=limits,
+            folder=folder,
+        )
 
-    def attached(self, path: Path, name: str, cancel: Cancellation, caller: str = "") -> Document:
+    def attached(
+        self, path: Path, name: str, cancel: Cancellation, caller: str = ""
+    ) -> Document:
         """Read a file for one question; it is not stored. Raises LoadError, CancelledError."""
         loaded = self._attachment_loader.load(path, cancel=cancel, caller=caller)
         identity = f"attachment-{document_id(name)}"
-        return Document(identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages)
+        return Document(
+            identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages
+        )
 
     @lazy
     def glossary(self) -> Glossary:
         storage = self._storage
-        return Glossary(storage.glossary.entries, storage.documents, lambda: self._services.runtime.store)
+        return Glossary(
+            storage.glossary.entries,
+            storage.documents,
+            lambda: self._services.runtime.store,
+        )
 
     @lazy
     def chat(self) -> ChatService:
@@ -243,7 +293,9 @@ class Answering:
         return ChatService(
             conversations=storage.conversations,
             agent=lambda: self._services.runtime.understanding,
-            condenser=Condenser(follow_ups=follow_ups, chat_model=self.small_chat_model, analyzer=words),
+            condenser=Condenser(
+                follow_ups=follow_ups, chat_model=self.small_chat_model, analyzer=words
+            ),
             accounting=accounting,
         )
 
@@ -251,7 +303,9 @@ class Answering:
         """Return whether words name a heading of the reports; False if the embedder fails, to carry the topic on."""
         indicators = self._storage.figures.indicators()
         try:
-            return self._services.runtime.indicators.names_one(words, indicators, headings[0] if headings else "")
+            return self._services.runtime.indicators.names_one(
+                words, indicators, headings[0] if headings else ""
+            )
         except EmbeddingError:
             return False
 

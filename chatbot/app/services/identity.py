@@ -29,7 +29,8 @@ NAMES = ("name", "preferred_username", "email", "sub")
 EVERYBODY = "*"
 """The name of a group that everybody who signs in is in."""
 Names = Annotated[
-    tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...], Field(min_length=1)
+    tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)], ...],
+    Field(min_length=1),
 ]
 
 
@@ -48,7 +49,9 @@ class Group(BaseModel):
 class Groups:
     """The table of groups. ``countries``: how the reports spell them now."""
 
-    def __init__(self, settings: Settings, countries: Callable[[], Sequence[Value]]) -> None:
+    def __init__(
+        self, settings: Settings, countries: Callable[[], Sequence[Value]]
+    ) -> None:
         """Raises SettingsError: the file cannot be read, or a group in it is wrong."""
         path = settings.sign_in_groups
         self._table = {} if path is None else read_groups(path, settings)
@@ -56,11 +59,17 @@ class Groups:
 
     def names(self, groups: Sequence[str]) -> tuple[str, ...]:
         """Return the names of the table among these groups of a person, in the order of the file."""
-        return tuple(name for name in self._table if name in groups or name == EVERYBODY)
+        return tuple(
+            name for name in self._table if name in groups or name == EVERYBODY
+        )
 
     def countries(self) -> tuple[str, ...]:
         """Return the countries that the table names, as it spells them."""
-        return tuple(dict.fromkeys(name for group in self._table.values() for name in group.countries or ()))
+        return tuple(
+            dict.fromkeys(
+                name for group in self._table.values() for name in group.countries or ()
+            )
+        )
 
     def limited(self, key: ApiKey) -> ApiKey | None:
         """Return the key with the role and the limits of its groups; None if the table has none of them.
@@ -72,11 +81,19 @@ class Groups:
             return None
         groups = [self._table[name] for name in names]
         first = groups[0]
-        alike = [one for one in groups if one.model_copy(update={"countries": first.countries}) == first]
+        alike = [
+            one
+            for one in groups
+            if one.model_copy(update={"countries": first.countries}) == first
+        ]
         filters: dict[str, Any] = {}
         if all(one.countries for one in alike):
             spelled = [str(value) for value in self._countries()]
-            chosen = (resolve_country(name, spelled)[0] or name for one in alike for name in one.countries or ())
+            chosen = (
+                resolve_country(name, spelled)[0] or name
+                for one in alike
+                for name in one.countries or ()
+            )
             filters[COUNTRY] = list(dict.fromkeys(chosen))
         return replace(
             key,
@@ -96,14 +113,22 @@ def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
         group = parse(Group, stated)
         if unknown := set(group.collections or ()) - set(settings.chunk_collections):
             valid = ", ".join(settings.chunk_collections)
-            raise errors.InvalidRequestError(f"unknown collection {', '.join(sorted(unknown))}. Valid: {valid}.")
+            raise errors.InvalidRequestError(
+                f"unknown collection {', '.join(sorted(unknown))}. Valid: {valid}."
+            )
         if group.countries and COUNTRY not in settings.filter_fields:
-            raise errors.InvalidRequestError(f"countries need {COUNTRY} in FILTER_FIELDS.")
+            raise errors.InvalidRequestError(
+                f"countries need {COUNTRY} in FILTER_FIELDS."
+            )
         return group
 
-    groups = read_tables("SIGN_IN_GROUPS", path, read, noun="group", keys=", ".join(Group.model_fields))
+    groups = read_tables(
+        "SIGN_IN_GROUPS", path, read, noun="group", keys=", ".join(Group.model_fields)
+    )
     if not groups:
-        raise errors.SettingsError(f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See docs/sign-in.md.")
+        raise errors.SettingsError(
+            f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See docs/sign-in.md."
+        )
     return groups
 
 
@@ -113,40 +138,61 @@ class IdentityProvider:
     def __init__(self, settings: Settings) -> None:
         """Raises MissingPackageError: Authlib is not installed."""
         try:
-            from authlib.integrations.base_client import BaseApp, OAuth2Mixin, OpenIDMixin
+            from authlib.integrations.base_client import (
+                BaseApp,
+                OAuth2Mixin,
+                OpenIDMixin,
+            )
             from authlib.integrations.httpx_client import OAuth2Client
         except ImportError as error:
             raise errors.MissingPackageError(
                 "OIDC_ISSUER needs the Python package Authlib.",
                 remedy="Install it: pip install -r requirements-oidc.txt",
             ) from error
-        self.issuer, self._client_id = (settings.oidc_issuer or "").rstrip("/"), settings.oidc_client_id
+        self.issuer, self._client_id = (
+            (settings.oidc_issuer or "").rstrip("/"),
+            settings.oidc_client_id,
+        )
         self._claim, secret = settings.oidc_groups_claim, settings.oidc_client_secret
-        kind: Any = type("Client", (OAuth2Mixin, OpenIDMixin, BaseApp), {"client_cls": OAuth2Client})
+        kind: Any = type(
+            "Client", (OAuth2Mixin, OpenIDMixin, BaseApp), {"client_cls": OAuth2Client}
+        )
         self._client = kind(
-            None, client_id=self._client_id, client_secret=secret.get_secret_value() if secret else None,
+            None,
+            client_id=self._client_id,
+            client_secret=secret.get_secret_value() if secret else None,
             server_metadata_url=f"{self.issuer}{DISCOVERY}",
             client_kwargs={"code_challenge_method": "S256", "timeout": TIMEOUT_SECONDS},
-        )  # fmt: skip
+        )
 
     def check(self) -> None:
         """Raises IdentityProviderError: it does not answer, or its metadata is not that of this issuer."""
         with _translated():
             metadata = self._client.load_server_metadata()
             endpoints = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-            if str(metadata.get("issuer")).rstrip("/") != self.issuer or not all(map(metadata.get, endpoints)):
+            if str(metadata.get("issuer")).rstrip("/") != self.issuer or not all(
+                map(metadata.get, endpoints)
+            ):
                 del metadata["_loaded_at"]  # Authlib's: it is loaded again next time
-                raise ValueError(f"the metadata at {self.issuer}{DISCOVERY} is not that of this issuer")
+                raise ValueError(
+                    f"the metadata at {self.issuer}{DISCOVERY} is not that of this issuer"
+                )
             stated = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
-            metadata["id_token_signing_alg_values_supported"] = [one for one in stated if one.startswith(SIGNATURES)]
+            metadata["id_token_signing_alg_values_supported"] = [
+                one for one in stated if one.startswith(SIGNATURES)
+            ]
 
     def begin(self, callback: str) -> dict[str, str]:
         """Return the ``url`` where somebody signs in, and the ``state``, ``nonce`` and ``code_verifier`` of it.
         Raises IdentityProviderError."""
         self.check()
         with _translated():
-            more = OPTIONAL_SCOPES.intersection(self._client.server_metadata.get("scopes_supported", ()))
-            started: dict[str, str] = self._client.create_authorization_url(callback, scope=" ".join((*SCOPES, *more)))
+            more = OPTIONAL_SCOPES.intersection(
+                self._client.server_metadata.get("scopes_supported", ())
+            )
+            started: dict[str, str] = self._client.create_authorization_url(
+                callback, scope=" ".join((*SCOPES, *more))
+            )
             return started
 
     def finish(self, callback: str, code: str, started: Mapping[str, str]) -> ApiKey:
@@ -155,32 +201,55 @@ class IdentityProvider:
         self.check()
         with _translated():
             client, issuer = self._client, self._client.server_metadata["issuer"]
-            token = client.fetch_access_token(callback, code=code, code_verifier=started["code_verifier"])
+            token = client.fetch_access_token(
+                callback, code=code, code_verifier=started["code_verifier"]
+            )
             expected = {
                 "iss": {"essential": True, "value": issuer},
                 "aud": {"essential": True, "value": self._client_id},
             }
-            claims = dict(client.parse_id_token(token, started["nonce"], claims_options=expected) or {})
-            if self._groups(claims) is None and client.server_metadata.get("userinfo_endpoint"):
+            claims = dict(
+                client.parse_id_token(token, started["nonce"], claims_options=expected)
+                or {}
+            )
+            if self._groups(claims) is None and client.server_metadata.get(
+                "userinfo_endpoint"
+            ):
                 more = client.userinfo(token=token)
-                claims = {**more, **claims} if more.get("sub") == claims["sub"] else claims
-            digest = hashlib.sha256(f"{self.issuer} {claims['sub']}".encode()).hexdigest()
+                claims = (
+                    {**more, **claims} if more.get("sub") == claims["sub"] else claims
+                )
+            digest = hashlib.sha256(
+                f"{self.issuer} {claims['sub']}".encode()
+            ).hexdigest()
             name = next(str(claims[one]) for one in NAMES if claims.get(one))
-            return ApiKey(f"{PERSON}{digest[:32]}", name, "feed", "", groups=tuple(self._groups(claims) or ()))
+            return ApiKey(
+                f"{PERSON}{digest[:32]}",
+                name,
+                "feed",
+                "",
+                groups=tuple(self._groups(claims) or ()),
+            )
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str] | None:
         """Return the groups of the claim, whose name may be a path (realm_access.roles); None where it is missing."""
         value: Any = claims
         for part in [self._claim] if self._claim in claims else self._claim.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        return None if value is None else [str(one) for one in ([value] if isinstance(value, str) else value)]
+        return (
+            None
+            if value is None
+            else [str(one) for one in ([value] if isinstance(value, str) else value)]
+        )
 
     def sign_out_address(self, back: str) -> str:
         """Return the address that ends the session at the provider and leads ``back``; "" where it has none."""
         self.check()
         if not self._client.server_metadata.get("end_session_endpoint"):
             return ""
-        address: str = self._client.create_logout_url(back, client_id=self._client_id)["url"]
+        address: str = self._client.create_logout_url(back, client_id=self._client_id)[
+            "url"
+        ]
         return address
 
 
@@ -193,8 +262,16 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except (AuthlibBaseError, JoseError) as error:
-        raise errors.ForbiddenError(f"The identity provider did not sign you in: {error.error}.") from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, KeyError, TypeError, ValueError) as error:
+        raise errors.ForbiddenError(
+            f"The identity provider did not sign you in: {error.error}."
+        ) from error
+    except (
+        httpx2.HTTPError,
+        httpx2.InvalidURL,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise errors.IdentityProviderError(
             "The identity provider (OIDC_ISSUER) does not answer as it should.",
             remedy="Check its address, and whether this server reaches it.",

@@ -15,7 +15,12 @@ from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, Chunking, DocumentRecord, Scope, Values
-from ...domain.errors import ConflictError, ForbiddenError, InvalidRequestError, NotFoundError
+from ...domain.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidRequestError,
+    NotFoundError,
+)
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import Caller
 from ...jobs.sync import Synchroniser
@@ -59,11 +64,17 @@ class Ingesting:
         """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
         InvalidRequestError, DatabaseError, ReadOnlyError."""
         self._storage.require_writable()
-        return replace(self._services.runtime.ingestor(self._chunking(overrides)), read_texts=self.loader.read_texts)
+        return replace(
+            self._services.runtime.ingestor(self._chunking(overrides)),
+            read_texts=self.loader.read_texts,
+        )
 
     def _chunking(self, overrides: Mapping[str, Any]) -> Chunking:
         settings = self.settings
-        strategy = CHUNKERS.check(overrides.get("chunk_strategy") or settings.chunk_strategy, field="chunk_strategy")
+        strategy = CHUNKERS.check(
+            overrides.get("chunk_strategy") or settings.chunk_strategy,
+            field="chunk_strategy",
+        )
         overlap = settings.chunk_overlap if strategy == settings.chunk_strategy else 0
         size = overrides.get("chunk_size", settings.chunk_size)
         return Chunking(strategy, size, overrides.get("chunk_overlap", overlap))
@@ -76,7 +87,9 @@ class Ingesting:
     def check_overrides(self, overrides: About | Cutting) -> dict[str, Any]:
         """Return the metadata and chunking that a person states of a report, checked together with the settings.
         Raises InvalidRequestError, UnknownNameError: they name the wrong field."""
-        checked = check_overrides(overrides, countries=self._storage.documents.values("country_name"))
+        checked = check_overrides(
+            overrides, countries=self._storage.documents.values("country_name")
+        )
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
         check_collection(checked.get("collection"), self.settings.chunk_collections)
@@ -86,7 +99,10 @@ class Ingesting:
     def service(self) -> IngestionService:
         settings, summary = self.settings, self.sample_summary
         if settings.summaries == "model" or self.ask_above:
-            model = ModelSummary(self._services.answering.small_chat_model, input_tokens=settings.context_tokens)
+            model = ModelSummary(
+                self._services.answering.small_chat_model,
+                input_tokens=settings.context_tokens,
+            )
             summary = Summary("model", model)
         return IngestionService(
             documents=self._storage.documents,
@@ -99,14 +115,23 @@ class Ingesting:
     @property
     def ask_above(self) -> int | None:
         """The number of files above which a person is asked first: the chat model summarises them unasked."""
-        return 50 if self.settings.summaries == "auto" and self.settings.openai_api_key else None
+        return (
+            50
+            if self.settings.summaries == "auto" and self.settings.openai_api_key
+            else None
+        )
 
     @lazy
     def loader(self) -> LoaderPool:
         """Reads files, and the figures of many passages."""
         folder = self.settings.data_dir / "readers" / "uploads"
         limits = replace(UPLOAD_LIMITS, ocr_pages=self.settings.ocr_pages)
-        return LoaderPool(self.settings.ingestion_workers, time_limit=LOAD_SECONDS, folder=folder, limits=limits)
+        return LoaderPool(
+            self.settings.ingestion_workers,
+            time_limit=LOAD_SECONDS,
+            folder=folder,
+            limits=limits,
+        )
 
     @property
     def sample_summary(self) -> Summary:
@@ -123,15 +148,23 @@ class Ingesting:
             warm=lambda: self._services.runtime.store.count(Scope()),
         )
 
-    def delete_document(self, record: DocumentRecord, control: JobControl | None = None) -> None:
+    def delete_document(
+        self, record: DocumentRecord, control: JobControl | None = None
+    ) -> None:
         """Remove a report, its passages and its original; a sample report does not come back at the next start."""
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
-        self._storage.database.free_bytes(tidy=True)  # a deletion is written to the log first
+        self._storage.database.free_bytes(
+            tidy=True
+        )  # a deletion is written to the log first
         if record.source:
-            self._storage.ingestions.withdraw(record.source)  # first, as `Ingestor` relies on
+            self._storage.ingestions.withdraw(
+                record.source
+            )  # first, as `Ingestor` relies on
         self.ingestor.delete(record.id, control)
-        if record.sample and not any(one.sample for one in self._storage.documents.all()):
+        if record.sample and not any(
+            one.sample for one in self._storage.documents.all()
+        ):
             self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
         self.originals.tidy()
         self._storage.cache.forget_answers()
@@ -145,7 +178,9 @@ class Ingesting:
         return any(record.status == "deleting" for record in documents.all())
 
     def derive_figures(
-        self, stopped: Callable[[], bool] = bool, progress: Callable[[int], object] = lambda reports: None
+        self,
+        stopped: Callable[[], bool] = bool,
+        progress: Callable[[int], object] = lambda reports: None,
     ) -> int:
         """Read the figures of reports that an older release, or another program, has written without them.
 
@@ -159,7 +194,10 @@ class Ingesting:
         for record in missing:
             if stopped():
                 return derived
-            with suppress(ConflictError), lease(storage.facts, f"document:{record.id}", JobControl(), longest=0):
+            with (
+                suppress(ConflictError),
+                lease(storage.facts, f"document:{record.id}", JobControl(), longest=0),
+            ):
                 derived += self._derive_figures(record.id)
             progress(1)
         if not storage.database.embedded:
@@ -172,30 +210,54 @@ class Ingesting:
         if record is None or not figures.missing([record]):
             return False
         stored, _ = self._services.runtime.store.stored(record.id)
-        chunks = [chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version]
+        chunks = [
+            chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version
+        ]
         if record.chunks and not chunks:
             return False
         in_order = sorted(chunks, key=lambda chunk: (chunk.ordinal, chunk.id))
-        read = self.loader.read_texts(stated, [chunk.text for chunk in in_order], record.name)
+        read = self.loader.read_texts(
+            stated, [chunk.text for chunk in in_order], record.name
+        )
         read_chunks = zip(in_order, read, strict=True)
-        figures.write(record.id, record.version, read_chunks, of_rows=0 if record.version else record.chunks)
+        figures.write(
+            record.id,
+            record.version,
+            read_chunks,
+            of_rows=0 if record.version else record.chunks,
+        )
         # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
         current = documents.get(record.id)
-        if current is None or record.version not in {current.version, current.replacing}:
-            figures.remove(record.id, keep=[current.version, current.replacing] if current else ())
+        if current is None or record.version not in {
+            current.version,
+            current.replacing,
+        }:
+            figures.remove(
+                record.id, keep=[current.version, current.replacing] if current else ()
+            )
         return True
 
     def clear_up(self) -> None:
         """Remove the unfinished versions that dead processes left, unless a job may continue one."""
-        unfinished = [one.id for one in self._storage.documents.all() if one.status == "ready" and one.replacing]
+        unfinished = [
+            one.id
+            for one in self._storage.documents.all()
+            if one.status == "ready" and one.replacing
+        ]
         if unfinished and not self._storage.ingestions.unfinished():
             for document_id in unfinished:
                 self.service.settle(document_id)
 
     @lazy
     def originals(self) -> Originals:
-        files, queue, documents = self._storage.files, self._storage.ingestions, self._storage.documents
-        return Originals(files=files, queue=queue, documents=documents, settings=self.settings)
+        files, queue, documents = (
+            self._storage.files,
+            self._storage.ingestions,
+            self._storage.documents,
+        )
+        return Originals(
+            files=files, queue=queue, documents=documents, settings=self.settings
+        )
 
     @lazy
     def worker(self) -> IngestionWorker:
@@ -215,10 +277,14 @@ class Ingesting:
             self._storage.audit.record("sync prune", record.source)
 
         return Synchroniser(
-            database=self._storage.database, service=self.service, download=self.originals.download, delete=delete,
-            originals=self._storage.files if self.settings.keep_files else None, tidy=self.originals.tidy,
+            database=self._storage.database,
+            service=self.service,
+            download=self.originals.download,
+            delete=delete,
+            originals=self._storage.files if self.settings.keep_files else None,
+            tidy=self.originals.tidy,
             max_bytes=self.settings.max_upload_mb * MEGABYTE,
-        )  # fmt: skip
+        )
 
     def read_sources(self) -> Mapping[str, Connector]:
         """Return the sources of SOURCES by name. Raises SettingsError: naming what is wrong and what is valid."""
@@ -255,26 +321,38 @@ class Library:
         record = self.record(document_id)
         self.services.storage.require_writable()
         if not self.may_change(record):
-            raise ForbiddenError("Only the person who added this report, or an administrator, may change it.")
+            raise ForbiddenError(
+                "Only the person who added this report, or an administrator, may change it."
+            )
         return record
 
     def may_change(self, record: DocumentRecord) -> bool:
         """Return whether the caller sees this report, and added it or is an administrator (as all with open access)."""
-        is_own = self.who.may("write") and bool(self.who.owner) and record.owner == self.who.owner
+        is_own = (
+            self.who.may("write")
+            and bool(self.who.owner)
+            and record.owner == self.who.owner
+        )
         return (is_own or self.who.may("admin")) and self.shows(record)
 
-    def inside_limit(self, about: dict[str, Any], *, new: bool = False) -> dict[str, Any]:
+    def inside_limit(
+        self, about: dict[str, Any], *, new: bool = False
+    ) -> dict[str, Any]:
         """Return the metadata that was sent for a report. Of a ``new`` report, add the fields for which the caller's
         limit allows one value only. Raises ForbiddenError: the report would be outside of that limit."""
         limit = self.who.limit
-        conditions = dict(limit.conditions) | ({"collection": Values(limit.collections)} if limit.collections else {})
+        conditions = dict(limit.conditions) | (
+            {"collection": Values(limit.collections)} if limit.collections else {}
+        )
         for field, condition in conditions.items():
             values = condition.values if isinstance(condition, Values) else ()
             if new and field not in about and len(values) == 1:
                 about = {**about, field: values[0]}
             if (new or field in about) and not condition.matches(about.get(field)):
                 valid = ", ".join(map(str, values)) or str(condition.to_json())
-                raise ForbiddenError(f"This key is limited to {field} {valid}. State that {field} for the report.")
+                raise ForbiddenError(
+                    f"This key is limited to {field} {valid}. State that {field} for the report."
+                )
         return about
 
     def passage(self, chunk_id: str) -> Chunk:
@@ -286,25 +364,47 @@ class Library:
     def passages(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Return the passages that exist and that the caller may see, in the order of the ids."""
         limit, chunks = self.who.limit, self.services.runtime.store.get(chunk_ids)
-        return [chunk for chunk in chunks if limit.holds(chunk.collection) and limit.matches(chunk.about)]
+        return [
+            chunk
+            for chunk in chunks
+            if limit.holds(chunk.collection) and limit.matches(chunk.about)
+        ]
 
     def wider_text(self, chunk: Chunk) -> str:
         """Return a passage with `CONTEXT_MARGIN` characters of its report on each side."""
-        (around,) = self.services.runtime.store.surroundings([chunk], margin=CONTEXT_MARGIN)
+        (around,) = self.services.runtime.store.surroundings(
+            [chunk], margin=CONTEXT_MARGIN
+        )
         return window(chunk, around, before=CONTEXT_MARGIN, after=CONTEXT_MARGIN)
 
-    def figures(self, scope: Scope, indicator: str, year: int | None, *, limit: int, after: str = "") -> FigurePage:
+    def figures(
+        self,
+        scope: Scope,
+        indicator: str,
+        year: int | None,
+        *,
+        limit: int,
+        after: str = "",
+    ) -> FigurePage:
         """Return a page of the figures in a scope by indicator, "" = all, and by their year. Raises
         InvalidRequestError: no report in the scope has such a heading; names similar ones."""
         figures = self.services.storage.figures
-        page = figures.page(scope, indicator=indicator, year=year, limit=limit, after=after)
+        page = figures.page(
+            scope, indicator=indicator, year=year, limit=limit, after=after
+        )
         text = " ".join(indicator.split()).casefold()
         if page.total or not text:
             return page
-        headings = {heading.casefold(): heading for heading in figures.indicators(scope)}
+        headings = {
+            heading.casefold(): heading for heading in figures.indicators(scope)
+        }
         if text.partition(": ")[0] in headings:
             return page
-        near = [name for name in headings if text in name] or difflib.get_close_matches(text, headings, cutoff=0.5)
+        near = [name for name in headings if text in name] or difflib.get_close_matches(
+            text, headings, cutoff=0.5
+        )
         names = [headings[name] for name in near[:NEAR_HEADINGS]]
         hint = f" Did you mean {', '.join(names)}?" if names else ""
-        raise InvalidRequestError.for_field("indicator", f"no report here has a section {text!r}.{hint}", names)
+        raise InvalidRequestError.for_field(
+            "indicator", f"no report here has a section {text!r}.{hint}", names
+        )

@@ -52,7 +52,12 @@ class Runtime:
     served. At a start a contradiction is an error instead."""
 
     def __init__(
-        self, storage: Storage, answering: "Answering", stored: StoredEmbedder | None, *, adopt: bool = False
+        self,
+        storage: Storage,
+        answering: "Answering",
+        stored: StoredEmbedder | None,
+        *,
+        adopt: bool = False,
     ) -> None:
         self.stored = stored
         self._slot = stored.slot if stored else ""
@@ -68,8 +73,12 @@ class Runtime:
         """Return whether this runtime can search a database whose embedder is ``stored``."""
         if stored is None or stored == self.stored:
             return True
-        embedder: CachedEmbedder | None = vars(self).get("embedder") if self.stored is None else None
-        return embedder is not None and stored.same_vectors(embedder.model_id, embedder.dimensions, slot="")
+        embedder: CachedEmbedder | None = (
+            vars(self).get("embedder") if self.stored is None else None
+        )
+        return embedder is not None and stored.same_vectors(
+            embedder.model_id, embedder.dimensions, slot=""
+        )
 
     # The embedding model
 
@@ -80,11 +89,17 @@ class Runtime:
         provider, model = self._embedder_name()
         settings, stored = self._settings, self.stored
         keeps_length = self._adopt or settings.embedding_dimensions is None
-        if stored is not None and keeps_length and (provider, model) == (stored.provider, stored.model):
+        if (
+            stored is not None
+            and keeps_length
+            and (provider, model) == (stored.provider, stored.model)
+        ):
             settings = settings.override(embedding_dimensions=stored.shortened)
         embedder = EMBEDDERS.builder(provider)(settings, model=model)
         try:
-            if stored is not None and not stored.same_vectors(embedder.model_id, embedder.dimensions, slot=stored.slot):
+            if stored is not None and not stored.same_vectors(
+                embedder.model_id, embedder.dimensions, slot=stored.slot
+            ):
                 raise EmbedderMismatchError(
                     f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
                     f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER, "
@@ -93,7 +108,9 @@ class Runtime:
                 )
             return CachedEmbedder(embedder, self.warm_cache, cache=self._storage.cache)
         except ChatbotError:
-            close(embedder)  # its connection is open where the endpoint was asked for the dimensions
+            close(
+                embedder
+            )  # its connection is open where the endpoint was asked for the dimensions
             raise
 
     @lazy
@@ -105,11 +122,16 @@ class Runtime:
         settings, stored = self._settings, self.stored
         if stored is not None and self._adopt:
             if settings.embedding_provider or settings.embedding_model:
-                log.warning("Searching with %s now. Unset EMBEDDING_PROVIDER and _MODEL.", stored.model_id)
+                log.warning(
+                    "Searching with %s now. Unset EMBEDDING_PROVIDER and _MODEL.",
+                    stored.model_id,
+                )
             return stored.provider, stored.model
         if settings.embedding_provider is None and stored is not None:
             return stored.provider, settings.embedding_model or stored.model
-        provider = settings.embedding_provider or ("openai" if settings.openai_api_key else "minilm")
+        provider = settings.embedding_provider or (
+            "openai" if settings.openai_api_key else "minilm"
+        )
         EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
         return provider, settings.embedding_model or EMBEDDERS.default_model(provider)
 
@@ -117,7 +139,9 @@ class Runtime:
         """Store the model of this database, before its first passage."""
         provider, model = self._embedder_name()
         embedder = self.embedder
-        self._storage.facts.remember_embedder(StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions))
+        self._storage.facts.remember_embedder(
+            StoredEmbedder(provider, model, embedder.model_id, embedder.dimensions)
+        )
 
     def require_current(self) -> None:
         """Call this before writing passages: the first ones decide the model of the database. Raises
@@ -163,9 +187,18 @@ class Runtime:
 
     def chunker(self, chunking: Chunking) -> Chunker:
         """Build what splits reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
-        embedded = self.warm_cache if self.warm_cache.model_id == self.embedder.model_id else ()
+        embedded = (
+            self.warm_cache
+            if self.warm_cache.model_id == self.embedder.model_id
+            else ()
+        )
         build = CHUNKERS.builder(chunking.strategy)
-        return build(self.embedder, chunk_size=chunking.size, chunk_overlap=chunking.overlap, known=embedded)
+        return build(
+            self.embedder,
+            chunk_size=chunking.size,
+            chunk_overlap=chunking.overlap,
+            known=embedded,
+        )
 
     def _ingestor(self, chunking: Chunking) -> Ingestor:
         chunker = self.chunker(chunking)
@@ -193,15 +226,32 @@ class Runtime:
         embedder: Embedder = self.embedder
         if not embedder.local:
             settings = self._settings.override(embedding_dimensions=None)
-            minilm = EMBEDDERS.builder("minilm")(settings, model=EMBEDDERS.default_model("minilm"))
+            minilm = EMBEDDERS.builder("minilm")(
+                settings, model=EMBEDDERS.default_model("minilm")
+            )
             embedder = CachedEmbedder(minilm, self.warm_cache)
-        return IndicatorIndex(embedder, analyzer(self._settings.language), self._storage.glossary.entries)
+        return IndicatorIndex(
+            embedder, analyzer(self._settings.language), self._storage.glossary.entries
+        )
 
     @lazy
     def retriever(self) -> Retriever:
-        settings, embedder, documents = self._settings, self.embedder, self._storage.documents
-        indicators, general = self.indicators if embedder.local else None, settings.mongodb_collection
-        refiner = Refiner(documents, indicators, weight=HEADING_WEIGHT, language=settings.language, general=general)
+        settings, embedder, documents = (
+            self._settings,
+            self.embedder,
+            self._storage.documents,
+        )
+        indicators, general = (
+            self.indicators if embedder.local else None,
+            settings.mongodb_collection,
+        )
+        refiner = Refiner(
+            documents,
+            indicators,
+            weight=HEADING_WEIGHT,
+            language=settings.language,
+            general=general,
+        )
         return Retriever(
             store=self.store,
             embedder=embedder,
@@ -230,10 +280,20 @@ class Runtime:
     def compressor(self) -> Compressor:
         """Searches the attachments of one question (R-A1)."""
         settings, embedder = self._settings, self.embedder
-        size, overlap = settings.attachment_chunk_size, settings.attachment_chunk_overlap
-        chunker = CHUNKERS.builder("recursive")(embedder, chunk_size=size, chunk_overlap=overlap, known=())
+        size, overlap = (
+            settings.attachment_chunk_size,
+            settings.attachment_chunk_overlap,
+        )
+        chunker = CHUNKERS.builder("recursive")(
+            embedder, chunk_size=size, chunk_overlap=overlap, known=()
+        )
         words, least = analyzer(settings.language), settings.similarity_threshold
-        return Compressor(embedder=embedder.uncached, chunker=chunker, analyzer=words, least_cosine=least)
+        return Compressor(
+            embedder=embedder.uncached,
+            chunker=chunker,
+            analyzer=words,
+            least_cosine=least,
+        )
 
     @lazy
     def resources(self) -> Resources:
@@ -254,18 +314,24 @@ class Runtime:
             spelling=Spelling(storage.glossary.entries, storage.figures.indicators),
             bounds=self._bounds,
             settings=QuerySettings.of(settings),
-            tables=FigureTables(storage.figures, self.indicators, analyzer(settings.language).terms),
+            tables=FigureTables(
+                storage.figures, self.indicators, analyzer(settings.language).terms
+            ),
         )
 
     def _bounds(self, settings: QuerySettings) -> Bounds:
         """Asked at each question: `calibrate` may have run in another process."""
         setting, model_id = settings.relevance_floor, self.embedder.model_id
-        stored = self._storage.facts.calibration(model_id) if setting == "auto" else None
+        stored = (
+            self._storage.facts.calibration(model_id) if setting == "auto" else None
+        )
         return relevance_bounds(setting, model_id, stored)
 
     @lazy
     def agent(self) -> ModeAgent:
-        return ModeAgent(self.resources, AnswerCache(self._storage.cache, self._generation))
+        return ModeAgent(
+            self.resources, AnswerCache(self._storage.cache, self._generation)
+        )
 
     @lazy
     def understanding(self) -> Understanding:
@@ -280,7 +346,9 @@ class Runtime:
             return None
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
         bounds = self._bounds(question.settings or self.resources.settings)
-        return f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
+        return (
+            f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
+        )
 
     def close(self) -> None:
         close_lazy(self, "store", "embedder")

@@ -104,7 +104,9 @@ class Storage:
     def foreign_changes(self) -> ForeignChanges | None:
         """Changes by other programs; None if no other program writes passages or nothing here depends on them."""
         traits = self.engine.traits
-        followed = not traits.has_search_indexes or self.settings.schema  # the engine follows its own collections
+        followed = (
+            not traits.has_search_indexes or self.settings.schema
+        )  # the engine follows its own collections
         if self.database.embedded or not followed or not traits.in_database:
             return None
         return ForeignChanges(self.database, self.settings.chunk_collections)
@@ -112,25 +114,40 @@ class Storage:
     @lazy
     def documents(self) -> DocumentRepository:
         fields = self.settings.filter_fields
-        older = OlderReports(self.database, collections=self.settings.chunk_collections, filter_fields=fields)
+        older = OlderReports(
+            self.database,
+            collections=self.settings.chunk_collections,
+            filter_fields=fields,
+        )
         return DocumentRepository(self.database, fields, older)
 
     @property
     def collections(self) -> tuple[KnowledgeCollection, ...]:
         """The collections of passages with their descriptions: the general one, that of the reports, the others."""
-        names, descriptions = self.settings.chunk_collections, dict(self.settings.collections)
-        return tuple(KnowledgeCollection(name, descriptions.get(name, "")) for name in dict.fromkeys(names))
+        names, descriptions = (
+            self.settings.chunk_collections,
+            dict(self.settings.collections),
+        )
+        return tuple(
+            KnowledgeCollection(name, descriptions.get(name, ""))
+            for name in dict.fromkeys(names)
+        )
 
     @lazy
     def scopes(self) -> ScopeResolver:
         """Turns what a request names into a `Scope` of what is there."""
-        return ScopeResolver(self.documents, self.settings.filter_fields, self.settings.chunk_collections)
+        return ScopeResolver(
+            self.documents, self.settings.filter_fields, self.settings.chunk_collections
+        )
 
     @lazy
     def figures(self) -> FigureRepository:
         reports, fields = self.documents, self.settings.filter_fields
         return FigureRepository(
-            self.database, fields, reports.unsettled, lambda scope: [one.id for one in reports.all(scope)]
+            self.database,
+            fields,
+            reports.unsettled,
+            lambda scope: [one.id for one in reports.all(scope)],
         )
 
     conversations = _on_database(ConversationRepository)
@@ -140,7 +157,9 @@ class Storage:
     @lazy
     def cache(self) -> CacheRepository:
         """The three cache levels (R-B10), bounded in time and number."""
-        return CacheRepository(self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES)
+        return CacheRepository(
+            self.database, seconds=self.settings.cache_seconds, entries=CACHE_ENTRIES
+        )
 
     glossary = _on_database(GlossaryRepository)
     usage = _on_database(UsageRepository)
@@ -169,20 +188,33 @@ class Storage:
         """Raises ReadOnlyError: the passages belong to another program."""
         if self.settings.schema:
             schema = ",".join(self.settings.schema)
-            raise ReadOnlyError(f"The passages belong to another program (SCHEMA={schema}): they are only read.")
+            raise ReadOnlyError(
+                f"The passages belong to another program (SCHEMA={schema}): they are only read."
+            )
 
     def require_own(self) -> None:
         """Raises SettingsError: a collection of passages, or its search index, was made by another program."""
-        for name in () if self.database.embedded or self.settings.schema else self.settings.chunk_collections:
+        for name in (
+            ()
+            if self.database.embedded or self.settings.schema
+            else self.settings.chunk_collections
+        ):
             collection = self.database[name]
             rows = list(collection.find({}, WITHOUT_EMBEDDING, limit=LOOKED_AT))
             problem = "none of its rows has the fields of this program"
-            foreign = bool(rows) and not any(TEXT_FIELD in row or is_retired(row) for row in rows)
+            foreign = bool(rows) and not any(
+                TEXT_FIELD in row or is_retired(row) for row in rows
+            )
             if not foreign and self.engine.traits.has_search_indexes:
-                foreign = not all(map(is_own_index, collection.search_indexes(VECTOR_INDEX)))
+                foreign = not all(
+                    map(is_own_index, collection.search_indexes(VECTOR_INDEX))
+                )
                 problem = f"its search index {VECTOR_INDEX!r} has no {EMBEDDING_FIELD}"
             if foreign:
-                schema = guess_layout(rows) or f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
+                schema = (
+                    guess_layout(rows)
+                    or f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
+                )
                 raise SettingsError(
                     f"The collection {name!r} belongs to another program: {problem}. Nothing was changed. To read it "
                     f"in place, set SCHEMA={schema}. To leave it alone, set MONGODB_COLLECTION and REPORT_COLLECTION "
@@ -196,16 +228,24 @@ class Storage:
         migrate(self.database)
         # The embedded database filters in the in-process index, so there these would only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
-        writable = [name for name in self.settings.chunk_collections if not self.database[name].read_only]
+        writable = [
+            name
+            for name in self.settings.chunk_collections
+            if not self.database[name].read_only
+        ]
         ensure_ordinary_indexes(self.database, writable, fields)
         ensure_indexes(self.database)
 
-    def delete_conversations(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
+    def delete_conversations(
+        self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
+    ) -> int:
         """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
 
         ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
         conversation, and so do cached answers, which repeat questions. Returns how many conversations went."""
-        gone = self.conversations.purge(owner=owner, before=before, deleted_before=deleted_before)
+        gone = self.conversations.purge(
+            owner=owner, before=before, deleted_before=deleted_before
+        )
         if gone:
             self.cache.forget_answers()
             self.database.empty_log()
@@ -215,7 +255,9 @@ class Storage:
         """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
         Raises DependencyError: the database does not answer."""
         settings, now = self.settings, datetime.now(UTC)
-        self.delete_conversations(deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS)))
+        self.delete_conversations(
+            deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS))
+        )
         if (days := settings.keep_conversations_days) is not None:
             self.delete_conversations(before=_iso(now - timedelta(days=days)))
         self.audit.prune(AUDIT_DAYS)

@@ -20,12 +20,22 @@ HIDDEN = "**********"
 class NewKey(Body):
     """A key as it is to be; nothing wider than the key that creates it."""
 
-    name: Annotated[str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=100)]
+    name: Annotated[
+        str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=100)
+    ]
     role: KeyRole = "read"
-    filters: dict[str, Filter] = Field(default_factory=dict, description="It sees only these, as in a request.")
-    collections: list[str] | None = Field(None, max_length=300, description="It sees only these.")
-    daily_tokens: int | None = Field(None, ge=1, description="Tokens of the chat model in a day (UTC).")
-    requests_per_minute: int | None = Field(None, ge=1, description="In place of REQUESTS_PER_MINUTE.")
+    filters: dict[str, Filter] = Field(
+        default_factory=dict, description="It sees only these, as in a request."
+    )
+    collections: list[str] | None = Field(
+        None, max_length=300, description="It sees only these."
+    )
+    daily_tokens: int | None = Field(
+        None, ge=1, description="Tokens of the chat model in a day (UTC)."
+    )
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="In place of REQUESTS_PER_MINUTE."
+    )
 
 
 class Setting(TypedDict):
@@ -36,7 +46,9 @@ class Setting(TypedDict):
     is_default: bool
 
 
-@administration.get("/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey]))
+@administration.get(
+    "/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey])
+)
 def list_keys() -> Json:
     """List the API keys without their secrets, the newest first; revoked ones, too."""
     return {"keys": services().storage.keys.all()[::-1]}
@@ -52,13 +64,20 @@ def create_key(body: NewKey) -> Json:
     """Create an API key. This answer alone has its secret: only a digest is stored."""
     who, storage = caller(), services().storage
     scope = library().scopes.resolve(body.filters, None, body.collections)
-    tokens, requests = (who.daily_tokens, who.key.requests_per_minute) if who.key else (None, None)
+    tokens, requests = (
+        (who.daily_tokens, who.key.requests_per_minute) if who.key else (None, None)
+    )
     key, secret = storage.keys.create(
-        body.name, body.role, filters=scope.to_json(), collections=scope.collections,
+        body.name,
+        body.role,
+        filters=scope.to_json(),
+        collections=scope.collections,
         daily_tokens=_least(body.daily_tokens, tokens),
         requests_per_minute=_least(body.requests_per_minute, requests),
-    )  # fmt: skip
-    storage.audit.record("keys create", f"{key.id} ({key.role})", who.owner or who.account)
+    )
+    storage.audit.record(
+        "keys create", f"{key.id} ({key.role})", who.owner or who.account
+    )
     return {"key": key, "secret": secret}
 
 
@@ -70,16 +89,24 @@ def _least(limit: int | None, most: int | None) -> int | None:
 def revoke_key(key_id: str) -> None:
     """Revoke an API key at once; what was made with it stays."""
     who, storage = caller(), services().storage
-    storage.audit.record("keys revoke", storage.keys.revoke(key_id).id, who.owner or who.account)
+    storage.audit.record(
+        "keys revoke", storage.keys.revoke(key_id).id, who.owner or who.account
+    )
 
 
-@administration.get("/api/doctor", need="admin", returns=answer_type("Findings", findings=list[Finding]))
+@administration.get(
+    "/api/doctor", need="admin", returns=answer_type("Findings", findings=list[Finding])
+)
 def run_doctor() -> Json:
     """Check the installation, as `python -m chatbot doctor` does. It asks the models, and may take some seconds."""
     return {"findings": list(diagnose(services()))}
 
 
-@administration.get("/api/settings", need="admin", returns=answer_type("SettingsInForce", settings=list[Setting]))
+@administration.get(
+    "/api/settings",
+    need="admin",
+    returns=answer_type("SettingsInForce", settings=list[Setting]),
+)
 def list_settings() -> Json:
     """List the settings as they are. They are changed in the environment or in `.env`."""
     settings, shown = services().settings, list[Setting]()
@@ -88,8 +115,13 @@ def list_settings() -> Json:
         if isinstance(value, SecretStr) or (name.endswith("url") and "@" in str(value)):
             text = HIDDEN
         elif isinstance(value, tuple):
-            text = ", ".join(": ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in value)
+            text = ", ".join(
+                ": ".join(map(str, one)) if isinstance(one, tuple) else str(one)
+                for one in value
+            )
         else:
             text = "" if value is None else str(value)
-        shown.append({"name": name.upper(), "value": text, "is_default": value == field.default})
+        shown.append(
+            {"name": name.upper(), "value": text, "is_default": value == field.default}
+        )
     return {"settings": shown}

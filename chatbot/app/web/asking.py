@@ -9,15 +9,40 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal, Self
 
 from flask import Response, g, request
-from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
-from ...domain import ADDRESS, IDENTIFIER, Cancellation, Document, Event, Message, Scope, SearchHit, StepEvent, parse
-from ...domain.chat import QUERY_CHARACTERS, QuerySettings, Question, ScopeSummary, SearchTrace, question_problem
+from ...domain import (
+    ADDRESS,
+    IDENTIFIER,
+    Cancellation,
+    Document,
+    Event,
+    Message,
+    Scope,
+    SearchHit,
+    StepEvent,
+    parse,
+)
+from ...domain.chat import (
+    QUERY_CHARACTERS,
+    QuerySettings,
+    Question,
+    ScopeSummary,
+    SearchTrace,
+    question_problem,
+)
 from ...domain.errors import DiskFullError, InvalidRequestError
 from ...domain.json import to_json
 from ...language import evenly_spaced
@@ -28,7 +53,16 @@ from .access import caller, question_slot
 from .files import accept_files, form_json, is_form, last_part
 from .monitoring import Error
 from .routes import EVENTS, Body, OpenBody, Views, json_body, require_samples, services
-from .streaming import NAMES, EventStream, Item, ResumableStream, active_streams, connection, refuse_more, write_event
+from .streaming import (
+    NAMES,
+    EventStream,
+    Item,
+    ResumableStream,
+    active_streams,
+    connection,
+    refuse_more,
+    write_event,
+)
 
 asking = Views("asking", __name__)
 Answers = Callable[..., Iterator[Event | Saved]]
@@ -40,7 +74,12 @@ STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 def one_of(*names: str) -> dict[str, Any]:
     """Return what the schema says where exactly one of these fields is given."""
-    return {"oneOf": [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]}
+    return {
+        "oneOf": [
+            {"required": [name], "properties": {name: {"not": {"type": "null"}}}}
+            for name in names
+        ]
+    }
 
 
 def _question_text(text: str) -> str:
@@ -59,7 +98,11 @@ Address = Annotated[str, StringConstraints(pattern=ADDRESS, max_length=2_000)]
 Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
 FilterValue = str | int
 RangeEnd = Literal["gte", "lte"]
-Filter = FilterValue | Annotated[Sequence[FilterValue], Field(max_length=300)] | Mapping[RangeEnd, FilterValue]
+Filter = (
+    FilterValue
+    | Annotated[Sequence[FilterValue], Field(max_length=300)]
+    | Mapping[RangeEnd, FilterValue]
+)
 
 
 class ReportContext(Body):
@@ -83,7 +126,9 @@ class Attachment(Body):
 
     url: Address | None = None
     name: Annotated[str, StringConstraints(min_length=1, max_length=120)] = "text.md"
-    text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] | None = None
+    text: Annotated[str, StringConstraints(min_length=1, max_length=500_000)] | None = (
+        None
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -112,16 +157,32 @@ class SearchRequest(Body):
     preset: str = ""
     page: int | None = Field(None, ge=1, le=100_000)
 
-    def to_search(self, services: Services, limit: Scope, *, mode: str = "direct") -> Question:
+    def to_search(
+        self, services: Services, limit: Scope, *, mode: str = "direct"
+    ) -> Question:
         """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
-        context = (self.report_context.type, self.report_context.value) if self.report_context else None
+        context = (
+            (self.report_context.type, self.report_context.value)
+            if self.report_context
+            else None
+        )
         settings = services.answering.settings_with(self.preset)
-        method = RETRIEVAL_METHODS.check(self.retrieval_method or settings.retrieval_method, field="retrieval_method")
-        scope = services.storage.scopes.inside(limit).resolve(self.filters, context, self.collections)
+        method = RETRIEVAL_METHODS.check(
+            self.retrieval_method or settings.retrieval_method, field="retrieval_method"
+        )
+        scope = services.storage.scopes.inside(limit).resolve(
+            self.filters, context, self.collections
+        )
         return Question(
-            query=self.query, scope=scope, top_k=self.limit or settings.top_k, retrieval_method=method, mode=mode,
-            preset=self.preset, settings=QuerySettings.of(settings) if self.preset else None, page=self.page,
-        )  # fmt: skip
+            query=self.query,
+            scope=scope,
+            top_k=self.limit or settings.top_k,
+            retrieval_method=method,
+            mode=mode,
+            preset=self.preset,
+            settings=QuerySettings.of(settings) if self.preset else None,
+            page=self.page,
+        )
 
 
 class ChatRequest(SearchRequest):
@@ -136,9 +197,15 @@ class ChatRequest(SearchRequest):
     auto_scope: bool | None = None
     query_expansion: bool | None = None
     language: Language = ENGLISH
-    previous_messages: list[PreviousMessage] = Field(default_factory=list, max_length=200)
-    conversation_id: Identifier | None = Field(None, validation_alias=AliasChoices("conversation_id", "chatId"))
-    attachments: list[Attachment] = Field(default_factory=list, max_length=MOST_ATTACHMENTS)
+    previous_messages: list[PreviousMessage] = Field(
+        default_factory=list, max_length=200
+    )
+    conversation_id: Identifier | None = Field(
+        None, validation_alias=AliasChoices("conversation_id", "chatId")
+    )
+    attachments: list[Attachment] = Field(
+        default_factory=list, max_length=MOST_ATTACHMENTS
+    )
     resume: bool = False
     replaces: Identifier | None = None
     chatbot_type: str | None = None
@@ -148,24 +215,50 @@ class ChatRequest(SearchRequest):
         """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
         settings = services.answering.settings_with(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
-        question = self.to_search(services, limit, mode=services.answering.check_mode(self.mode, self.preset))
+        question = self.to_search(
+            services, limit, mode=services.answering.check_mode(self.mode, self.preset)
+        )
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:
-            raise InvalidRequestError.for_field("query_expansion", f"is for mode deep, not {question.mode}.", ["deep"])
+            raise InvalidRequestError.for_field(
+                "query_expansion", f"is for mode deep, not {question.mode}.", ["deep"]
+            )
         if self.replaces is not None and self.conversation_id is None:
-            raise InvalidRequestError.for_field("replaces", "send the conversation_id that this answer is in, too.")
-        budget = services.answering.budget(self.budget.model_dump(exclude_none=True) if self.budget else {})
+            raise InvalidRequestError.for_field(
+                "replaces", "send the conversation_id that this answer is in, too."
+            )
+        budget = services.answering.budget(
+            self.budget.model_dump(exclude_none=True) if self.budget else {}
+        )
         return replace(
-            question, cache=self.cache, auto_scope=auto_scope, expand=bool(self.query_expansion), budget=budget,
+            question,
+            cache=self.cache,
+            auto_scope=auto_scope,
+            expand=bool(self.query_expansion),
+            budget=budget,
             language=self.language,
-        )  # fmt: skip
+        )
 
 
-QUESTION = {"query": "What is the population growth rate?", "filters": {"country_name": ["Kenya"], "year": [2023]}}
-STREAM: dict[str, Any] = {"begun": Begun, **{name: type_ for type_, name in NAMES.items()}, "error": Error}
+QUESTION = {
+    "query": "What is the population growth rate?",
+    "filters": {"country_name": ["Kenya"], "year": [2023]},
+}
+STREAM: dict[str, Any] = {
+    "begun": Begun,
+    **{name: type_ for type_, name in NAMES.items()},
+    "error": Error,
+}
 QUESTION_ERRORS = (404, 409, 422, 507)
 
 
-@asking.post("/query", need="read", body=ChatRequest, form=ChatRequest, errors=QUESTION_ERRORS, example=QUESTION)
+@asking.post(
+    "/query",
+    need="read",
+    body=ChatRequest,
+    form=ChatRequest,
+    errors=QUESTION_ERRORS,
+    example=QUESTION,
+)
 def answer_question() -> Saved:
     """Answer a question with citations, sources, scope and trace.
 
@@ -174,9 +267,15 @@ def answer_question() -> Saved:
 
 
 @asking.post(
-    "/api/chat", need="read", body=ChatRequest, form=ChatRequest, returns=STREAM, media=(EVENTS,),
-    errors=QUESTION_ERRORS, example=QUESTION,
-)  # fmt: skip
+    "/api/chat",
+    need="read",
+    body=ChatRequest,
+    form=ChatRequest,
+    returns=STREAM,
+    media=(EVENTS,),
+    errors=QUESTION_ERRORS,
+    example=QUESTION,
+)
 def stream_answer() -> Response:
     """Answer a question as server-sent events while the answer is written.
 
@@ -202,11 +301,26 @@ def search_passages(body: SearchRequest) -> SearchResult:
     question = body.to_search(services(), caller().limit)
     method, scope = question.retrieval_method, question.scope
     retrieval = services().runtime.retriever.retrieve(
-        question.query, top_k=question.top_k, scope=scope, method=method, settings=question.settings, page=question.page
+        question.query,
+        top_k=question.top_k,
+        scope=scope,
+        method=method,
+        settings=question.settings,
+        page=question.page,
     )
-    held, steps, pipeline = services().storage.documents.holdings(scope), retrieval.steps, retrieval.pipeline
-    trace = SearchTrace("search", method, question.query, retrieval.threshold, steps, pipeline=pipeline)
-    return SearchResult(retrieval.hits, ScopeSummary(scope, held.documents, held.chunks, question.page), trace)
+    held, steps, pipeline = (
+        services().storage.documents.holdings(scope),
+        retrieval.steps,
+        retrieval.pipeline,
+    )
+    trace = SearchTrace(
+        "search", method, question.query, retrieval.threshold, steps, pipeline=pipeline
+    )
+    return SearchResult(
+        retrieval.hits,
+        ScopeSummary(scope, held.documents, held.chunks, question.page),
+        trace,
+    )
 
 
 def stream_response(stream: EventStream) -> Response:
@@ -215,40 +329,68 @@ def stream_response(stream: EventStream) -> Response:
     if streams is not None:
         streams.append(opened)
     # An iterator has no length: with one the server would take the empty response for complete.
-    return Response(opened if streams is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS)
+    return Response(
+        opened if streams is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS
+    )
 
 
 def _answer(*, may_resume: bool) -> EventStream:
     refuse_more()
     is_with_files = not request.is_json and is_form(most=MOST_ATTACHMENTS)
     body = parse(ChatRequest, form_json("request") if is_with_files else json_body())
-    place = Place(body.conversation_id, replaces=body.replaces, describe=without_passages)
+    place = Place(
+        body.conversation_id, replaces=body.replaces, describe=without_passages
+    )
     return question_stream(body, place, may_resume=may_resume)
 
 
 def question_stream(
-    body: ChatRequest, place: Place, *, write: Callable[[Item], Iterable[str]] = write_event, may_resume: bool = False
+    body: ChatRequest,
+    place: Place,
+    *,
+    write: Callable[[Item], Iterable[str]] = write_event,
+    may_resume: bool = False,
 ) -> EventStream:
     """Return the answer to the question of the current request, which needs no request context any more."""
     require_samples()
     product, who, observed = services(), caller(), g.observed
-    question, has_attachments = body.to_question(product, who.limit), bool(body.attachments or request.files)
+    question, has_attachments = (
+        body.to_question(product, who.limit),
+        bool(body.attachments or request.files),
+    )
     if body.resume and not may_resume:
-        raise InvalidRequestError.for_field("resume", "is only supported by POST /api/chat.")
+        raise InvalidRequestError.for_field(
+            "resume", "is only supported by POST /api/chat."
+        )
     if body.resume and has_attachments:
-        raise InvalidRequestError.for_field("resume", "is not supported with attachments, which are not kept.")
+        raise InvalidRequestError.for_field(
+            "resume", "is not supported with attachments, which are not kept."
+        )
     attachments = Attachments(product, body.attachments) if has_attachments else None
     resumable: Begun | None = None
     if body.resume and who.owner:
         # Without space on the disk it is not kept; the answer itself says so.
         conversations, message = product.storage.conversations, asked_json(question)
         with suppress(DiskFullError):
-            resumable = conversations.begin(body.conversation_id, message, who.owner, body.replaces)
-            place = replace(place, conversation_id=resumable.conversation_id, message_id=resumable.message_id)
+            resumable = conversations.begin(
+                body.conversation_id, message, who.owner, body.replaces
+            )
+            place = replace(
+                place,
+                conversation_id=resumable.conversation_id,
+                message_id=resumable.message_id,
+            )
 
     previous = [Message(one.role, one.content) for one in body.previous_messages]
-    stream = partial(product.answering.chat.stream, place=place, previous_messages=previous, caller=who)
-    answer = stream if attachments is None else partial(attachments.answer, answer=stream)
+    stream = partial(
+        product.answering.chat.stream,
+        place=place,
+        previous_messages=previous,
+        caller=who,
+    )
+    answer = (
+        stream if attachments is None else partial(attachments.answer, answer=stream)
+    )
 
     def events(cancel: Cancellation) -> Iterator[Event | Saved]:
         with question_slot(product, who), observed.question() as note:
@@ -276,7 +418,11 @@ class Attachments:
 
     def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
         """Save the files of the current request, and texts. Raises InvalidRequestError, RequestEntityTooLarge."""
-        self._services, self._caller, self._connection = services, caller().account, connection()
+        self._services, self._caller, self._connection = (
+            services,
+            caller().account,
+            connection(),
+        )
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []
@@ -288,7 +434,9 @@ class Attachments:
             if link.url is not None:
                 self._add(link.url, "page")
             else:
-                self._add(last_part(link.name)).write_text(link.text or "", encoding="utf-8")
+                self._add(last_part(link.name)).write_text(
+                    link.text or "", encoding="utf-8"
+                )
 
     def _add(self, name: str, file_name: str = "") -> Path:
         folder = Path(self._folder.name) / str(len(self._sources))
@@ -297,7 +445,9 @@ class Attachments:
         self._sources.append((name, path))
         return path
 
-    def answer(self, question: Question, *, answer: Answers, cancel: Cancellation) -> Iterator[Event | Saved]:
+    def answer(
+        self, question: Question, *, answer: Answers, cancel: Cancellation
+    ) -> Iterator[Event | Saved]:
         """Yield an event for each attachment that is read, then those of the answer."""
         with self._folder:
             documents: list[Document] = []
@@ -306,10 +456,18 @@ class Attachments:
                 for number, (name, file) in enumerate(self._sources, start=1):
                     yield StepEvent("attachments", f"Reading {name}")
                     originals = self._services.ingesting.originals
-                    path = file if file.exists() else originals.download(name, file.parent, cancel)
-                    document = self._services.answering.attached(path, name, cancel, self._caller)
+                    path = (
+                        file
+                        if file.exists()
+                        else originals.download(name, file.parent, cancel)
+                    )
+                    document = self._services.answering.attached(
+                        path, name, cancel, self._caller
+                    )
                     # Two may have the same name; the id tells their passages apart.
                     documents.append(replace(document, id=f"{document.id}-{number}"))
             finally:
                 self._connection.set_aside(False)
-            yield from answer(replace(question, attachments=tuple(documents)), cancel=cancel)
+            yield from answer(
+                replace(question, attachments=tuple(documents)), cancel=cancel
+            )

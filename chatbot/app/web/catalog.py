@@ -27,7 +27,19 @@ from ...search.subjects import inferred_scope
 from . import routes
 from .access import caller, library, query_scope
 from .files import XLSX, table_response
-from .routes import JSON, Cursor, Number, Page, ScopeQuery, Views, answer_type, language, listing, page_size, services
+from .routes import (
+    JSON,
+    Cursor,
+    Number,
+    Page,
+    ScopeQuery,
+    Views,
+    answer_type,
+    language,
+    listing,
+    page_size,
+    services,
+)
 
 catalog = Views("catalog", __name__)
 MOST_LISTED = 1_000
@@ -39,8 +51,18 @@ LONGEST_QUESTION = 2_000
 SEARCHED_FOR_FURTHER = 8
 """Passages that suggestions are made from."""
 FIGURE_COLUMNS = (
-    "subject", "indicator", "year", "value", "unit", "text", "estimate", "edition", "newest", "document_id", "chunk_id"
-)  # fmt: skip
+    "subject",
+    "indicator",
+    "year",
+    "value",
+    "unit",
+    "text",
+    "estimate",
+    "edition",
+    "newest",
+    "document_id",
+    "chunk_id",
+)
 
 
 class ReportPage(Page, ScopeQuery):
@@ -50,7 +72,11 @@ class ReportPage(Page, ScopeQuery):
 @catalog.get("/api/reports", need="read", returns=listing("Reports", "reports", Report))
 def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
-    return query.of("reports", services().storage.documents.index().inside(query_scope(query)), Report.of)
+    return query.of(
+        "reports",
+        services().storage.documents.index().inside(query_scope(query)),
+        Report.of,
+    )
 
 
 class FacetQuery(Page, ScopeQuery):
@@ -68,26 +94,40 @@ def list_facets(query: FacetQuery) -> Json:
     chunks}`. `total` is the number of values of each field."""
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
-        raise InvalidRequestError.for_field("field", f"unknown. Valid: {', '.join(valid)}.", valid)
+        raise InvalidRequestError.for_field(
+            "field", f"unknown. Valid: {', '.join(valid)}.", valid
+        )
     storage, scope, limit = services().storage, query_scope(query), caller().limit
     fields = [query.field] if query.field else ()
-    facets = storage.documents.facets(scope, fields=fields, q=query.q, limit=query.limit, offset=query.start)
+    facets = storage.documents.facets(
+        scope, fields=fields, q=query.q, limit=query.limit, offset=query.start
+    )
     for one in facets.get(COUNTRY, ()):
         one["code"] = numeric_code(str(one["value"]))
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
         in_one = storage.documents.index().collections(scope.within(()))
         names = [one.name for one in storage.collections if limit.holds(one.name)]
-        counts = [(name, in_one.get(name, 0) + in_one.get(SEVERAL, 0)) for name in names]
-        facets[routes.COLLECTIONS] = [{"value": name, "documents": count} for name, count in counts if count]
+        counts = [
+            (name, in_one.get(name, 0) + in_one.get(SEVERAL, 0)) for name in names
+        ]
+        facets[routes.COLLECTIONS] = [
+            {"value": name, "documents": count} for name, count in counts if count
+        ]
     return facets
 
 
-@catalog.get("/api/topics", need="read", returns=answer_type("Topics", topics=list[str]))
+@catalog.get(
+    "/api/topics", need="read", returns=answer_type("Topics", topics=list[str])
+)
 def list_topics(query: ScopeQuery) -> Json:
     """List what the reports of a scope are about: the chapters that most of them have, else the titles of a few."""
     records = services().storage.documents.index().inside(query_scope(query))
-    return {"topics": topics([one for one in records if one.status == "ready"], services().runtime.store)}
+    return {
+        "topics": topics(
+            [one for one in records if one.status == "ready"], services().runtime.store
+        )
+    }
 
 
 class CoverageCell(TypedDict):
@@ -98,27 +138,46 @@ class CoverageCell(TypedDict):
     documents: int
 
 
-@catalog.get("/api/coverage", need="read", returns=answer_type("Coverage", cells=list[CoverageCell]))
+@catalog.get(
+    "/api/coverage",
+    need="read",
+    returns=answer_type("Coverage", cells=list[CoverageCell]),
+)
 def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without one."""
-    pairs = services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
+    pairs = (
+        services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
+    )
     ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
-    return {"cells": [{"country_name": name, "year": year, "documents": count} for (name, year), count in ordered]}
+    return {
+        "cells": [
+            {"country_name": name, "year": year, "documents": count}
+            for (name, year), count in ordered
+        ]
+    }
 
 
 class FigureQuery(ScopeQuery):
     limit: Number = page_size(100, MOST_LISTED)
     cursor: Cursor = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
-    year: Annotated[Number | None, Field(ge=0, le=3000, description="The year of the figures.")] = None
+    year: Annotated[
+        Number | None, Field(ge=0, le=3000, description="The year of the figures.")
+    ] = None
     format: Literal["json", "csv", "xlsx"] = "json"
     layout: Annotated[
-        Literal["long", "wide"], Field(description="Of a file; wide: a row for each indicator and subject, with years.")
+        Literal["long", "wide"],
+        Field(
+            description="Of a file; wide: a row for each indicator and subject, with years."
+        ),
     ] = "long"
 
 
 @catalog.get(
-    "/api/figures", need="read", returns=listing("Figures", "figures", ReportedFigure), media=(JSON, "text/csv", XLSX)
+    "/api/figures",
+    need="read",
+    returns=listing("Figures", "figures", ReportedFigure),
+    media=(JSON, "text/csv", XLSX),
 )
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
@@ -127,9 +186,15 @@ def list_figures(query: FigureQuery) -> Json | Response:
     routes.require_samples()
     scope, is_file = query_scope(query), query.format != "json"
     is_whole = is_file and "limit" not in query.model_fields_set
-    limit, figures, after = MOST_LISTED if is_whole else query.limit, list[ReportedFigure](), query.cursor
+    limit, figures, after = (
+        MOST_LISTED if is_whole else query.limit,
+        list[ReportedFigure](),
+        query.cursor,
+    )
     while True:
-        page = library().figures(scope, query.indicator, query.year, limit=limit, after=after)
+        page = library().figures(
+            scope, query.indicator, query.year, limit=limit, after=after
+        )
         figures += page.figures
         if not is_whole or page.next is None:
             break
@@ -140,27 +205,39 @@ def list_figures(query: FigureQuery) -> Json | Response:
     if not is_file:
         return {"figures": figures, "total": page.total, "next": page.next}
     if query.layout == "long":
-        return table_response(map(to_json, figures), FIGURE_COLUMNS, "figures", query.format)
+        return table_response(
+            map(to_json, figures), FIGURE_COLUMNS, "figures", query.format
+        )
     rows: dict[tuple[str, str, str], Json] = {}
     for one in figures:
         if one.newest and one.year is not None:
             key = {"indicator": one.indicator, "subject": one.subject, "unit": one.unit}
-            rows.setdefault((one.indicator, one.subject, one.unit), key)[str(one.year)] = to_json(one)["value"]
+            rows.setdefault((one.indicator, one.subject, one.unit), key)[
+                str(one.year)
+            ] = to_json(one)["value"]
     years = sorted({year for row in rows.values() for year in row if year.isdecimal()})
     table = (row for _, row in sorted(rows.items()))
-    return table_response(table, ("indicator", "subject", "unit", *years), "figures", query.format)
+    return table_response(
+        table, ("indicator", "subject", "unit", *years), "figures", query.format
+    )
 
 
 class GlossaryQuery(Page):
     limit: Number = page_size(100, MOST_LISTED)
-    labels: Annotated[bool, Field(description="Also the entries for the parts of a heading.")] = True
+    labels: Annotated[
+        bool, Field(description="Also the entries for the parts of a heading.")
+    ] = True
 
 
-@catalog.get("/api/glossary", need="read", returns=listing("Glossary", "entries", GlossaryEntry))
+@catalog.get(
+    "/api/glossary", need="read", returns=listing("Glossary", "entries", GlossaryEntry)
+)
 def list_glossary(query: GlossaryQuery) -> Json:
     """List the terms of the library with their meanings, the other words for them, and the figures they stand for."""
     entries = services().answering.glossary.entries(caller().limit)
-    return query.of("entries", [entry for entry in entries if query.labels or not entry.label])
+    return query.of(
+        "entries", [entry for entry in entries if query.labels or not entry.label]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +250,11 @@ class CollectionSize:
     chunks: int
 
 
-@catalog.get("/api/collections", need="read", returns=answer_type("Collections", collections=list[CollectionSize]))
+@catalog.get(
+    "/api/collections",
+    need="read",
+    returns=answer_type("Collections", collections=list[CollectionSize]),
+)
 def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
@@ -181,17 +262,26 @@ def list_collections() -> Json:
     for one in storage.collections:
         if limit.holds(one.name):
             held = summarise(storage.documents, limit.within([one.name]))
-            sizes.append(CollectionSize(one.name, one.description, held.documents, held.chunks))
+            sizes.append(
+                CollectionSize(one.name, one.description, held.documents, held.chunks)
+            )
     return {"collections": sizes}
 
 
 @catalog.get(
-    "/api/formats", need="read",
+    "/api/formats",
+    need="read",
     returns=answer_type(
-        "Formats", suffixes=list[str], max_bytes=int, chunk_strategies=list[str], chunk_strategy=str, chunk_size=int,
-        chunk_overlap=int, types=list[Value],
+        "Formats",
+        suffixes=list[str],
+        max_bytes=int,
+        chunk_strategies=list[str],
+        chunk_strategy=str,
+        chunk_size=int,
+        chunk_overlap=int,
+        types=list[Value],
     ),
-)  # fmt: skip
+)
 def get_formats() -> Json:
     """Get the file formats that can be added, and the options for splitting reports."""
     settings = services().settings
@@ -202,12 +292,16 @@ def get_formats() -> Json:
         "chunk_strategy": settings.chunk_strategy,
         "chunk_size": settings.chunk_size,
         "chunk_overlap": settings.chunk_overlap,
-        "types": list(services().storage.documents.values("type", caller().limit or None)),
+        "types": list(
+            services().storage.documents.values("type", caller().limit or None)
+        ),
     }
 
 
 class QuestionQuery(ScopeQuery):
-    q: Annotated[str, Field(max_length=LONGEST_QUESTION, description="The question.")] = ""
+    q: Annotated[
+        str, Field(max_length=LONGEST_QUESTION, description="The question.")
+    ] = ""
 
     @property
     def question(self) -> str:
@@ -221,7 +315,10 @@ def get_scope(query: QuestionQuery) -> ScopeSummary:
     inferred = Scope()
     if query.question and product.settings.auto_scope:
         inferred = inferred_scope(query.question, scope, product.storage.documents)
-    return replace(summarise(product.storage.documents, scope.and_(inferred)), from_question=inferred)
+    return replace(
+        summarise(product.storage.documents, scope.and_(inferred)),
+        from_question=inferred,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +356,28 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
     language of the page or of Accept-Language is not English."""
     routes.require_samples()
-    scope, passage, retriever = query_scope(query), library().passage(chunk_id), services().runtime.retriever
+    scope, passage, retriever = (
+        query_scope(query),
+        library().passage(chunk_id),
+        services().runtime.retriever,
+    )
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
-        return retriever.retrieve(words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25").hits
+        return retriever.retrieve(
+            words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25"
+        ).hits
 
     documents = services().storage.documents
-    suggestions = further_questions(passage, query.question, scope, documents, search, in_english=language() == ENGLISH)
-    return {"questions": [{"question": one.question, "filters": one.scope} for one in suggestions]}
+    suggestions = further_questions(
+        passage,
+        query.question,
+        scope,
+        documents,
+        search,
+        in_english=language() == ENGLISH,
+    )
+    return {
+        "questions": [
+            {"question": one.question, "filters": one.scope} for one in suggestions
+        ]
+    }

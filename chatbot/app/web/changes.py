@@ -14,7 +14,17 @@ from ...language import count_of
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
 from .access import caller, may_read, query_scope, with_owner
-from .routes import PAGE, Number, Page, ScopeQuery, Views, answer_type, listing, page_size, services
+from .routes import (
+    PAGE,
+    Number,
+    Page,
+    ScopeQuery,
+    Views,
+    answer_type,
+    listing,
+    page_size,
+    services,
+)
 
 changes = Views("changes", __name__)
 ATOM = "application/atom+xml"
@@ -26,18 +36,33 @@ IN_FEED = 40
 
 class ChangesQuery(Page, ScopeQuery):
     limit: Number = page_size(20, 100)
-    since: Annotated[datetime | None, Field(description="Only reports that arrived then or later (ISO 8601).")] = None
+    since: Annotated[
+        datetime | None,
+        Field(description="Only reports that arrived then or later (ISO 8601)."),
+    ] = None
 
     def arrivals(self) -> tuple[ChangeLog, Sequence[DocumentRecord]]:
         """Return the reports of the query, the latest first, and what their changes are read from."""
         index, scope = services().storage.documents.index(), query_scope(self)
-        least = "" if self.since is None else self.since.astimezone(UTC).isoformat(timespec="seconds")
-        records = [one for one in index.inside(scope) if one.status == "ready" and one.updated_at >= least]
+        least = (
+            ""
+            if self.since is None
+            else self.since.astimezone(UTC).isoformat(timespec="seconds")
+        )
+        records = [
+            one
+            for one in index.inside(scope)
+            if one.status == "ready" and one.updated_at >= least
+        ]
         records.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
-        return ChangeLog(index.inside(scope.widest()), services().storage.figures, scope.widest()), records
+        return ChangeLog(
+            index.inside(scope.widest()), services().storage.figures, scope.widest()
+        ), records
 
 
-@changes.get("/api/changes", need="read", returns=listing("Changes", "changes", ReportChanges))
+@changes.get(
+    "/api/changes", need="read", returns=listing("Changes", "changes", ReportChanges)
+)
 def list_changes(query: ChangesQuery) -> Json:
     """List the reports that arrived, the latest first, with the figures that differ from the edition before.
 
@@ -47,7 +72,9 @@ def list_changes(query: ChangesQuery) -> Json:
 
 
 class FeedQuery(ChangesQuery):
-    token: Annotated[str, Field(description="Of `POST /api/feeds`, where reading needs a key.")] = ""
+    token: Annotated[
+        str, Field(description="Of `POST /api/feeds`, where reading needs a key.")
+    ] = ""
 
 
 @changes.get("/api/changes.atom", need="feed", media=(ATOM,))
@@ -58,28 +85,51 @@ def get_feed(query: FeedQuery) -> Response:
     page = url_for("changes.show_changes", _external=True)
     _add(feed, "id", page)
     _add(feed, "title", "What changed in the reports")
-    _add(feed, "updated", records[0].updated_at if records else datetime.now(UTC).isoformat(timespec="seconds"))
+    _add(
+        feed,
+        "updated",
+        records[0].updated_at
+        if records
+        else datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     SubElement(feed, "link", rel="alternate", href=page)
     SubElement(feed, "link", rel="self", href=request.base_url)
     for one in query.of("changes", records, log.of)["changes"]:
         report, entry = one.report, SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
-        changed = count_of(sum(figure.old is not None and figure.new is not None for figure in one.figures), "figure")
-        since = f"{changed} changed since {one.former.title}" if one.former else "no edition before it"
+        changed = count_of(
+            sum(
+                figure.old is not None and figure.new is not None
+                for figure in one.figures
+            ),
+            "figure",
+        )
+        since = (
+            f"{changed} changed since {one.former.title}"
+            if one.former
+            else "no edition before it"
+        )
         _add(entry, "title", f"{report.title}: {since}")
         _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"
         SubElement(entry, "link", href=f"{page}#{report.document_id}")
-        table = render_template("_changes_table.html", figures=[*one.corrected, *one.figures][:IN_FEED])
+        table = render_template(
+            "_changes_table.html", figures=[*one.corrected, *one.figures][:IN_FEED]
+        )
         _add(entry, "content", table, type="html")
-    response = Response(tostring(feed, encoding="utf-8", xml_declaration=True), content_type=f"{ATOM}; charset=utf-8")
+    response = Response(
+        tostring(feed, encoding="utf-8", xml_declaration=True),
+        content_type=f"{ATOM}; charset=utf-8",
+    )
     response.add_etag()
     response.make_conditional(request)
     return response
 
 
 def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
-    SubElement(parent, name, attributes).text = "".join(one for one in text if one.isprintable() or one in "\n\t")
+    SubElement(parent, name, attributes).text = "".join(
+        one for one in text if one.isprintable() or one in "\n\t"
+    )
 
 
 @changes.post("/api/feeds", need="read", returns=answer_type("Feed", address=str))
@@ -93,7 +143,11 @@ def create_feed() -> Json:
 
 def _feed_address() -> str:
     address, who = url_for("changes.get_feed", _external=True), caller()
-    return address if who.key is None else f"{address}?token={services().storage.keys.create_feed(who.key)}"
+    return (
+        address
+        if who.key is None
+        else f"{address}?token={services().storage.keys.create_feed(who.key)}"
+    )
 
 
 class ChangesPage(ChangesQuery):
@@ -103,10 +157,21 @@ class ChangesPage(ChangesQuery):
 @changes.route("/changes", methods=["GET", "POST"], about=PAGE)
 def show_changes(query: ChangesPage) -> Response:
     """Show what changed. Its form, without a script, asks for the address of the feed."""
-    about: Json = {"may": may_read(), "shown": SHOWN, "listed": None, "countries": (), "address": ""}
+    about: Json = {
+        "may": may_read(),
+        "shown": SHOWN,
+        "listed": None,
+        "countries": (),
+        "address": "",
+    }
     if about["may"]:
         log, records = query.arrivals()
-        about |= {"listed": query.of("changes", records, log.of), "chosen": request.args.get(COUNTRY, "")}
-        about["countries"] = services().storage.documents.values(COUNTRY, caller().limit or None)
+        about |= {
+            "listed": query.of("changes", records, log.of),
+            "chosen": request.args.get(COUNTRY, ""),
+        }
+        about["countries"] = services().storage.documents.values(
+            COUNTRY, caller().limit or None
+        )
         about["address"] = _feed_address() if request.method == "POST" else ""
     return with_owner(make_response(render_template("changes.html", **about)))

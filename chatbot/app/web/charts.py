@@ -9,7 +9,12 @@ from operator import itemgetter
 from typing import Any
 
 from pptx.chart.data import ChartData
-from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_LEGEND_POSITION, XL_TICK_LABEL_POSITION
+from pptx.enum.chart import (
+    XL_CHART_TYPE,
+    XL_LABEL_POSITION,
+    XL_LEGEND_POSITION,
+    XL_TICK_LABEL_POSITION,
+)
 from pptx.package import Package
 from pptx.parts.chart import ChartPart
 from pptx.util import Pt
@@ -37,22 +42,35 @@ class FigureChart:
     def title(self) -> str:
         """The indicator, with what nothing else in the chart shows."""
         first, years = self.figures[0], {one["year"] for one in self.figures}
-        subject = f"{first['subject']}: " if len({one["subject"] for one in self.figures}) == 1 else ""
+        subject = (
+            f"{first['subject']}: "
+            if len({one["subject"] for one in self.figures}) == 1
+            else ""
+        )
         year = f", {first['year']}" if not self.is_lines and len(years) == 1 else ""
         unit = f" ({first['unit']})" if len(first["unit"]) > 1 else ""
         return f"{subject}{first['indicator']}{year}{unit}"
 
     def part(self) -> ChartPart:
         """Return the chart, related to a workbook with its values."""
-        data, by_year = ChartData(number_format="#,##0.##"), [int(one["year"]) for one in self.figures]
-        span, subjects = range(min(by_year), max(by_year) + 1), _grouped(self.figures, "subject")
+        data, by_year = (
+            ChartData(number_format="#,##0.##"),
+            [int(one["year"]) for one in self.figures],
+        )
+        span, subjects = (
+            range(min(by_year), max(by_year) + 1),
+            _grouped(self.figures, "subject"),
+        )
         if self.is_lines:
             data.categories = [str(year) for year in span]
             for subject, figures in subjects.items():
                 values = {one["year"]: one["value"] for one in figures}
                 data.add_series(subject, [values.get(year) for year in span])
         else:
-            data.categories = [f"{f['subject']} ({f['year']})" if len(span) > 1 else f["subject"] for f in self.figures]
+            data.categories = [
+                f"{f['subject']} ({f['year']})" if len(span) > 1 else f["subject"]
+                for f in self.figures
+            ]
             data.add_series(self.title, [one["value"] for one in self.figures])
         kind = "LINE_MARKERS" if self.is_lines else "BAR_CLUSTERED"
         part: ChartPart = ChartPart.new(XL_CHART_TYPE[kind], data, Package(""))
@@ -65,27 +83,56 @@ class FigureChart:
             (blanks,) = part._element.xpath("//c:dispBlanksAs")
             blanks.set("val", "span")  # a line bridges missing years
         else:
-            plot.gap_width, chart.category_axis.reverse_order, axis = 40, True, chart.value_axis
+            plot.gap_width, chart.category_axis.reverse_order, axis = (
+                40,
+                True,
+                chart.value_axis,
+            )
             axis.visible = axis.has_major_gridlines = False
             shown = [float(one["value"]) for one in self.figures]
-            axis.minimum_scale, axis.maximum_scale = min(0, min(shown) * ROOM), max(0, max(shown) * ROOM)
+            axis.minimum_scale, axis.maximum_scale = (
+                min(0, min(shown) * ROOM),
+                max(0, max(shown) * ROOM),
+            )
         if chart.has_legend:
-            chart.legend.position, chart.legend.include_in_layout = XL_LEGEND_POSITION.BOTTOM, False
+            chart.legend.position, chart.legend.include_in_layout = (
+                XL_LEGEND_POSITION.BOTTOM,
+                False,
+            )
         elif not self.is_lines or len(self.figures) <= LABELLED_YEARS:
             for place, figure in enumerate(self.figures):
-                label = plot.series[0].points[span.index(figure["year"]) if self.is_lines else place].data_label
-                label.text_frame.text, label.text_frame.word_wrap = figure["text"], False
-                label.position = XL_LABEL_POSITION.ABOVE if self.is_lines else XL_LABEL_POSITION.OUTSIDE_END
+                label = (
+                    plot.series[0]
+                    .points[span.index(figure["year"]) if self.is_lines else place]
+                    .data_label
+                )
+                label.text_frame.text, label.text_frame.word_wrap = (
+                    figure["text"],
+                    False,
+                )
+                label.position = (
+                    XL_LABEL_POSITION.ABOVE
+                    if self.is_lines
+                    else XL_LABEL_POSITION.OUTSIDE_END
+                )
         return part
 
 
 def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
     """Return the charts of figures that have a year and that their source supports, those with most figures first."""
     supported = {one["number"] for one in answer["citations"] if one["supported"]}
-    usable = [one for one in answer["figures"] if one["year"] and one["subject"] and one["citation"] in supported]
+    usable = [
+        one
+        for one in answer["figures"]
+        if one["year"] and one["subject"] and one["citation"] in supported
+    ]
     text = answer["response"].replace("\\", "")
-    charts = [_chart(same, text) for same in _grouped(usable, "indicator", "unit").values()]
-    return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[:MAX_CHARTS]
+    charts = [
+        _chart(same, text) for same in _grouped(usable, "indicator", "unit").values()
+    ]
+    return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[
+        :MAX_CHARTS
+    ]
 
 
 def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json]]:
@@ -97,23 +144,51 @@ def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json
 
 def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
     """The chart of one indicator: of each subject and year the figure of the newest report."""
-    newest = {(one["subject"], one["year"]): one for one in sorted(figures, key=lambda one: int(one["edition"] or 0))}
+    newest = {
+        (one["subject"], one["year"]): one
+        for one in sorted(figures, key=lambda one: int(one["edition"] or 0))
+    }
     points = sorted(newest.values(), key=lambda one: int(one["year"]))
     by_subject = _grouped(points, "subject")
-    stated = {name: [one for one in own if _stated_at(one, text) >= 0] for name, own in by_subject.items()}
-    if MIN_RANKED <= len(stated) <= MAX_BARS and all(len(own) == 1 for own in stated.values()):
+    stated = {
+        name: [one for one in own if _stated_at(one, text) >= 0]
+        for name, own in by_subject.items()
+    }
+    if MIN_RANKED <= len(stated) <= MAX_BARS and all(
+        len(own) == 1 for own in stated.values()
+    ):
         # The answer is a ranking: bars in its order.
-        return FigureChart(False, sorted((own[0] for own in stated.values()), key=lambda one: _stated_at(one, text)))
-    if len(by_subject) <= MAX_LINES and any(len(own) >= MIN_YEARS for own in by_subject.values()):
+        return FigureChart(
+            False,
+            sorted(
+                (own[0] for own in stated.values()),
+                key=lambda one: _stated_at(one, text),
+            ),
+        )
+    if len(by_subject) <= MAX_LINES and any(
+        len(own) >= MIN_YEARS for own in by_subject.values()
+    ):
         return FigureChart(True, [one for own in by_subject.values() for one in own])
     # Bars for the year that most subjects have, the latest of several.
-    _, bars = max(_grouped(points, "year").items(), key=lambda pair: (len(pair[1]), pair[0]))
-    return FigureChart(False, sorted(bars, key=lambda one: -one["value"])) if 1 < len(bars) <= MAX_BARS else None
+    _, bars = max(
+        _grouped(points, "year").items(), key=lambda pair: (len(pair[1]), pair[0])
+    )
+    return (
+        FigureChart(False, sorted(bars, key=lambda one: -one["value"]))
+        if 1 < len(bars) <= MAX_BARS
+        else None
+    )
 
 
 def _stated_at(figure: Json, text: str) -> int:
     """Where the answer states a figure ("4.5% (2024 est.) [1]"); -1 if nowhere."""
     cited = rf"(?:\[[\d, ]+\])*?\[(?:\d+, ?)*{figure['citation']}\b"
-    stated = rf"(?<![\d.,]){re.escape(figure['text'])}(?![\d%])([^\[\]|\n]{{0,40}}){cited}"
-    places = (m for m in re.finditer(stated, text) if not re.search(r"\d{4}", m[1]) or str(figure["year"]) in m[1])
+    stated = (
+        rf"(?<![\d.,]){re.escape(figure['text'])}(?![\d%])([^\[\]|\n]{{0,40}}){cited}"
+    )
+    places = (
+        m
+        for m in re.finditer(stated, text)
+        if not re.search(r"\d{4}", m[1]) or str(figure["year"]) in m[1]
+    )
     return next((place.start() for place in places), -1)

@@ -15,19 +15,58 @@ from ...answering.conversation import Saved
 from ...checking.citations import snippet_of
 from ...database.core import Json
 from ...database.repositories.answers import Asked, Feedback, Rating, Reason
-from ...database.repositories.conversations import Begun, Conversation, ConversationRepository, State
-from ...domain import NOT_BLANK, Chunk, Citation, Mark, Role, Scope, ScopeSummary, Unsupported, to_json
+from ...database.repositories.conversations import (
+    Begun,
+    Conversation,
+    ConversationRepository,
+    State,
+)
+from ...domain import (
+    NOT_BLANK,
+    Chunk,
+    Citation,
+    Mark,
+    Role,
+    Scope,
+    ScopeSummary,
+    Unsupported,
+    to_json,
+)
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.request import Cancellation
 from .access import caller, library, whose
 from .asking import STREAM, stream_response
 from .files import DOCX, XLSX, disposition
-from .routes import EVENTS, JSON, Body, Cursor, Number, Query, Views, answer_type, page_size, services
-from .streaming import EventStream, active_streams, connection, encode, refuse_ended, refuse_more, replay
+from .routes import (
+    EVENTS,
+    JSON,
+    Body,
+    Cursor,
+    Number,
+    Query,
+    Views,
+    answer_type,
+    page_size,
+    services,
+)
+from .streaming import (
+    EventStream,
+    active_streams,
+    connection,
+    encode,
+    refuse_ended,
+    refuse_more,
+    replay,
+)
 
 conversations = Views("conversations", __name__)
-FORMATS = {"markdown": ("md", "text/markdown"), "json": ("json", JSON), "docx": ("docx", DOCX), "xlsx": ("xlsx", XLSX)}
+FORMATS = {
+    "markdown": ("md", "text/markdown"),
+    "json": ("json", JSON),
+    "docx": ("docx", DOCX),
+    "xlsx": ("xlsx", XLSX),
+}
 LAST_EVENT = "Last-Event-ID"
 
 
@@ -85,7 +124,10 @@ class SharedConversation(TypedDict):
 class Share(Body):
     """The part of a conversation that a link shows."""
 
-    later: bool = Field(False, description="Later questions too. A link that exists keeps what it shows.")
+    later: bool = Field(
+        False,
+        description="Later questions too. A link that exists keeps what it shows.",
+    )
 
 
 class GivenFeedback(TypedDict):
@@ -122,7 +164,9 @@ class OpenedConversation(ExportedConversation):
 
 def _false(deleted: bool) -> bool:
     if deleted:
-        raise PydanticCustomError("deleted", "must be false: DELETE deletes a conversation.")
+        raise PydanticCustomError(
+            "deleted", "must be false: DELETE deletes a conversation."
+        )
     return deleted
 
 
@@ -131,8 +175,12 @@ class Rename(Body):
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
-    title: Annotated[str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)] = ""
-    deleted: Annotated[bool, AfterValidator(_false), Field(json_schema_extra={"const": False})] = False
+    title: Annotated[
+        str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)
+    ] = ""
+    deleted: Annotated[
+        bool, AfterValidator(_false), Field(json_schema_extra={"const": False})
+    ] = False
 
 
 class FeedbackRequest(Body):
@@ -140,12 +188,18 @@ class FeedbackRequest(Body):
 
     rating: Rating | None
     reason: Reason | None = None
-    comment: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] = ""
+    comment: Annotated[
+        str, StringConstraints(strip_whitespace=True, max_length=2_000)
+    ] = ""
 
 
 class ConversationQuery(Query):
-    search: Annotated[str, Field(max_length=200, description="Words of the title or a question.")] = ""
-    shared: Annotated[bool, Field(description="Only conversations with a link.")] = False
+    search: Annotated[
+        str, Field(max_length=200, description="Words of the title or a question.")
+    ] = ""
+    shared: Annotated[bool, Field(description="Only conversations with a link.")] = (
+        False
+    )
     limit: Number = page_size(30, 100)
     cursor: Cursor = ""
 
@@ -153,35 +207,58 @@ class ConversationQuery(Query):
 @conversations.get(
     "/api/conversations",
     need="read",
-    returns=answer_type("Conversations", conversations=list[Conversation], next=str | None),
+    returns=answer_type(
+        "Conversations", conversations=list[Conversation], next=str | None
+    ),
 )
 def list_conversations(query: ConversationQuery) -> Json:
     """List the caller's conversations, the last written to first."""
     records, following = _history().page(
-        caller().owner, search=query.search.strip(), shared=query.shared, after=query.cursor, limit=query.limit
+        caller().owner,
+        search=query.search.strip(),
+        shared=query.shared,
+        after=query.cursor,
+        limit=query.limit,
     )
     return {"conversations": records, "next": following or None}
 
 
 class MessageQuery(Query):
-    limit: Annotated[Number, Field(ge=1, le=100, description="Maximum number of questions with their answers.")] = 30
-    cursor: Annotated[str, Field(description="The `next` of the page after this one.")] = ""
+    limit: Annotated[
+        Number,
+        Field(
+            ge=1, le=100, description="Maximum number of questions with their answers."
+        ),
+    ] = 30
+    cursor: Annotated[
+        str, Field(description="The `next` of the page after this one.")
+    ] = ""
 
 
-@conversations.get("/api/conversations/<conversation_id>", need="read", returns=OpenedConversation)
+@conversations.get(
+    "/api/conversations/<conversation_id>", need="read", returns=OpenedConversation
+)
 def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
     """Get the last messages of a conversation; `next` leads to those before them."""
     record = _history().get(conversation_id, caller().owner)
     rows, following = _page(record, query)
-    return jsonify({**to_json(record), "messages": _own_messages(rows), "next": following})
+    return jsonify(
+        {**to_json(record), "messages": _own_messages(rows), "next": following}
+    )
 
 
-@conversations.patch("/api/conversations/<conversation_id>", need="read", example={"title": "Growth in Kenya"})
+@conversations.patch(
+    "/api/conversations/<conversation_id>",
+    need="read",
+    example={"title": "Growth in Kenya"},
+)
 def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     """Rename a conversation, or restore it after its deletion."""
     owner, history = caller().owner, _history()
     if not body.model_fields_set:
-        raise InvalidRequestError.for_field("deleted", "send a title, or deleted: false.", [False])
+        raise InvalidRequestError.for_field(
+            "deleted", "send a title, or deleted: false.", [False]
+        )
     if "deleted" in body.model_fields_set:
         record = history.restore(conversation_id, owner)
     if body.title:
@@ -197,7 +274,9 @@ def delete_conversation(conversation_id: str) -> None:
 
 class ExportQuery(Query):
     format: Literal["markdown", "json", "docx", "xlsx"] = "markdown"
-    message_id: Annotated[str, Field(max_length=64, description="Only this answer, with its question.")] = ""
+    message_id: Annotated[
+        str, Field(max_length=64, description="Only this answer, with its question.")
+    ] = ""
 
 
 @conversations.get(
@@ -211,23 +290,41 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     record = _history().get(conversation_id, caller().owner)
     messages = _own_messages(_history().rows(record.id)[0])
     if query.message_id:
-        place = next((n for n, one in enumerate(messages) if one.get("message_id") == query.message_id), 0)
+        place = next(
+            (
+                n
+                for n, one in enumerate(messages)
+                if one.get("message_id") == query.message_id
+            ),
+            0,
+        )
         if not place:
             raise NotFoundError(f"This conversation has no answer {query.message_id}.")
         messages = messages[place - 1 : place + 1]
     if query.format == "json":
-        data = json.dumps({**to_json(record), "messages": messages}, ensure_ascii=False, indent=1).encode()
+        data = json.dumps(
+            {**to_json(record), "messages": messages}, ensure_ascii=False, indent=1
+        ).encode()
     else:
-        from .exports import EXPORTS  # the libraries of Word and its charts take a fifth of a second to import
+        from .exports import (
+            EXPORTS,
+        )  # the libraries of Word and its charts take a fifth of a second to import
 
         data = EXPORTS[query.format](record.title, messages)
     suffix, mimetype = FORMATS[query.format]
-    headers = {"Content-Disposition": disposition("attachment", f"{record.title.replace('/', ' ')}.{suffix}")}
+    headers = {
+        "Content-Disposition": disposition(
+            "attachment", f"{record.title.replace('/', ' ')}.{suffix}"
+        )
+    }
     return Response(data, mimetype=mimetype, headers=headers)
 
 
 @conversations.post(
-    "/api/conversations/<conversation_id>/share", need="read", body_needed=False, example={"later": True}
+    "/api/conversations/<conversation_id>/share",
+    need="read",
+    body_needed=False,
+    example={"later": True},
 )
 def share_conversation(conversation_id: str, body: Share) -> Conversation:
     """Create a link with which anybody can read a conversation as it is now; it stays the same until it is revoked."""
@@ -235,7 +332,9 @@ def share_conversation(conversation_id: str, body: Share) -> Conversation:
     return _history().share(conversation_id, caller().owner, later=later)
 
 
-@conversations.delete("/api/conversations/<conversation_id>/share", need="read", status=204)
+@conversations.delete(
+    "/api/conversations/<conversation_id>/share", need="read", status=204
+)
 def unshare_conversation(conversation_id: str) -> None:
     """Revoke the link of a conversation."""
     _history().revoke(conversation_id, caller().owner)
@@ -253,29 +352,59 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
         if "attached" in message:  # their names may tell what nobody was to know
             names, message["attached"] = message["attached"] or [], None
         for name in names:
-            message["content"] = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "an attachment", message["content"])
+            message["content"] = re.sub(
+                rf"(?<!\w){re.escape(name)}(?!\w)", "an attachment", message["content"]
+            )
         if answer := message.get("answer"):
-            message["answer"] = {name: answer[name] for name in SharedAnswer.__annotations__}
-    shown_at = max((message["created_at"] for message in messages), default=record.updated_at)
-    return jsonify({"title": record.title, "updated_at": shown_at, "messages": messages, "next": following})
+            message["answer"] = {
+                name: answer[name] for name in SharedAnswer.__annotations__
+            }
+    shown_at = max(
+        (message["created_at"] for message in messages), default=record.updated_at
+    )
+    return jsonify(
+        {
+            "title": record.title,
+            "updated_at": shown_at,
+            "messages": messages,
+            "next": following,
+        }
+    )
 
 
 @conversations.get(
-    "/api/messages/<message_id>/stream", need="read", returns=STREAM, media=(EVENTS,), errors=(400, 409),
-    headers=({"name": LAST_EVENT, "in": "header", "description": "Only the events after this one.",
-              "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999}},),
-)  # fmt: skip
+    "/api/messages/<message_id>/stream",
+    need="read",
+    returns=STREAM,
+    media=(EVENTS,),
+    errors=(400, 409),
+    headers=(
+        {
+            "name": LAST_EVENT,
+            "in": "header",
+            "description": "Only the events after this one.",
+            "schema": {"type": "integer", "minimum": 0, "maximum": 999_999_999},
+        },
+    ),
+)
 def resume_answer(message_id: str) -> Response:
     """Stream the events of an answer again, and those still to come."""
     refuse_more()
     last = request.headers.get(LAST_EVENT, "0")
     if not last.isdecimal() or len(last) > 9:
-        raise InvalidRequestError.for_field(LAST_EVENT, "send the id of an event of this answer.")
+        raise InvalidRequestError.for_field(
+            LAST_EVENT, "send the id of an event of this answer."
+        )
     owner, storage = caller().owner, services().storage
-    begun, get = storage.unfinished.find(message_id, owner), services().runtime.store.get
+    begun, get = (
+        storage.unfinished.find(message_id, owner),
+        services().runtime.store.get,
+    )
     refuse_ended(begun)
     if not begun.state and "response" not in storage.conversations.message(message_id):
-        raise NotFoundError("The events of this answer have expired. Its text is in the conversation.")
+        raise NotFoundError(
+            "The events of this answer have expired. Its text is in the conversation."
+        )
 
     def events(gone: Cancellation) -> Iterator[str]:
         yield encode("begun", asdict(Begun(begun.conversation_id, message_id)))
@@ -298,17 +427,26 @@ def stop_answer(message_id: str) -> None:
 
 
 @conversations.post(
-    "/api/messages/<message_id>/feedback", need="read",
-    returns=answer_type("RatedMessage", message_id=str, rating=Rating | None, reason=Reason | None, comment=str),
+    "/api/messages/<message_id>/feedback",
+    need="read",
+    returns=answer_type(
+        "RatedMessage",
+        message_id=str,
+        rating=Rating | None,
+        reason=Reason | None,
+        comment=str,
+    ),
     example={"rating": "down", "reason": "incomplete", "comment": "Only 2023."},
-)  # fmt: skip
+)
 def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
     """Rate one's own answer; a `rating` of null removes the feedback."""
     feedback, owner = services().storage.feedback, caller().owner
     if body.rating is None:
         feedback.remove(message_id, owner)
         return {"message_id": message_id, "rating": None, "reason": None, "comment": ""}
-    stored = feedback.put(message_id, owner, body.rating, body.reason or "", body.comment)
+    stored = feedback.put(
+        message_id, owner, body.rating, body.reason or "", body.comment
+    )
     return {"message_id": message_id, **_given(stored)}
 
 
@@ -317,16 +455,30 @@ class UnansweredQuery(Query):
 
 
 class FeedbackQuery(UnansweredQuery):
-    rating: Annotated[Rating | None, Field(description="Only feedback with this rating.")] = None
+    rating: Annotated[
+        Rating | None, Field(description="Only feedback with this rating.")
+    ] = None
 
 
-@conversations.get("/api/feedback", need="admin", returns=answer_type("AllFeedback", feedback=list[Feedback]))
+@conversations.get(
+    "/api/feedback",
+    need="admin",
+    returns=answer_type("AllFeedback", feedback=list[Feedback]),
+)
 def list_feedback(query: FeedbackQuery) -> Json:
     """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
-    return {"feedback": list(services().storage.feedback.latest(query.rating, query.limit, whose()))}
+    return {
+        "feedback": list(
+            services().storage.feedback.latest(query.rating, query.limit, whose())
+        )
+    }
 
 
-@conversations.get("/api/unanswered", need="admin", returns=answer_type("Unanswered", questions=list[Asked]))
+@conversations.get(
+    "/api/unanswered",
+    need="admin",
+    returns=answer_type("Unanswered", questions=list[Asked]),
+)
 def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
@@ -336,22 +488,44 @@ def _history() -> ConversationRepository:
     return services().storage.conversations
 
 
-def _page(record: Conversation, query: MessageQuery, until: int | None = None) -> tuple[list[Json], str | None]:
+def _page(
+    record: Conversation, query: MessageQuery, until: int | None = None
+) -> tuple[list[Json], str | None]:
     """Return the rows of a page of messages, and the cursor of the page before them."""
-    rows, more = _history().rows(record.id, before=query.cursor, limit=2 * query.limit, until=until)
-    return rows, next(row["_id"] for row in rows if row["role"] == "assistant") if more else None
+    rows, more = _history().rows(
+        record.id, before=query.cursor, limit=2 * query.limit, until=until
+    )
+    return rows, next(
+        row["_id"] for row in rows if row["role"] == "assistant"
+    ) if more else None
 
 
 def _given(feedback: Feedback) -> GivenFeedback:
-    return {"rating": feedback.rating, "reason": feedback.reason or None, "comment": feedback.comment}
+    return {
+        "rating": feedback.rating,
+        "reason": feedback.reason or None,
+        "comment": feedback.comment,
+    }
 
 
-def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json | None]:
+def with_passages(
+    rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]
+) -> list[Json | None]:
     """Return the `/query` response of each row of a message, None where none was kept. ``get`` gives the passages
     that still exist and are visible; others get the text ""."""
-    answers = [json.loads(row["response"]) if "response" in row else None for row in rows]
-    kept = [(row, answer) for row, answer in zip(rows, answers, strict=True) if answer is not None]
-    ids = {part["chunk_id"] for _, answer in kept for part in (*answer["citations"], *answer["trace"]["hits"])}
+    answers = [
+        json.loads(row["response"]) if "response" in row else None for row in rows
+    ]
+    kept = [
+        (row, answer)
+        for row, answer in zip(rows, answers, strict=True)
+        if answer is not None
+    ]
+    ids = {
+        part["chunk_id"]
+        for _, answer in kept
+        for part in (*answer["citations"], *answer["trace"]["hits"])
+    }
     texts = {chunk.id: chunk.text for chunk in get(sorted(ids))} if ids else {}
     for row, answer in kept:
         for citation in answer["citations"]:
@@ -363,11 +537,20 @@ def with_passages(rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chun
     return answers
 
 
-def _messages(rows: Sequence[Json], answer_type: Any, get: Callable[[Sequence[str]], list[Chunk]]) -> list[Json]:
+def _messages(
+    rows: Sequence[Json], answer_type: Any, get: Callable[[Sequence[str]], list[Chunk]]
+) -> list[Json]:
     """Messages as the API shows them, answers as ``answer_type`` does, with the passages that ``get`` gives."""
     messages = []
     for row, answer in zip(rows, with_passages(rows, get), strict=True):
-        stored = {"state": "", "scope": {}, "collections": [], **row, "message_id": row["_id"], "answer": answer}
+        stored = {
+            "state": "",
+            "scope": {},
+            "collections": [],
+            **row,
+            "message_id": row["_id"],
+            "answer": answer,
+        }
         shown = StoredQuestion if row["role"] == "user" else answer_type
         messages.append({name: stored.get(name) for name in shown.__annotations__})
     return messages
@@ -377,7 +560,9 @@ def _own_messages(rows: Sequence[Json]) -> list[Json]:
     """Messages of the caller, with the feedback on each answer."""
     messages = _messages(rows, StoredAnswer, library().passages)
     answers = [message for message in messages if "message_id" in message]
-    feedback = services().storage.feedback.of([message["message_id"] for message in answers])
+    feedback = services().storage.feedback.of(
+        [message["message_id"] for message in answers]
+    )
     for message in answers:
         given = feedback.get(message["message_id"])
         message["feedback"] = _given(given) if given else None

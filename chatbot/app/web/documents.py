@@ -11,14 +11,36 @@ from ... import domain
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
-from ...domain import Chunk, Chunking, DocumentRecord, Inlines, NotFoundError, Proposal, Report, SearchHit, Status
+from ...domain import (
+    Chunk,
+    Chunking,
+    DocumentRecord,
+    Inlines,
+    NotFoundError,
+    Proposal,
+    Report,
+    SearchHit,
+    Status,
+)
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.pipeline import passages
 from ...library.sources import About, shown_source
 from .access import library, query_scope
 from .files import disposition
-from .routes import FILE, Number, Page, Query, ScopeQuery, Views, answer_type, listing, page_size, services, wake_worker
+from .routes import (
+    FILE,
+    Number,
+    Page,
+    Query,
+    ScopeQuery,
+    Views,
+    answer_type,
+    listing,
+    page_size,
+    services,
+    wake_worker,
+)
 from .routes import language as page_language
 
 documents = Views("documents", __name__)
@@ -63,14 +85,24 @@ class Edit(About):
 
 class DocumentQuery(Page, ScopeQuery):
     q: Annotated[str, Field(description="Text of the title or the name.")] = ""
-    status: Annotated[Status | None, Field(description="Only reports of this status.")] = None
+    status: Annotated[
+        Status | None, Field(description="Only reports of this status.")
+    ] = None
 
 
-@documents.get("/api/documents", need="read", returns=listing("Documents", "documents", LibraryReport))
+@documents.get(
+    "/api/documents",
+    need="read",
+    returns=listing("Documents", "documents", LibraryReport),
+)
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     records = services().storage.documents.index().named(query.q, query_scope(query))
-    return query.of("documents", [one for one in records if query.status in {None, one.status}], _shown)
+    return query.of(
+        "documents",
+        [one for one in records if query.status in {None, one.status}],
+        _shown,
+    )
 
 
 @documents.get("/api/documents/<document_id>", need="read")
@@ -83,10 +115,20 @@ def get_document(document_id: str) -> LibraryReport:
 def get_guide(document_id: str) -> Guide:
     """Get the chapters and key figures of a report, and questions that it answers, in the page's language."""
     resources = services().runtime.resources
-    return guide(library().record(document_id), resources.store, resources.tables, page_language())
+    return guide(
+        library().record(document_id),
+        resources.store,
+        resources.tables,
+        page_language(),
+    )
 
 
-@documents.patch("/api/documents/<document_id>", need="write", errors=(409, 422, 507), example={"title": "Kenya 2023"})
+@documents.patch(
+    "/api/documents/<document_id>",
+    need="write",
+    errors=(409, 422, 507),
+    example={"title": "Kenya 2023"},
+)
 def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that changes their text."""
     mine, ingesting = library(), services().ingesting
@@ -95,11 +137,17 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
 
 
-@documents.delete("/api/documents/<document_id>", need="write", status=204, errors=(409, 422, 507))
+@documents.delete(
+    "/api/documents/<document_id>", need="write", status=204, errors=(409, 422, 507)
+)
 def delete_document(document_id: str) -> None:
     """Delete a report with its passages and its original; no question sees it from now on."""
-    services().ingesting.delete_document(library().own_record(document_id), JobControl(patience=DELETE_PATIENCE))
-    if services().storage.documents.get(document_id) is not None:  # the search engine has not let go of it yet
+    services().ingesting.delete_document(
+        library().own_record(document_id), JobControl(patience=DELETE_PATIENCE)
+    )
+    if (
+        services().storage.documents.get(document_id) is not None
+    ):  # the search engine has not let go of it yet
         wake_worker()
 
 
@@ -107,33 +155,53 @@ class PassagePage(Page):
     limit: Number = page_size(20, 100)
 
 
-@documents.get("/api/documents/<document_id>/chunks", need="read", returns=listing("Passages", "chunks", SearchHit))
+@documents.get(
+    "/api/documents/<document_id>/chunks",
+    need="read",
+    returns=listing("Passages", "chunks", SearchHit),
+)
 def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
-    chunks = passages(services().runtime.store, record, offset=query.start, limit=query.limit)
-    return {"chunks": list(map(SearchHit, chunks)), "total": record.chunks, "next": query.next(record.chunks)}
+    chunks = passages(
+        services().runtime.store, record, offset=query.start, limit=query.limit
+    )
+    return {
+        "chunks": list(map(SearchHit, chunks)),
+        "total": record.chunks,
+        "next": query.next(record.chunks),
+    }
 
 
 class FileQuery(Query):
-    disposition: Annotated[Literal["attachment", "inline"], Field(description="`inline` shows a PDF.")] = "attachment"
+    disposition: Annotated[
+        Literal["attachment", "inline"], Field(description="`inline` shows a PDF.")
+    ] = "attachment"
 
 
-@documents.get("/api/documents/<document_id>/file", need="read", media=(FILE, "application/pdf"))
+@documents.get(
+    "/api/documents/<document_id>/file", need="read", media=(FILE, "application/pdf")
+)
 def get_file(document_id: str, query: FileQuery) -> Response:
     """Download the original file of a report; only a PDF can be shown inline."""
     name, pieces = services().ingesting.originals.open(library().record(document_id))
     first = next(pieces, b"")
     shown = query.disposition == "inline" and PDF in first[:PDF_WITHIN]
-    response = Response(chain([first], pieces), mimetype="application/pdf" if shown else FILE)
-    response.headers["Content-Disposition"] = disposition("inline" if shown else "attachment", name)
+    response = Response(
+        chain([first], pieces), mimetype="application/pdf" if shown else FILE
+    )
+    response.headers["Content-Disposition"] = disposition(
+        "inline" if shown else "attachment", name
+    )
     response.headers["Content-Security-Policy"] = SANDBOX
     return response
 
 
 class TextQuery(Page):
     limit: Number = page_size(40, 100)
-    around: Annotated[str, Field(description="A passage to open the text at, instead of `cursor`.")] = ""
+    around: Annotated[
+        str, Field(description="A passage to open the text at, instead of `cursor`.")
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +216,9 @@ class TextPart(Inlines):
 @documents.get(
     "/api/documents/<document_id>/text",
     need="read",
-    returns=answer_type("ReportText", parts=list[TextPart], offset=int, total=int, next=str | None),
+    returns=answer_type(
+        "ReportText", parts=list[TextPart], offset=int, total=int, next=str | None
+    ),
 )
 def get_text(document_id: str, query: TextQuery) -> Json:
     """Read the text of a report in parts, each without the overlap with the part before it.
@@ -158,10 +228,17 @@ def get_text(document_id: str, query: TextQuery) -> Json:
     if query.around:
         passage = library().passage(query.around)
         if passage.document_id != record.id:
-            raise NotFoundError(f"There is no passage {query.around[:200]!r} in {record.title!r}.")
+            raise NotFoundError(
+                f"There is no passage {query.around[:200]!r} in {record.title!r}."
+            )
         start = 0 if passage.is_summary else max(0, passage.ordinal - PARTS_BEFORE)
     before = min(start, 1)  # one part more, to find the overlap
-    chunks = passages(services().runtime.store, record, offset=start - before, limit=query.limit + before)
+    chunks = passages(
+        services().runtime.store,
+        record,
+        offset=start - before,
+        limit=query.limit + before,
+    )
     read = [chunk for chunk in chunks if not chunk.is_summary]
     parts = list(map(TextPart, read, texts_of(read)))[before:]
     end = start + len(parts)
@@ -173,10 +250,17 @@ def _shown(record: DocumentRecord) -> LibraryReport:
     originals = services().ingesting.originals
     values = domain.common_fields(LibraryReport, record)
     values |= {"report": Report.of(record), "source": shown_source(record.source)}
-    values["parts"] = sum(part.metadata != record.metadata for part in record.several) or 1
+    values["parts"] = (
+        sum(part.metadata != record.metadata for part in record.several) or 1
+    )
     values["has_file"] = bool(originals.file_name(record))
     values["can_reingest"] = originals.job_file(record) is not None
     values["may_change"] = library().may_change(record)
-    values["proposed"] = tuple(one for one in record.proposed if one.field not in record.overrides)
-    values["notes"] = (*record.notes, *language_notes(record.proposed, services().runtime.embedder))
+    values["proposed"] = tuple(
+        one for one in record.proposed if one.field not in record.overrides
+    )
+    values["notes"] = (
+        *record.notes,
+        *language_notes(record.proposed, services().runtime.embedder),
+    )
     return LibraryReport(**values)

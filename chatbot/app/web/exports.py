@@ -48,13 +48,20 @@ def as_markdown(title: str, messages: list[Json]) -> bytes:
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":
-            parts += [f"## {' '.join(message['content'].split())}", f"_{_asked(message)}_"]
+            parts += [
+                f"## {' '.join(message['content'].split())}",
+                f"_{_asked(message)}_",
+            ]
             continue
         parts.append(message["content"] or NO_ANSWER)
         sources = []
         for citation in (message["answer"] or {}).get("citations", []):
             page = f"page {citation['page']}" if citation["page"] else ""
-            names = [f"[{citation['number']}] [{citation['title']}]({_original(citation)})", citation["section"], page]
+            names = [
+                f"[{citation['number']}] [{citation['title']}]({_original(citation)})",
+                citation["section"],
+                page,
+            ]
             sources.append(", ".join(filter(None, names)) + "  ")
         if sources:
             parts.append("\n".join(sources))
@@ -75,7 +82,10 @@ def as_word(title: str, messages: list[Json]) -> bytes:
 def as_workbook(title: str, messages: list[Json]) -> bytes:
     """Return the tables of a conversation as sheets of an Excel file, then the figures and passages that it cites."""
     tables, question = dict[str, list[list[Any]]](), ""
-    figures, sources = [["question", *FIGURE_COLUMNS]], [["question", *SOURCE_COLUMNS, "link"]]
+    figures, sources = (
+        [["question", *FIGURE_COLUMNS]],
+        [["question", *SOURCE_COLUMNS, "link"]],
+    )
     for message in messages:
         if message["role"] == "user":
             question = " ".join(message["content"].split())
@@ -93,14 +103,21 @@ def as_workbook(title: str, messages: list[Json]) -> bytes:
 def _asked(message: Json) -> str:
     """The day and the scope of a question, in words."""
     filters = message["scope"].items()
-    scope = Scope.of({k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters})
+    scope = Scope.of(
+        {k: Range(**v) if isinstance(v, dict) else Values(tuple(v)) for k, v in filters}
+    )
     return f"{message['created_at'][:10]}, {describe(scope)}"
 
 
 def _original(citation: Json) -> str:
     """The address of the cited page."""
     page = f"#page={citation['page']}" if citation["page"] else ""
-    return url_for("documents.get_file", document_id=citation["document_id"], _external=True) + page
+    return (
+        url_for(
+            "documents.get_file", document_id=citation["document_id"], _external=True
+        )
+        + page
+    )
 
 
 class WordWriter:
@@ -125,7 +142,9 @@ class WordWriter:
         cited = {one["number"]: one for one in answer.get("citations") or ()}
         self._blocks(_parse(markdown, answer), cited)
         if answer.get("marks"):
-            self._file.add_paragraph("Highlighted: the cited passages do not support this.", "Caption")
+            self._file.add_paragraph(
+                "Highlighted: the cited passages do not support this.", "Caption"
+            )
         for chart in charts_of(answer) if answer.get("figures") else ():
             self._chart(chart)
             sources = self._file.add_paragraph("Sources:", "Caption")
@@ -150,7 +169,9 @@ class WordWriter:
             match token.type:
                 case "bullet_list_open" | "ordered_list_open":
                     depth += 1
-                    style = "List Bullet" if token.type.startswith("b") else "List Number"
+                    style = (
+                        "List Bullet" if token.type.startswith("b") else "List Number"
+                    )
                 case "bullet_list_close" | "ordered_list_close":
                     depth -= 1
                     style = style if depth else "Normal"
@@ -165,19 +186,36 @@ class WordWriter:
                 case "tr_open":
                     rows.append([])
                 case "table_close":
-                    table = self._file.add_table(len(rows), max(map(len, rows)), "Light Grid Accent 1")
-                    cells = ((row.cells, texts) for row, texts in zip(table.rows, rows, strict=True))
-                    for cell, text in ((cell, text) for pair in cells for cell, text in zip(*pair, strict=False)):
+                    table = self._file.add_table(
+                        len(rows), max(map(len, rows)), "Light Grid Accent 1"
+                    )
+                    cells = (
+                        (row.cells, texts)
+                        for row, texts in zip(table.rows, rows, strict=True)
+                    )
+                    for cell, text in (
+                        (cell, text)
+                        for pair in cells
+                        for cell, text in zip(*pair, strict=False)
+                    ):
                         self._inline(cell.paragraphs[0], text, cited)
                     self._file.add_paragraph()
                     rows = []
                 case "inline" if rows:
                     rows[-1].append(token)
                 case "inline":
-                    level = f" {min(depth, 3)}" if style.startswith("List") and depth > 1 else ""
-                    self._inline(self._file.add_paragraph(style=f"{style}{level}"), token, cited)
+                    level = (
+                        f" {min(depth, 3)}"
+                        if style.startswith("List") and depth > 1
+                        else ""
+                    )
+                    self._inline(
+                        self._file.add_paragraph(style=f"{style}{level}"), token, cited
+                    )
 
-    def _inline(self, paragraph: Paragraph, token: Token, cited: Mapping[int, Json]) -> None:
+    def _inline(
+        self, paragraph: Paragraph, token: Token, cited: Mapping[int, Json]
+    ) -> None:
         bold = italic = marked = False
         for child in token.children or ():
             match child.type:
@@ -189,7 +227,11 @@ class WordWriter:
                     paragraph.add_run("\n" if child.type == "hardbreak" else " ")
                 case "text" | "code_inline":
                     for piece in filter(None, _PIECE.split(child.content)):
-                        numbers = [int(number) for number in re.findall(r"\d+", piece)] if piece[0] == "[" else []
+                        numbers = (
+                            [int(number) for number in re.findall(r"\d+", piece)]
+                            if piece[0] == "["
+                            else []
+                        )
                         if piece in (MARK, END):
                             marked = piece == MARK
                         elif numbers and all(number in cited for number in numbers):
@@ -198,19 +240,30 @@ class WordWriter:
                         else:
                             run = paragraph.add_run(piece)
                             run.bold, run.italic = bold or None, italic or None
-                            run.font.highlight_color = WD_COLOR_INDEX.YELLOW if marked else None
+                            run.font.highlight_color = (
+                                WD_COLOR_INDEX.YELLOW if marked else None
+                            )
 
     def _chart(self, chart: FigureChart) -> None:
         """Add a chart that Word can edit, with its values as its text for those who do not see it."""
         drawn, package = chart.part(), self._file.part.package
         self._charts += 1
-        part = Part(PackURI(f"/word/charts/chart{self._charts}.xml"), CONTENT_TYPE.DML_CHART, drawn.blob, package)
+        part = Part(
+            PackURI(f"/word/charts/chart{self._charts}.xml"),
+            CONTENT_TYPE.DML_CHART,
+            drawn.blob,
+            package,
+        )
         values = PackURI(f"/word/embeddings/chart{self._charts}.xlsx")
-        workbook = Part(values, CONTENT_TYPE.SML_SHEET, drawn.chart_workbook.xlsx_part.blob, package)
+        workbook = Part(
+            values, CONTENT_TYPE.SML_SHEET, drawn.chart_workbook.xlsx_part.blob, package
+        )
         part.relate_to(workbook, RELATIONSHIP_TYPE.PACKAGE)  # rId1, as in the chart
         id = self._file.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
         size = f'cx="{Inches(6)}" cy="{Inches(3 if chart.is_lines else 0.6 + 0.3 * len(chart.figures))}"'
-        text = "; ".join(f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures)
+        text = "; ".join(
+            f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures
+        )
         about = f"name={quoteattr(_clean(chart.title))} descr={quoteattr(_clean(text))}"
         drawing = (
             f'<w:r {_W}><w:drawing><wp:inline xmlns:wp="{_DRAWING}/wordprocessingDrawing">'
@@ -225,7 +278,10 @@ class WordWriter:
 
     def _footnote(self, paragraph: Paragraph, citation: Json) -> None:
         id, address = len(self._notes) + 2, self._link(citation)
-        place = [citation["section"], f"page {citation['page']}" if citation["page"] else ""]
+        place = [
+            citation["section"],
+            f"page {citation['page']}" if citation["page"] else "",
+        ]
         text = escape(_clean(", ".join(filter(None, [citation["title"], *place]))))
         link = self._links.setdefault(address, f"rId{len(self._links) + 1}")
         raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
@@ -253,15 +309,25 @@ def _parse(markdown: str, answer: Mapping[str, Any]) -> Sequence[Token]:
     return MarkdownIt("commonmark").enable("table").parse(_clean(markdown))
 
 
-def tables_of(markdown: str, answer: Mapping[str, Any]) -> Iterator[list[list[str | float]]]:
+def tables_of(
+    markdown: str, answer: Mapping[str, Any]
+) -> Iterator[list[list[str | float]]]:
     """Yield the tables of an answer, the first row their head. A number alone in its cell stays one."""
     rows = list[list[str | float]]()
     for token in _parse(markdown, answer):
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline" and rows:
-            shown = (child.content or " " for child in token.children or () if child.type in _SHOWN)
-            text = " ".join("".join(shown).split()).replace(MARK, "").replace(END, " (not supported by the passages)")
+            shown = (
+                child.content or " "
+                for child in token.children or ()
+                if child.type in _SHOWN
+            )
+            text = (
+                " ".join("".join(shown).split())
+                .replace(MARK, "")
+                .replace(END, " (not supported by the passages)")
+            )
             rows[-1].append(float(text) if _NUMBER.fullmatch(text) else text)
         elif token.type == "table_close":
             yield rows
@@ -274,6 +340,8 @@ def _clean(text: str) -> str:
 
 
 EXPORTS: Mapping[str, Callable[[str, list[Json]], bytes]] = {
-    "markdown": as_markdown, "docx": as_word, "xlsx": as_workbook,
-}  # fmt: skip
+    "markdown": as_markdown,
+    "docx": as_word,
+    "xlsx": as_workbook,
+}
 """By the name of the format."""

@@ -30,7 +30,9 @@ FORM_BYTES = 1_000_000
 """Bytes that the fields of a form may take besides its files."""
 MOST_FILES = 200
 FILES = "files"
-_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+")
+_UNSAFE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
+)
 LONGEST_NAME = 200
 """Bytes: file systems hold 255 for a name."""
 LONGEST_SHEET_NAME = 31
@@ -44,7 +46,9 @@ def is_form(*, most: int) -> bool:
     """Return whether this is a form, which may then be as large as ``most`` files."""
     if request.mimetype != "multipart/form-data":
         return False
-    request.max_content_length = FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
+    request.max_content_length = (
+        FORM_BYTES + most * services().settings.max_upload_mb * MEGABYTE
+    )
     request.max_form_memory_size = FORM_BYTES
     return True
 
@@ -53,7 +57,9 @@ def form_json(field: str) -> Any:
     """Return the JSON of a form's only field. Raises InvalidRequestError."""
     for name in request.form:
         if name != field:
-            raise InvalidRequestError.for_field(name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES])
+            raise InvalidRequestError.for_field(
+                name, f"unknown field. Valid: {field}, {FILES}.", [field, FILES]
+            )
     try:
         return parse_json(request.form.get(field, ""))
     except (ValueError, RecursionError):
@@ -67,26 +73,44 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
     max_mb = services().settings.max_upload_mb
     for field in request.files:
         if field != FILES:
-            raise InvalidRequestError.for_field(field, f"files are taken from the field `{FILES}` only.", [FILES])
+            raise InvalidRequestError.for_field(
+                field, f"files are taken from the field `{FILES}` only.", [FILES]
+            )
     files = [file for file in request.files.getlist(FILES) if file.filename]
     if not files:
-        raise InvalidRequestError.for_field(FILES, f"send at least one file in the field `{FILES}`.")
+        raise InvalidRequestError.for_field(
+            FILES, f"send at least one file in the field `{FILES}`."
+        )
     if len(files) > most:
-        raise InvalidRequestError.for_field(FILES, f"at most {most} files at a time, these are {len(files)}.")
+        raise InvalidRequestError.for_field(
+            FILES, f"at most {most} files at a time, these are {len(files)}."
+        )
     readable = (*suffixes(), ARCHIVE)
     for file in files:
         name = safe_name(file.filename)
         if PurePosixPath(name).suffix.lower() not in readable:
-            message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
+            message = (
+                f"{name}: this format is not read. Readable: {', '.join(readable)}."
+            )
             raise InvalidRequestError.for_field(FILES, message, readable)
         if size_of(file) > max_mb * MEGABYTE:
-            raise RequestEntityTooLarge(f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB).")
-    files = [each for file in files for each in _members(file, safe_name(file.filename), most)]
+            raise RequestEntityTooLarge(
+                f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB)."
+            )
+    files = [
+        each
+        for file in files
+        for each in _members(file, safe_name(file.filename), most)
+    ]
     if not 0 < len(files) <= most:
-        raise InvalidRequestError.for_field(FILES, f"from 1 to {most} files at a time, these are {len(files)}.")
+        raise InvalidRequestError.for_field(
+            FILES, f"from 1 to {most} files at a time, these are {len(files)}."
+        )
     names = [safe_name(file.filename) for file in files]
     if twice := {name for name in names if names.count(name) > 1}:
-        raise InvalidRequestError.for_field(FILES, f"the same name twice: {', '.join(sorted(twice))}.")
+        raise InvalidRequestError.for_field(
+            FILES, f"the same name twice: {', '.join(sorted(twice))}."
+        )
     return files
 
 
@@ -97,7 +121,9 @@ def _members(file: FileStorage, name: str, most: int) -> Iterator[FileStorage]:
         return
     max_bytes = services().settings.max_upload_mb * MEGABYTE
     with on_disk(file) as path:
-        for member, place in unpack(path, path.parent / "members", most=most, max_bytes=max_bytes):
+        for member, place in unpack(
+            path, path.parent / "members", most=most, max_bytes=max_bytes
+        ):
             # The file is deleted with the folder, and stays readable while it is open.
             yield FileStorage(place.open("rb"), f"{name}/{member}")
 
@@ -129,8 +155,14 @@ def on_disk(file: FileStorage) -> Iterator[Path]:
 
 def safe_name(given: str | None) -> str:
     """Return a file's name for people and for its document's identity: relative, printable, short enough for a disk."""
-    composed = unicodedata.normalize("NFC", (given or "").replace("\\", "/"))  # macOS sends accents separately
-    kept = [part for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts if part not in {"/", ".", ".."}]
+    composed = unicodedata.normalize(
+        "NFC", (given or "").replace("\\", "/")
+    )  # macOS sends accents separately
+    kept = [
+        part
+        for part in PurePosixPath(_UNSAFE.sub("_", composed)).parts
+        if part not in {"/", ".", ".."}
+    ]
     name = "/".join(kept).strip("/. ") or "file"
     if len(name.encode()) <= LONGEST_NAME:
         return name
@@ -157,11 +189,18 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
     writer = csv.DictWriter(text, columns, extrasaction="ignore")
     writer.writeheader()
     for row in rows:
-        writer.writerow({k: f"'{v}" if isinstance(v, str) and FORMULA.match(v) else v for k, v in row.items()})
+        writer.writerow(
+            {
+                k: f"'{v}" if isinstance(v, str) and FORMULA.match(v) else v
+                for k, v in row.items()
+            }
+        )
     return text.getvalue()
 
 
-def table_response(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str, format: str) -> Response:
+def table_response(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str, format: str
+) -> Response:
     """Return a table as a file: csv or xlsx."""
     headers = {"Content-Disposition": disposition("attachment", f"{name}.{format}")}
     if format == "xlsx":
@@ -175,10 +214,17 @@ def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     book, stream = Workbook(), io.BytesIO()
     book.remove(book.active)
     for name, rows in sheets.items():
-        sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:LONGEST_SHEET_NAME])
+        sheet = book.create_sheet(
+            re.sub(r"[\[\]:*?/\\]", " ", name)[:LONGEST_SHEET_NAME]
+        )
         sheet.freeze_panes = "A2"
         for cells in rows:
-            sheet.append([ILLEGAL_CHARACTERS_RE.sub("", one) if isinstance(one, str) else one for one in cells])
+            sheet.append(
+                [
+                    ILLEGAL_CHARACTERS_RE.sub("", one) if isinstance(one, str) else one
+                    for one in cells
+                ]
+            )
         for cell in chain.from_iterable(sheet.iter_rows()):
             cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
         for cell in sheet[1]:

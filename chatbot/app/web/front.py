@@ -18,17 +18,22 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-Started = tuple[int, list[tuple[bytes, bytes]], bytes | Iterator[bytes], Callable[[], None]]
+Started = tuple[
+    int, list[tuple[bytes, bytes]], bytes | Iterator[bytes], Callable[[], None]
+]
 """A response: status and headers, its body or the pieces that are made as they are asked for, and what closes it."""
-QUESTIONS = frozenset({"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"})
+QUESTIONS = frozenset(
+    {"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"}
+)
 RESUMED = "/stream"
 """Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
 ALIVE, ALIVE_BODY = ("/health", "/livez"), b'{"status":"ok"}\n'
 """Answered here as the application would, but neither logged nor counted: probes ask for it every few seconds."""
 ALIVE_HEADERS = [
-    (b"content-type", b"application/json"), (b"content-length", str(len(ALIVE_BODY)).encode()),
+    (b"content-type", b"application/json"),
+    (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),
-]  # fmt: skip
+]
 IN_MEMORY = 1_000_000
 """Bytes of a body or a response that are kept in memory; a larger body goes to disk, a larger response in pieces."""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
@@ -54,7 +59,15 @@ class Front:
     ``largest_form`` are the maximum bytes of a body, and of a form with files; of a longer body the application sees
     the length only."""
 
-    def __init__(self, app: Application, *, threads: int, questions: int, largest: int, largest_form: int) -> None:
+    def __init__(
+        self,
+        app: Application,
+        *,
+        threads: int,
+        questions: int,
+        largest: int,
+        largest_form: int,
+    ) -> None:
         self._app = app
         self._largest = largest
         self._largest_form = largest_form
@@ -69,10 +82,15 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] in ALIVE and scope["method"] in {"GET", "HEAD"}:
-            await send({"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS})
+            await send(
+                {"type": "http.response.start", "status": 200, "headers": ALIVE_HEADERS}
+            )
             await send({"type": "http.response.body", "body": ALIVE_BODY})
             return
-        is_form = any(name == b"content-type" and value.startswith(b"multipart/") for name, value in scope["headers"])
+        is_form = any(
+            name == b"content-type" and value.startswith(b"multipart/")
+            for name, value in scope["headers"]
+        )
         with SpooledTemporaryFile(max_size=IN_MEMORY) as body:
             try:
                 most = self._largest_form if is_form else self._largest
@@ -80,14 +98,22 @@ class Front:
             except GoneError:
                 return
             except TimeoutError:
-                await send({"type": "http.response.start", "status": 408, "headers": [(b"connection", b"close")]})
+                await send(
+                    {
+                        "type": "http.response.start",
+                        "status": 408,
+                        "headers": [(b"connection", b"close")],
+                    }
+                )
                 await send({"type": "http.response.body"})
                 return
             environ = environ_of(scope, body, length)
             connection = environ[CONNECTION] = Connection(streams=[])
             watching = asyncio.create_task(self._watch(receive, connection.client))
             try:
-                if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(RESUMED):
+                if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(
+                    RESUMED
+                ):
                     await self._ask(environ, send)
                 else:
                     await self._respond(environ, self._quick, send)
@@ -124,7 +150,9 @@ class Front:
 
         try:
             loop = asyncio.get_running_loop()
-            self._lag_probe = self._lag_probe or asyncio.create_task(self._measure_lag())
+            self._lag_probe = self._lag_probe or asyncio.create_task(
+                self._measure_lag()
+            )
             with monitoring.WAITING.track_inprogress():
                 await self._beginning.acquire()
                 while self._starting and self._loop_lag > MAX_LAG_SECONDS:
@@ -132,7 +160,9 @@ class Front:
             self._starting += 1
             turn = loop.call_later(BEGIN_SECONDS, end_turn)
             connection.tell_begun = lambda: loop.call_soon_threadsafe(end_turn)
-            connection.set_aside = lambda aside: loop.call_soon_threadsafe(set_aside, aside)
+            connection.set_aside = lambda aside: loop.call_soon_threadsafe(
+                set_aside, aside
+            )
             await self._respond(environ, self._asking, send)
         finally:
             end_turn()
@@ -152,19 +182,27 @@ class Front:
         # In a thread, because cancelling may have to wait for a lock.
         await asyncio.get_running_loop().run_in_executor(None, client.cancel)
 
-    async def _respond(self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send) -> None:
+    async def _respond(
+        self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send
+    ) -> None:
         loop, connection = asyncio.get_running_loop(), environ[CONNECTION]
         if connection.client.cancelled:
             return
-        status, headers, body, close = await loop.run_in_executor(pool, start, self._app, environ)
-        await send({"type": "http.response.start", "status": status, "headers": headers})
+        status, headers, body, close = await loop.run_in_executor(
+            pool, start, self._app, environ
+        )
+        await send(
+            {"type": "http.response.start", "status": status, "headers": headers}
+        )
         if isinstance(body, bytes):
             await send({"type": "http.response.body", "body": body})
             return
         try:
             for stream in connection.streams:
                 await send_stream(stream, send)
-            while (piece := await loop.run_in_executor(pool, next, body, None)) is not None:
+            while (
+                piece := await loop.run_in_executor(pool, next, body, None)
+            ) is not None:
                 await _write(send, piece)
             await send({"type": "http.response.body"})
         except TimeoutError:
@@ -173,10 +211,15 @@ class Front:
             await loop.run_in_executor(pool, close)
 
 
-async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int) -> int | None:
+async def read_body(
+    scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int
+) -> int | None:
     """Read the body of a request into ``body``, unless it declares more than ``most`` bytes; return its length, None
     without a body. Raises TimeoutError: it came slower than `BODY_RATE`; GoneError."""
-    declared = next((int(value) for name, value in scope["headers"] if name == b"content-length"), None)
+    declared = next(
+        (int(value) for name, value in scope["headers"] if name == b"content-length"),
+        None,
+    )
     if declared is not None and declared > most:
         return declared
     loop, read, more = asyncio.get_running_loop(), 0, True
@@ -192,16 +235,31 @@ async def read_body(scope: Scope, receive: Receive, body: SpooledTemporaryFile[b
     return read if read or declared is not None else None
 
 
-def environ_of(scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None) -> dict[str, Any]:
+def environ_of(
+    scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None
+) -> dict[str, Any]:
     """Return the WSGI environment of a request (PEP 3333)."""
-    server, client = scope.get("server") or ("localhost", None), scope.get("client") or ("", None)
+    server, client = (
+        scope.get("server") or ("localhost", None),
+        scope.get("client") or ("", None),
+    )
     environ: dict[str, Any] = {
-        "REQUEST_METHOD": scope["method"], "SCRIPT_NAME": "", "PATH_INFO": scope["path"].encode().decode("latin-1"),
-        "QUERY_STRING": scope["query_string"].decode("latin-1"), "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
-        "SERVER_NAME": server[0], "SERVER_PORT": str(server[1] or 80), "REMOTE_ADDR": client[0],
-        "wsgi.version": (1, 0), "wsgi.url_scheme": scope["scheme"], "wsgi.input": body, "wsgi.errors": sys.stderr,
-        "wsgi.multithread": True, "wsgi.multiprocess": True, "wsgi.run_once": False,
-    }  # fmt: skip
+        "REQUEST_METHOD": scope["method"],
+        "SCRIPT_NAME": "",
+        "PATH_INFO": scope["path"].encode().decode("latin-1"),
+        "QUERY_STRING": scope["query_string"].decode("latin-1"),
+        "SERVER_PROTOCOL": f"HTTP/{scope['http_version']}",
+        "SERVER_NAME": server[0],
+        "SERVER_PORT": str(server[1] or 80),
+        "REMOTE_ADDR": client[0],
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.input": body,
+        "wsgi.errors": sys.stderr,
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": True,
+        "wsgi.run_once": False,
+    }
     for raw, value in scope["headers"]:
         # WSGI cannot tell an underscore from a hyphen; the body is read already, with its length.
         if b"_" in raw or raw == b"transfer-encoding":
@@ -221,9 +279,15 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
     response = app(environ, lambda *given: begun.extend(given[:2]))
     close = getattr(response, "close", lambda: None)
     # The server adds the date itself.
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in begun[1]]
+    headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in begun[1]
+    ]
     headers = [(name, value) for name, value in headers if name != b"date"]
-    status, length = int(begun[0].split()[0]), int(dict(headers).get(b"content-length", IN_MEMORY))
+    status, length = (
+        int(begun[0].split()[0]),
+        int(dict(headers).get(b"content-length", IN_MEMORY)),
+    )
     if length >= IN_MEMORY:
         return status, headers, iter(response), close
     try:
@@ -234,7 +298,11 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
 
 async def send_stream(stream: EventStream, send: Send) -> None:
     """Write the events of a stream as they come, waiting ones together, and a comment in each second of silence."""
-    loop, pending, more = asyncio.get_running_loop(), list[str | None](), asyncio.Event()
+    loop, pending, more = (
+        asyncio.get_running_loop(),
+        list[str | None](),
+        asyncio.Event(),
+    )
 
     def say(text: str | None) -> None:
         pending.append(text)
@@ -251,9 +319,13 @@ async def send_stream(stream: EventStream, send: Send) -> None:
             continue
         more.clear()
         waiting = list[str | None]()
-        while pending:  # until it is empty: events that are added to others do not wake the loop
+        while (
+            pending
+        ):  # until it is empty: events that are added to others do not wake the loop
             waiting.append(pending.pop(0))
-        await _write(send, "".join(text for text in waiting if text is not None).encode())
+        await _write(
+            send, "".join(text for text in waiting if text is not None).encode()
+        )
         if None in waiting:
             return
 

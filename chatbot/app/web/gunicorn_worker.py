@@ -29,9 +29,14 @@ class LoopWorker(Worker):  # type: ignore[misc]
         """Serve until gunicorn says otherwise, or has gone."""
         settings = Settings.from_env()
         begin_log(settings.log_level, settings.log_format)
-        server = _Beating(self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout)
+        server = _Beating(
+            self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout
+        )
         if self.cfg.is_ssl:  # read when the server starts
-            server.config.ssl_certfile, server.config.ssl_keyfile = self.cfg.certfile, self.cfg.keyfile
+            server.config.ssl_certfile, server.config.ssl_keyfile = (
+                self.cfg.certfile,
+                self.cfg.keyfile,
+            )
         try:
             server.run([listener.sock for listener in self.sockets])
         finally:
@@ -51,12 +56,16 @@ class _Beating(Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup([])
-        self._tasks |= {asyncio.create_task(self._accept(listening)) for listening in sockets or ()}
+        self._tasks |= {
+            asyncio.create_task(self._accept(listening)) for listening in sockets or ()
+        }
 
     async def _accept(self, listening: socket.socket) -> None:
         listening.setblocking(False)
         while True:
-            with contextlib.suppress(OSError):  # the client has left, or too many files are open
+            with contextlib.suppress(
+                OSError
+            ):  # the client has left, or too many files are open
                 connection, _ = await asyncio.get_running_loop().sock_accept(listening)
                 opening = asyncio.create_task(self._open(connection))
                 self._tasks.add(opening)
@@ -69,10 +78,14 @@ class _Beating(Server):
         protocol = config.http_protocol_class(
             config=config, server_state=self.server_state, app_state=self.lifespan.state
         )  # type: ignore[call-arg]
-        if connection.family != socket.AF_UNIX:  # else each part of a response waits until the one before has arrived
+        if (
+            connection.family != socket.AF_UNIX
+        ):  # else each part of a response waits until the one before has arrived
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(OSError):  # the client has left, or does not speak TLS
-            await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, connection, ssl=config.ssl)
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: protocol, connection, ssl=config.ssl
+            )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Work and requests come to their end at the same time: gunicorn waits no longer for both than for one."""

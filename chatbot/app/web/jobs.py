@@ -16,16 +16,52 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import Cancellation, DocumentRecord, Proposal, RequestContext, errors, parse, to_json
+from ...domain import (
+    Cancellation,
+    DocumentRecord,
+    Proposal,
+    RequestContext,
+    errors,
+    parse,
+    to_json,
+)
 from ...jobs.queue import Ingestion, IngestionFile
 from ...jobs.sync import SourceState
 from ...library.control import JobControl, lease
 from ...library.description import language_notes
-from ...library.sources import METADATA, UPLOADS, Cutting, Overrides, Source, document_id, uploaded_name
+from ...library.sources import (
+    METADATA,
+    UPLOADS,
+    Cutting,
+    Overrides,
+    Source,
+    document_id,
+    uploaded_name,
+)
 from .access import caller, library, whose
 from .asking import Address, one_of
-from .files import FILES, MOST_FILES, accept_files, digest_of, is_form, last_part, on_disk, safe_name, size_of
-from .routes import Body, Number, Query, Views, answer_type, json_body, page_size, services, wake_worker
+from .files import (
+    FILES,
+    MOST_FILES,
+    accept_files,
+    digest_of,
+    is_form,
+    last_part,
+    on_disk,
+    safe_name,
+    size_of,
+)
+from .routes import (
+    Body,
+    Number,
+    Query,
+    Views,
+    answer_type,
+    json_body,
+    page_size,
+    services,
+    wake_worker,
+)
 
 jobs = Views("jobs", __name__)
 NOTHING_SENT = (
@@ -40,9 +76,12 @@ LATE_NOTE = "Reading it takes longer than a preview may. It can be added all the
 LONGEST_WAIT = 60.0
 """Seconds that an upload waits for another upload of its caller to be stored."""
 _SPLIT = BeforeValidator(
-    lambda names: names.split(",") if isinstance(names, str) else names, json_schema_input_type=str
+    lambda names: names.split(",") if isinstance(names, str) else names,
+    json_schema_input_type=str,
 )
-File = Annotated[str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})]
+File = Annotated[
+    str, Field(json_schema_extra={"contentMediaType": "application/octet-stream"})
+]
 Conflict = Literal["replace", "keep_both"]
 
 
@@ -62,7 +101,9 @@ class Pages(Overrides):
         """Return the addresses by page, without what follows a #. Raises InvalidRequestError: both or none of the
         fields, or the same page twice."""
         if (self.url is None) == (self.urls is None):
-            message = f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+            message = (
+                f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+            )
             raise errors.InvalidRequestError.for_field("url", message)
         urls = [self.url] if self.url is not None else self.urls or []
         pages = {each.partition("#")[0]: each for each in urls}
@@ -75,7 +116,9 @@ class UploadFields(Overrides):
     """The fields of an upload's form that are not blank."""
 
     on_conflict: Conflict | None = None
-    without: Annotated[list[Literal["country_name", "year", "type"]], _SPLIT] | None = None
+    without: Annotated[list[Literal["country_name", "year", "type"]], _SPLIT] | None = (
+        None
+    )
     """Fields that the report has no value for, with commas between, whatever it says."""
 
 
@@ -87,9 +130,15 @@ class Upload(UploadFields):
 
 
 @jobs.post(
-    "/api/documents", need="write", body=Pages, form=Upload, returns=Ingestion, status=202, errors=(409, 422, 507),
+    "/api/documents",
+    need="write",
+    body=Pages,
+    form=Upload,
+    returns=Ingestion,
+    status=202,
+    errors=(409, 422, 507),
     example={"url": "https://example.org/review.html"},
-)  # fmt: skip
+)
 def add_documents() -> Response:
     """Add files (multipart) or web pages (JSON) as one background job; where one is refused, nothing is stored.
 
@@ -97,18 +146,35 @@ def add_documents() -> Response:
     storage, owner, mine = services().storage, caller().owner, library()
     storage.require_writable()
     if is_form(most=MOST_FILES):
-        files, fields = accept_files(), {name: value.strip() for name, value in request.form.items() if value.strip()}
+        files, fields = (
+            accept_files(),
+            {
+                name: value.strip()
+                for name, value in request.form.items()
+                if value.strip()
+            },
+        )
         sent = parse(UploadFields, fields)
-        about = _overrides(sent, single=len(files) == 1) | dict.fromkeys(sent.without or ())
+        about = _overrides(sent, single=len(files) == 1) | dict.fromkeys(
+            sent.without or ()
+        )
         about = mine.inside_limit(about, new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.files.require_space(sum(map(size_of, files)))
-        with lease(storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT):  # the next upload sees these
+        with lease(
+            storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT
+        ):  # the next upload sees these
             queued = []
-            for file, identity in zip(files, _identities(named, sent.on_conflict), strict=True):
+            for file, identity in zip(
+                files, _identities(named, sent.on_conflict), strict=True
+            ):
                 with on_disk(file) as path:
                     stored = storage.files.put(path)
-                queued.append(IngestionFile("", "", path.name, identity, file_id=stored, overrides=about))
+                queued.append(
+                    IngestionFile(
+                        "", "", path.name, identity, file_id=stored, overrides=about
+                    )
+                )
             return _started(queued)
     content = json_body()
     if not isinstance(content, dict):
@@ -120,8 +186,15 @@ def add_documents() -> Response:
     for page in pages:
         record = storage.documents.get(document_id(page))
         if record is not None and not mine.may_change(record):
-            raise errors.ForbiddenError("This page is in the library already. Only its owner may read it again.")
-    return _started([IngestionFile("", "", url, page, url=url, overrides=about) for page, url in pages.items()])
+            raise errors.ForbiddenError(
+                "This page is in the library already. Only its owner may read it again."
+            )
+    return _started(
+        [
+            IngestionFile("", "", url, page, url=url, overrides=about)
+            for page, url in pages.items()
+        ]
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,14 +224,22 @@ class PreviewPage(Body):
 
 
 @jobs.post(
-    "/api/documents/preview", need="write", body=PreviewPage, form=PreviewForm, errors=(409,),
-    returns=answer_type("Previews", files=list[FilePreview]), example={"url": "https://example.org/review.html"},
-)  # fmt: skip
+    "/api/documents/preview",
+    need="write",
+    body=PreviewPage,
+    form=PreviewForm,
+    errors=(409,),
+    returns=answer_type("Previews", files=list[FilePreview]),
+    example={"url": "https://example.org/review.html"},
+)
 def preview_documents() -> Response:
     """Read files (multipart) or a web page (JSON) and return what each says about itself. Nothing is stored.
 
     An upload never waits for this: by itself it takes what the file says beyond doubt (`taken`)."""
-    with RequestContext().within(PREVIEW_SECONDS) as request, TemporaryDirectory(prefix="report-chat-") as folder:
+    with (
+        RequestContext().within(PREVIEW_SECONDS) as request,
+        TemporaryDirectory(prefix="report-chat-") as folder,
+    ):
         looked = partial(_look, cancel=request.cancel)
         if not is_form(most=MOST_PREVIEWED):
             url = parse(PreviewPage, json_body() or {}).url
@@ -176,8 +257,12 @@ def preview_documents() -> Response:
 
 def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePreview:
     try:
-        source = Source(fetch(), name if name.startswith("http") else f"{UPLOADS}{name}")
-        document, _ = services().ingesting.service.plan(source, control=JobControl(cancel=cancel))
+        source = Source(
+            fetch(), name if name.startswith("http") else f"{UPLOADS}{name}"
+        )
+        document, _ = services().ingesting.service.plan(
+            source, control=JobControl(cancel=cancel)
+        )
     except errors.LoadError as error:
         return FilePreview(name, error=error.message)
     except errors.CancelledError:
@@ -186,7 +271,10 @@ def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePre
     for field, value in {"title": document.title, **document.metadata}.items():
         if field not in proposed or proposed[field].value != value:
             proposed[field] = Proposal(field, value, "file", True)
-    notes = (*document.notes, *language_notes(document.proposed, services().runtime.embedder))
+    notes = (
+        *document.notes,
+        *language_notes(document.proposed, services().runtime.embedder),
+    )
     return FilePreview(name, document.pages, tuple(proposed.values()), notes)
 
 
@@ -204,7 +292,9 @@ def reingest_document(document_id: str, body: ReadAgain) -> Response:
     about = services().ingesting.check_overrides(body)
     file = services().ingesting.originals.job_file(record)
     if file is None:
-        raise errors.NotFoundError(f"The original of {record.title!r} is not available. Please add the file again.")
+        raise errors.NotFoundError(
+            f"The original of {record.title!r} is not available. Please add the file again."
+        )
     return _started([replace(file, overrides=about)])
 
 
@@ -212,13 +302,21 @@ class IngestionQuery(Query):
     limit: Number = page_size(10, 100)
 
 
-@jobs.get("/api/ingestions", need="read", returns=answer_type("Ingestions", ingestions=list[Ingestion]))
+@jobs.get(
+    "/api/ingestions",
+    need="read",
+    returns=answer_type("Ingestions", ingestions=list[Ingestion]),
+)
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
 
 
-@jobs.get("/api/sources", need="admin", returns=answer_type("Sources", sources=list[SourceState]))
+@jobs.get(
+    "/api/sources",
+    need="admin",
+    returns=answer_type("Sources", sources=list[SourceState]),
+)
 def list_sources() -> Json:
     """List the sources that the library is kept current with, and what their latest run did."""
     return {"sources": services().ingesting.synchroniser.states()}
@@ -230,7 +328,9 @@ def get_ingestion(ingestion_id: str) -> Ingestion:
     return services().storage.ingestions.get(ingestion_id, whose())
 
 
-@jobs.delete("/api/ingestions/<ingestion_id>", need="write", status=202, errors=(409, 422, 507))
+@jobs.delete(
+    "/api/ingestions/<ingestion_id>", need="write", status=202, errors=(409, 422, 507)
+)
 def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
     job = services().storage.ingestions.cancel(ingestion_id, whose())
@@ -238,7 +338,12 @@ def cancel_ingestion(ingestion_id: str) -> Ingestion:
     return job
 
 
-@jobs.post("/api/ingestions/<ingestion_id>/retry", need="write", status=202, errors=(409, 422, 507))
+@jobs.post(
+    "/api/ingestions/<ingestion_id>/retry",
+    need="write",
+    status=202,
+    errors=(409, 422, 507),
+)
 def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
     job = services().storage.ingestions.retry(ingestion_id, whose())
@@ -248,7 +353,11 @@ def retry_ingestion(ingestion_id: str) -> Ingestion:
 
 def _started(files: list[IngestionFile]) -> Response:
     key = caller().key
-    limit = {"filters": dict(key.filters), "collections": list(key.collections)} if key else {}
+    limit = (
+        {"filters": dict(key.filters), "collections": list(key.collections)}
+        if key
+        else {}
+    )
     files = [replace(file, limit=limit) for file in files]
     job: Ingestion = services().storage.ingestions.create(files, caller().owner)
     wake_worker()
@@ -259,7 +368,9 @@ def _started(files: list[IngestionFile]) -> Response:
 def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
     """Return the checked fields, so that errors are reported before the job."""
     if "title" in stated.model_fields_set and not single:
-        raise errors.InvalidRequestError.for_field("title", "is possible for one file only.")
+        raise errors.InvalidRequestError.for_field(
+            "title", "is possible for one file only."
+        )
     return services().ingesting.check_overrides(stated)
 
 
@@ -270,8 +381,14 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     name has another content, and no choice was made; ForbiddenError: the report that was to be replaced belongs to
     somebody else."""
     storage, names = services().storage, {name for name, _ in files}
-    storage.ingestions.require_room(len(files), caller().owner)  # before anything is stored
-    queued = [_queued_record(file) for file in storage.ingestions.unfinished() if not file.cancel]
+    storage.ingestions.require_room(
+        len(files), caller().owner
+    )  # before anything is stored
+    queued = [
+        _queued_record(file)
+        for file in storage.ingestions.unfinished()
+        if not file.cancel
+    ]
     same: dict[str, list[DocumentRecord]] = {name: [] for name in names}
     for record in (*storage.documents.all(), *queued):
         if (name := uploaded_name(record.source)) in names:
@@ -284,14 +401,27 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
             message = f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it."
             raise errors.ForbiddenError(message)
         # The same content changes nothing; a failed report has nothing to lose.
-        harmless = [record for record in mine if record.file_id == digest or record.status == "failed"]
+        harmless = [
+            record
+            for record in mine
+            if record.file_id == digest or record.status == "failed"
+        ]
         if harmless or (mine and choice == "replace"):
             identities.append((harmless or mine)[0].source)
         elif not mine or choice == "keep_both":
-            identities.append(_unused_identity(name, {record.source for record in same[name]}))
+            identities.append(
+                _unused_identity(name, {record.source for record in same[name]})
+            )
         else:
             report = {"document_id": mine[0].id, "title": mine[0].title}
-            conflicts.append({"field": "files", "name": name, **report, "choices": list(get_args(Conflict))})
+            conflicts.append(
+                {
+                    "field": "files",
+                    "name": name,
+                    **report,
+                    "choices": list(get_args(Conflict)),
+                }
+            )
     if conflicts:
         listed = ", ".join(conflict["name"] for conflict in conflicts)
         message = f"There is a report of this name already: {listed}. Send on_conflict=replace or keep_both."
@@ -305,7 +435,11 @@ def _unused_identity(name: str, used: set[str]) -> str:
     # A file's own name has no colon (`safe_name`).
     numbered = (f"{UPLOADS}{prefix}:{number}/{name}" for number in itertools.count(1))
     plain = [] if owner else [f"{UPLOADS}{name}"]
-    return next(identity for identity in itertools.chain(plain, numbered) if identity not in used)
+    return next(
+        identity
+        for identity in itertools.chain(plain, numbered)
+        if identity not in used
+    )
 
 
 def _queued_record(file: IngestionFile) -> DocumentRecord:
@@ -314,6 +448,14 @@ def _queued_record(file: IngestionFile) -> DocumentRecord:
     metadata = {name: stated[name] for name in METADATA if stated.get(name) is not None}
     title = stated.get("title") or file.name
     return DocumentRecord(
-        document_id(file.identity), title, title, file.identity, stated.get("collection", ""), "pending", "", metadata,
-        file_id=file.file_id, owner=file.uploader,
-    )  # fmt: skip
+        document_id(file.identity),
+        title,
+        title,
+        file.identity,
+        stated.get("collection", ""),
+        "pending",
+        "",
+        metadata,
+        file_id=file.file_id,
+        owner=file.uploader,
+    )

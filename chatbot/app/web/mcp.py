@@ -39,9 +39,13 @@ class JsonRpc(BaseModel):
 
 
 @mcp.post(
-    "/mcp", need="read", returns=Json, media=(JSON, EVENTS), also={202: None},
+    "/mcp",
+    need="read",
+    returns=Json,
+    media=(JSON, EVENTS),
+    also={202: None},
     example={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
-)  # fmt: skip
+)
 def send_mcp_message(body: JsonRpc) -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
@@ -73,14 +77,25 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
                 raise
             raise MCPError(INTERNAL_ERROR, failure.message) from error
 
-    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in request.headers]
+    headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in request.headers
+    ]
     if "Accept" not in request.headers:
         headers.append((b"accept", b"*/*"))
     return {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": request.scheme,
-        "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": headers,
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": request.scheme,
+        "path": "/mcp",
+        "raw_path": b"/mcp",
+        "query_string": b"",
+        "root_path": "",
+        "headers": headers,
         TOOLBOX_KEY: Toolbox(product, who, limited=limited, root=request.url_root),
-    }  # fmt: skip
+    }
 
 
 def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
@@ -90,13 +105,17 @@ def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
 
     async def receive() -> Message:
         if not received:
-            await asyncio.Event().wait()  # a client that disconnects cancels the whole exchange
+            await (
+                asyncio.Event().wait()
+            )  # a client that disconnects cancels the whole exchange
         return {"type": "http.request", "body": received.pop(), "more_body": False}
 
     async def send(message: Message) -> None:
         sent.put(message)
 
-    future = asyncio.run_coroutine_threadsafe(managers[streams].handle_request(scope, receive, send), loop)
+    future = asyncio.run_coroutine_threadsafe(
+        managers[streams].handle_request(scope, receive, send), loop
+    )
     future.add_done_callback(lambda _: sent.put(None))
 
     def cancel() -> None:
@@ -109,7 +128,10 @@ def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
             raise ClientGoneError
         future.result()
         raise AssertionError("the SDK sends a response")
-    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in begin["headers"]]
+    headers = [
+        (name.decode("latin-1"), value.decode("latin-1"))
+        for name, value in begin["headers"]
+    ]
     pieces = (message.get("body", b"") for message in iter(sent.get, None))
     if not streams:
         return Response(b"".join(pieces), begin["status"], headers)
@@ -127,7 +149,9 @@ def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
 
     loop, ready, server = asyncio.new_event_loop(), threading.Event(), build_server()
     managers = {
-        streams: StreamableHTTPSessionManager(server, json_response=not streams, stateless=True)
+        streams: StreamableHTTPSessionManager(
+            server, json_response=not streams, stateless=True
+        )
         for streams in (False, True)
     }
 
@@ -136,6 +160,8 @@ def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
             ready.set()
             await asyncio.Event().wait()
 
-    threading.Thread(target=loop.run_until_complete, args=(serve(),), name="mcp", daemon=True).start()
+    threading.Thread(
+        target=loop.run_until_complete, args=(serve(),), name="mcp", daemon=True
+    ).start()
     ready.wait()
     return loop, managers

@@ -20,14 +20,20 @@ from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from ...config.settings import Settings
 from ...database.core import begin_request, end_request
-from ...domain.errors import LONGEST_SHOWN, ChatbotError, ForbiddenHostError, ForbiddenOriginError
+from ...domain.errors import (
+    LONGEST_SHOWN,
+    ChatbotError,
+    ForbiddenHostError,
+    ForbiddenOriginError,
+)
 from .access import PROXY_PERSON, count_request, finish_request, require_role
 from .monitoring import ObservedRequest, body_of, error_body
 
 FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; " + FRAMED_BY.format("'none'"),
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    + FRAMED_BY.format("'none'"),
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "private, no-cache",
@@ -37,9 +43,14 @@ ALIVE = ("/health", "/livez")
 OPENAI = "/v1/"
 """Below it errors have the form that OpenAI's clients read."""
 HTTP_CODES = {
-    400: "invalid_request", 404: "not_found", 405: "method_not_allowed", 413: "too_large",
-    415: "unsupported_media_type", 429: "too_many_requests", 503: "overloaded",
-}  # fmt: skip
+    400: "invalid_request",
+    404: "not_found",
+    405: "method_not_allowed",
+    413: "too_large",
+    415: "unsupported_media_type",
+    429: "too_many_requests",
+    503: "overloaded",
+}
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 PREFIX = re.compile(r"(/(?!\.{1,2}(?:/|$))[\w.~-]+)+")
 """A path below which a proxy serves this application; the proxy removes it from the requests."""
@@ -48,7 +59,9 @@ Networks = Sequence[IPv4Network | IPv6Network]
 
 def register_request_hooks(app: Flask, settings: Settings) -> None:
     """Check each request before its view: its host, its origin, its caller."""
-    names = frozenset(map(_plain, ("localhost", settings.host, *settings.allowed_hosts)))
+    names = frozenset(
+        map(_plain, ("localhost", settings.host, *settings.allowed_hosts))
+    )
 
     @app.before_request
     def begin() -> None:
@@ -67,7 +80,13 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
             response.headers.setdefault(name, value)  # a view may allow less
         response.headers["X-Request-ID"] = g.request_id
         finish_request(response)
-        response.call_on_close(partial(g.observed.end, response.status_code, g.caller.owner if "caller" in g else ""))
+        response.call_on_close(
+            partial(
+                g.observed.end,
+                response.status_code,
+                g.caller.owner if "caller" in g else "",
+            )
+        )
         return response
 
     @app.teardown_request
@@ -106,10 +125,16 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
         return
     # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the page's.
     here = f"{request.scheme}://{request.host}".lower()
-    is_own = site in {"same-origin", "none"} if site is not None else origin is None or origin.lower() == here
+    is_own = (
+        site in {"same-origin", "none"}
+        if site is not None
+        else origin is None or origin.lower() == here
+    )
     if not is_own:
         remedy = "If they should, add their origin to CORS_ORIGINS."
-        raise ForbiddenOriginError(f"Pages of {origin or 'another site'} may not change anything here. {remedy}")
+        raise ForbiddenOriginError(
+            f"Pages of {origin or 'another site'} may not change anything here. {remedy}"
+        )
 
 
 def register_error_handlers(app: Flask) -> None:
@@ -117,7 +142,9 @@ def register_error_handlers(app: Flask) -> None:
 
     @app.errorhandler(Exception)
     def answer_error(error: Exception) -> Response:
-        response = _respond(error_body(error), error.status if isinstance(error, ChatbotError) else 500)
+        response = _respond(
+            error_body(error), error.status if isinstance(error, ChatbotError) else 500
+        )
         if isinstance(error, ChatbotError) and error.retry_after is not None:
             response.headers["Retry-After"] = str(error.retry_after)
         if response.status_code == 401:
@@ -128,49 +155,100 @@ def register_error_handlers(app: Flask) -> None:
     def answer_http_error(error: HTTPException) -> Response:
         status = error.code or 500
         is_default = error.description == NotFound.description
-        message = "Page not found. Check the address." if is_default else error.description or error.name
-        response = _respond(body_of(HTTP_CODES.get(status, "http_error"), message, []), status)
+        message = (
+            "Page not found. Check the address."
+            if is_default
+            else error.description or error.name
+        )
+        response = _respond(
+            body_of(HTTP_CODES.get(status, "http_error"), message, []), status
+        )
         # What belongs to the status: Allow, Retry-After, ...
-        response.headers.update({k: v for k, v in error.get_headers() if k.lower() != "content-type"})
+        response.headers.update(
+            {k: v for k, v in error.get_headers() if k.lower() != "content-type"}
+        )
         return response
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:
     error = body["error"]
     if request.path.startswith(OPENAI):
-        kind = "server_error" if status >= 500 else "rate_limit_error" if status == 429 else "invalid_request_error"
-        param = next((detail["field"] for detail in error["details"] if "field" in detail), None)
-        return make_response(jsonify({"error": {**error, "type": kind, "param": param}}), status)
+        kind = (
+            "server_error"
+            if status >= 500
+            else "rate_limit_error"
+            if status == 429
+            else "invalid_request_error"
+        )
+        param = next(
+            (detail["field"] for detail in error["details"] if "field" in detail), None
+        )
+        return make_response(
+            jsonify({"error": {**error, "type": kind, "param": param}}), status
+        )
     wants_page = (
         request.method == "GET"
-        and request.accept_mimetypes.best_match(["application/json", "text/html"]) == "text/html"
+        and request.accept_mimetypes.best_match(["application/json", "text/html"])
+        == "text/html"
         and not request.path.startswith("/api")
-        and not isinstance(request.routing_exception, BadRequest)  # for a malformed host the page has no addresses
+        and not isinstance(
+            request.routing_exception, BadRequest
+        )  # for a malformed host the page has no addresses
     )
     if wants_page:
-        return make_response(render_template("error.html", status=status, message=error["message"]), status)
+        return make_response(
+            render_template("error.html", status=status, message=error["message"]),
+            status,
+        )
     return make_response(jsonify(body), status)
 
 
 class BehindProxies:
     """A WSGI application that gets the client's address, scheme and path, not those of the last proxy."""
 
-    def __init__(self, app: Application, trusted: Sequence[str], sign_in: Sequence[str] = ()) -> None:
+    def __init__(
+        self, app: Application, trusted: Sequence[str], sign_in: Sequence[str] = ()
+    ) -> None:
         """``sign_in``: the headers of trusted proxies that name who signed in."""
         self._app = app
         self._sign_in = [f"HTTP_{name.upper().replace('-', '_')}" for name in sign_in]
         self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(
+        self, environ: dict[str, Any], start_response: Callable[..., Any]
+    ) -> Iterable[bytes]:
         if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
             # Each proxy appends its peer: from the right, the first that is not a trusted proxy is the client.
-            peers = [bare(part) for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",") if part.strip()]
-            clients = [peer for peer in reversed(peers) if not is_in(peer, self._trusted)]
-            environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[0]
+            peers = [
+                bare(part)
+                for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",")
+                if part.strip()
+            ]
+            clients = [
+                peer for peer in reversed(peers) if not is_in(peer, self._trusted)
+            ]
+            environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[
+                0
+            ]
             # So many proxies are in front of the last one; each may have appended how it was asked.
-            behind = next((n for n, peer in enumerate(reversed(peers)) if not is_in(peer, self._trusted)), 0)
-            schemes = environ.get("HTTP_X_FORWARDED_PROTO", "").lower().replace(" ", "").split(",")
-            if (scheme := schemes[max(-1 - behind, -len(schemes))]) in {"http", "https"}:
+            behind = next(
+                (
+                    n
+                    for n, peer in enumerate(reversed(peers))
+                    if not is_in(peer, self._trusted)
+                ),
+                0,
+            )
+            schemes = (
+                environ.get("HTTP_X_FORWARDED_PROTO", "")
+                .lower()
+                .replace(" ", "")
+                .split(",")
+            )
+            if (scheme := schemes[max(-1 - behind, -len(schemes))]) in {
+                "http",
+                "https",
+            }:
                 environ["wsgi.url_scheme"] = scheme
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
                 environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]

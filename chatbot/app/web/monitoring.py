@@ -16,7 +16,14 @@ from http import HTTPMethod
 from typing import Annotated, Any, Literal, NotRequired
 
 from flask import Response, current_app, g, jsonify, make_response, request
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -42,22 +49,53 @@ NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
 """Stand for an unknown path and an unknown method, so that a client cannot make up new time series."""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
-REQUESTS = Counter("report_chat_requests", "Requests that have ended.", ("method", "route", "status"))
-SECONDS = Histogram("report_chat_request_seconds", "From a request to its response's end.", ("route",), buckets=QUICK)
-OPEN = Gauge("report_chat_questions_open", "Questions under way or streaming.", multiprocess_mode="livesum")
-WAITING = Gauge("report_chat_questions_waiting", "Questions that wait for their turn.", multiprocess_mode="livesum")
+REQUESTS = Counter(
+    "report_chat_requests", "Requests that have ended.", ("method", "route", "status")
+)
+SECONDS = Histogram(
+    "report_chat_request_seconds",
+    "From a request to its response's end.",
+    ("route",),
+    buckets=QUICK,
+)
+OPEN = Gauge(
+    "report_chat_questions_open",
+    "Questions under way or streaming.",
+    multiprocess_mode="livesum",
+)
+WAITING = Gauge(
+    "report_chat_questions_waiting",
+    "Questions that wait for their turn.",
+    multiprocess_mode="livesum",
+)
 ANSWERS = Counter("report_chat_answers", "Finished answers.", ("mode", "outcome"))
-FAILURES = Counter("report_chat_question_failures", "Questions that ended in an error.", ("code",))
-STAGES = Histogram("report_chat_stage_seconds", "Steps of answers.", ("stage",), buckets=QUICK)
+FAILURES = Counter(
+    "report_chat_question_failures", "Questions that ended in an error.", ("code",)
+)
+STAGES = Histogram(
+    "report_chat_stage_seconds", "Steps of answers.", ("stage",), buckets=QUICK
+)
 TOKENS = Counter("report_chat_tokens", "Tokens used for answers.", ("kind",))
-CALLS = Counter("report_chat_model_calls", "Calls of the chat model for answers.", ("result",))
+CALLS = Counter(
+    "report_chat_model_calls", "Calls of the chat model for answers.", ("result",)
+)
 CACHE = {
     "hit": Counter("report_chat_cache_hits", "Values found in the cache.", ("level",)),
     "miss": Counter("report_chat_cache_misses", "Values not found.", ("level",)),
 }
-RELAXED = Counter("report_chat_threshold_relaxations", "Answers whose threshold had to be lowered.")
-MARKS = Counter("report_chat_unsupported_marks", "Marks in answers at what the passages do not have.", ("kind",))
-MARK_KINDS = [each.name for each in fields(Unsupported) if each.name not in {"sentence", "numbers"}]
+RELAXED = Counter(
+    "report_chat_threshold_relaxations", "Answers whose threshold had to be lowered."
+)
+MARKS = Counter(
+    "report_chat_unsupported_marks",
+    "Marks in answers at what the passages do not have.",
+    ("kind",),
+)
+MARK_KINDS = [
+    each.name
+    for each in fields(Unsupported)
+    if each.name not in {"sentence", "numbers"}
+]
 
 
 class ErrorBody(TypedDict):
@@ -82,7 +120,12 @@ def error_body(error: Exception) -> dict[str, Any]:
     """Return the body of an answer or `error` event; only administrators get a dependency's own words."""
     failure = failure_of(error)
     body = body_of(failure.code, failure.message, failure.details)
-    if isinstance(failure, DependencyError) and failure.said and "caller" in g and g.caller.may("admin"):
+    if (
+        isinstance(failure, DependencyError)
+        and failure.said
+        and "caller" in g
+        and g.caller.may("admin")
+    ):
         body["error"]["details"][0]["said"] = failure.said
     return body
 
@@ -91,17 +134,28 @@ def failure_of(error: Exception) -> ChatbotError:
     """Return what the client gets; log a bug with its trace, and a failed dependency, under the request's id."""
     if not isinstance(error, ChatbotError):
         log.error("Unexpected error in request %s", _request_id(), exc_info=error)
-        return ChatbotError("Something went wrong here. The request id helps to find it in the log.")
+        return ChatbotError(
+            "Something went wrong here. The request id helps to find it in the log."
+        )
     if error.status > 500:
         log.warning(
-            "Request %s: %s", _request_id(), error.in_full if isinstance(error, DependencyError) else error.message
+            "Request %s: %s",
+            _request_id(),
+            error.in_full if isinstance(error, DependencyError) else error.message,
         )
     return error
 
 
 def body_of(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the body of an answer with an error (`Error`)."""
-    return {"error": {"code": code, "message": message, "details": details, "request_id": _request_id()}}
+    return {
+        "error": {
+            "code": code,
+            "message": message,
+            "details": details,
+            "request_id": _request_id(),
+        }
+    }
 
 
 def _request_id() -> str:
@@ -113,7 +167,9 @@ def tracer_provider(settings: Settings) -> Any:
     if settings.traces == "off":
         return None
     try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
+            OTLPSpanExporter,
+        )
         from opentelemetry.sdk.resources import OTELResourceDetector, Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
@@ -122,8 +178,12 @@ def tracer_provider(settings: Settings) -> Any:
             "TRACES=otlp needs the Python packages of OpenTelemetry.",
             remedy="Install them: pip install -r requirements-tracing.txt",
         ) from error
-    stated = OTELResourceDetector().detect().attributes  # OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-    provider = TracerProvider(resource=Resource.create({"service.name": "report-chat", **stated}))
+    stated = (
+        OTELResourceDetector().detect().attributes
+    )  # OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": "report-chat", **stated})
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     return provider
 
@@ -135,16 +195,25 @@ class ObservedRequest:
         self._id = request_id
         self._began = time.perf_counter()
         self._method, self._path = request.method, request.path
-        self._known_method = request.method if request.method in HTTPMethod.__members__ else OTHER_METHOD
-        self._route = request.url_rule.rule if request.url_rule is not None else NO_ROUTE
+        self._known_method = (
+            request.method if request.method in HTTPMethod.__members__ else OTHER_METHOD
+        )
+        self._route = (
+            request.url_rule.rule if request.url_rule is not None else NO_ROUTE
+        )
         self._span: Any = None
         if (provider := current_app.extensions["tracing"]) is not None:
             from opentelemetry.propagate import extract
             from opentelemetry.trace import SpanKind
 
             self._tracer = provider.get_tracer("chatbot")
-            caller = extract({key.lower(): value for key, value in request.headers.items()})  # by `traceparent`
-            name, about = f"{self._known_method} {self._route}", {"request_id": request_id}
+            caller = extract(
+                {key.lower(): value for key, value in request.headers.items()}
+            )  # by `traceparent`
+            name, about = (
+                f"{self._known_method} {self._route}",
+                {"request_id": request_id},
+            )
             self._span = self._tracer.start_span(name, caller, SpanKind.SERVER, about)
 
     def end(self, status: int, owner: str) -> None:
@@ -156,11 +225,19 @@ class ObservedRequest:
             self._span.set_attribute("http.response.status_code", status)
             self._span.end()
         line = {
-            "request_id": self._id, "method": self._method, "path": self._path, "status": status,
+            "request_id": self._id,
+            "method": self._method,
+            "path": self._path,
+            "status": status,
             "ms": round(seconds * 1000, 1),
-            "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS] if owner else "",
-        }  # fmt: skip
-        request_log.info("%(method)s %(path)r %(status)d in %(ms)s ms, request %(request_id)s of [%(owner)s]", line)
+            "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
+            if owner
+            else "",
+        }
+        request_log.info(
+            "%(method)s %(path)r %(status)d in %(ms)s ms, request %(request_id)s of [%(owner)s]",
+            line,
+        )
 
     @contextmanager
     def question(self) -> Iterator[Callable[[object], None]]:
@@ -176,7 +253,9 @@ class ObservedRequest:
 
                 if step is not None:
                     step.end()
-                step = self._tracer.start_span(event.name, set_span_in_context(self._span))
+                step = self._tracer.start_span(
+                    event.name, set_span_in_context(self._span)
+                )
 
         try:
             with OPEN.track_inprogress():
@@ -208,7 +287,11 @@ def count_answer(answer: Answer) -> None:
 
 
 def _calls(usage: Usage) -> dict[str, float]:
-    return {"ok": usage.calls - usage.failed_calls, "failed": usage.failed_calls, "cached": usage.cached_calls}
+    return {
+        "ok": usage.calls - usage.failed_calls,
+        "failed": usage.failed_calls,
+        "cached": usage.cached_calls,
+    }
 
 
 class DatabaseMetrics(Collector):
@@ -223,26 +306,61 @@ class DatabaseMetrics(Collector):
             gauges = list(self._gauges())
         except DependencyError:
             gauges = []
-        yield _gauge("database_up", "Whether the database answers.", {"": float(bool(gauges))})
+        yield _gauge(
+            "database_up", "Whether the database answers.", {"": float(bool(gauges))}
+        )
         yield from gauges
 
     def _gauges(self) -> Iterator[Metric]:
-        held, unready = self._storage.documents.holdings(Scope()), self._storage.documents.unready()
-        by_status: dict[str, float] = {"ready": held.ready, **Tally(record.status for record in unready)}
+        held, unready = (
+            self._storage.documents.holdings(Scope()),
+            self._storage.documents.unready(),
+        )
+        by_status: dict[str, float] = {
+            "ready": held.ready,
+            **Tally(record.status for record in unready),
+        }
         yield _gauge("documents", "Reports by status.", by_status, "status")
         yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
-        changed = [record.updated_at for record in unready if record.status in {"pending", "deleting"}]
-        ages = [(datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds() for at in changed if at]
+        changed = [
+            record.updated_at
+            for record in unready
+            if record.status in {"pending", "deleting"}
+        ]
+        ages = [
+            (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
+            for at in changed
+            if at
+        ]
         meaning = "How long the oldest report has waited to be searchable, or gone."
         yield _gauge("index_lag_seconds", meaning, {"": max([0.0, *ages])})
-        yield _gauge("ingestion_files", "Files to be read.", {"": len(self._storage.ingestions.unfinished())})
+        yield _gauge(
+            "ingestion_files",
+            "Files to be read.",
+            {"": len(self._storage.ingestions.unfinished())},
+        )
         day = next(iter(self._storage.usage.days(1)), DayUsage("", 0, Sums(), ()))
         sums = day.sums
-        yield _gauge("tokens_today", "Tokens used since midnight UTC.", {"": day.metered_tokens})
-        yield _gauge("questions_today", "Questions since midnight UTC.", {"": sums.questions})
-        yield _gauge("model_calls_today", "Calls of the chat model for questions.", _calls(sums.usage), "result")
-        yield _gauge("cost_today", "Cost of questions, by MODEL_PRICES.", {"": sums.cost})
-        yield _gauge("unpriced_tokens_today", "Tokens that no price is known of.", {"": sums.unpriced_tokens})
+        yield _gauge(
+            "tokens_today", "Tokens used since midnight UTC.", {"": day.metered_tokens}
+        )
+        yield _gauge(
+            "questions_today", "Questions since midnight UTC.", {"": sums.questions}
+        )
+        yield _gauge(
+            "model_calls_today",
+            "Calls of the chat model for questions.",
+            _calls(sums.usage),
+            "result",
+        )
+        yield _gauge(
+            "cost_today", "Cost of questions, by MODEL_PRICES.", {"": sums.cost}
+        )
+        yield _gauge(
+            "unpriced_tokens_today",
+            "Tokens that no price is known of.",
+            {"": sums.unpriced_tokens},
+        )
 
 
 def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> Metric:
@@ -252,7 +370,12 @@ def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> M
     return gauge
 
 
-@monitoring.get("/health", need="nothing", returns=answer_type("Health", status=Literal["ok"]), is_counted=False)
+@monitoring.get(
+    "/health",
+    need="nothing",
+    returns=answer_type("Health", status=Literal["ok"]),
+    is_counted=False,
+)
 def check_health() -> Json:
     """Check that the process lives; nothing else is checked."""
     return {"status": "ok"}
@@ -265,12 +388,17 @@ class Dependency(TypedDict):
 
 
 READINESS = answer_type(
-    "Readiness", ready=bool, dependencies=NotRequired[list[Dependency]],
-    sample_data=answer_type("SampleState", ready=int, total=int), ingesting=bool,
-)  # fmt: skip
+    "Readiness",
+    ready=bool,
+    dependencies=NotRequired[list[Dependency]],
+    sample_data=answer_type("SampleState", ready=int, total=int),
+    ingesting=bool,
+)
 
 
-@monitoring.get("/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False)
+@monitoring.get(
+    "/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False
+)
 def check_readiness() -> Response:
     """Check that every dependency works and a question can be answered, and how many sample reports are loaded.
     Administrators see each dependency."""
@@ -278,17 +406,33 @@ def check_readiness() -> Response:
 
     dependencies = [
         _ping("database", storage.database.ping),
-        _ping("embedder", lambda: f"{(one := product.runtime.embedder).model_id}, {one.dimensions} dimensions"),
+        _ping(
+            "embedder",
+            lambda: (
+                f"{(one := product.runtime.embedder).model_id}, {one.dimensions} dimensions"
+            ),
+        ),
         # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
-        _ping("vector_search", lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})"),
+        _ping(
+            "vector_search",
+            lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})",
+        ),
         _ping("chat_model", lambda: product.answering.chat_model.model_id),
     ]
-    records = [record for record in storage.documents.all() if record.sample] if dependencies[0]["ok"] else []
+    records = (
+        [record for record in storage.documents.all() if record.sample]
+        if dependencies[0]["ok"]
+        else []
+    )
     if loading is not None and loading.error:
-        dependencies.append({"name": "sample_data", "ok": False, "detail": loading.error})
+        dependencies.append(
+            {"name": "sample_data", "ok": False, "detail": loading.error}
+        )
     # Before all samples can be searched, questions get a 503.
     ingesting = loading is not None and loading.running
-    waiting = ingesting and (not records or any(record.status == "pending" for record in records))
+    waiting = ingesting and (
+        not records or any(record.status == "pending" for record in records)
+    )
     ok = not waiting and all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.files.describe_space))
@@ -298,7 +442,10 @@ def check_readiness() -> Response:
     with suppress(ChatbotError):  # the key is unknown, or the database does not answer
         shown = {"dependencies": dependencies} if caller().may("admin") else {}
     total = max(len(records), loading.total if loading is not None else 0)
-    loaded = {"ready": sum(record.status == "ready" for record in records), "total": total}
+    loaded = {
+        "ready": sum(record.status == "ready" for record in records),
+        "total": total,
+    }
     body = {"ready": ok, **shown, "sample_data": loaded, "ingesting": ingesting}
     return make_response(jsonify(body), 200 if ok else 503)
 
@@ -309,7 +456,9 @@ for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
 
 
 class UsageQuery(Query):
-    days: Annotated[Number, Field(ge=1, le=366, description="Maximum number of days.")] = 30
+    days: Annotated[
+        Number, Field(ge=1, le=366, description="Maximum number of days.")
+    ] = 30
 
 
 @monitoring.get("/api/usage", need="admin")
@@ -329,7 +478,9 @@ def metrics() -> Response:
     if ValueClass is not MutexValue:
         counted = CollectorRegistry()
         MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-    return Response(generate_latest(counted) + generate_latest(database), content_type=CONTENT_TYPE)
+    return Response(
+        generate_latest(counted) + generate_latest(database), content_type=CONTENT_TYPE
+    )
 
 
 def _ping(name: str, ask: Callable[[], str]) -> Dependency:

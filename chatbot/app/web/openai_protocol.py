@@ -66,7 +66,9 @@ class CompletionRequest(OpenBody):
     """The fields of OpenAI's request that have an effect. What steers a model's writing (temperature, ...) has none."""
 
     model: str
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)]
+    messages: Annotated[
+        list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)
+    ]
     stream: bool = False
     stream_options: StreamOptions | None = None
     metadata: Mapping[str, str] | None = None
@@ -79,7 +81,9 @@ class CompletionRequest(OpenBody):
         """Return this API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
         last = self.messages[-1]
         if last.role != "user" or not last.text.strip():
-            raise InvalidRequestError.for_field("messages", "the last one must be a question of the user.")
+            raise InvalidRequestError.for_field(
+                "messages", "the last one must be a question of the user."
+            )
         mode, filters = mode_and_scope(self.model)
         previous = [
             {"role": one.role, "content": one.text[:QUERY_CHARACTERS]}
@@ -92,7 +96,12 @@ class CompletionRequest(OpenBody):
             except (ValueError, RecursionError):
                 message = "a value that begins with [ must be a list in JSON."
                 raise InvalidRequestError.for_field("metadata", message) from None
-        body = {"query": last.text, "filters": filters or None, "mode": mode, "previous_messages": previous}
+        body = {
+            "query": last.text,
+            "filters": filters or None,
+            "mode": mode,
+            "previous_messages": previous,
+        }
         return parse(ChatRequest, body)
 
     @property
@@ -100,9 +109,13 @@ class CompletionRequest(OpenBody):
         """Names the fields of the request that have no effect; "" where all have one."""
         warnings = []
         if given := [name for name in IGNORED if getattr(self, name)]:
-            warnings.append(f"{' and '.join(given)}: not called here, the reports are searched for every question.")
+            warnings.append(
+                f"{' and '.join(given)}: not called here, the reports are searched for every question."
+            )
         if self.response_format and self.response_format.get("type") != "text":
-            warnings.append("response_format: an answer is Markdown that cites its passages, here.")
+            warnings.append(
+                "response_format: an answer is Markdown that cites its passages, here."
+            )
         return " ".join(warnings)
 
 
@@ -131,9 +144,16 @@ def get_model(name: str) -> Response:
 
 
 @openai_protocol.post(
-    "/v1/chat/completions", need="read", returns=Json, media=(JSON, EVENTS), errors=QUESTION_ERRORS,
-    example={"model": "report-chat:Kenya", "messages": [{"role": "user", "content": "How fast does it grow?"}]},
-)  # fmt: skip
+    "/v1/chat/completions",
+    need="read",
+    returns=Json,
+    media=(JSON, EVENTS),
+    errors=QUESTION_ERRORS,
+    example={
+        "model": "report-chat:Kenya",
+        "messages": [{"role": "user", "content": "How fast does it grow?"}],
+    },
+)
 def complete_chat(body: CompletionRequest) -> Response:
     """Answer a question by OpenAI's protocol.
 
@@ -142,7 +162,11 @@ def complete_chat(body: CompletionRequest) -> Response:
     refuse_more()
     writing = CompletionWriter(body, request.url_root)
     stream = question_stream(body.to_request(), Place(kept=False), write=writing.write)
-    return stream_response(stream) if body.stream else jsonify(writing.whole(stream.whole()))
+    return (
+        stream_response(stream)
+        if body.stream
+        else jsonify(writing.whole(stream.whole()))
+    )
 
 
 @openai_protocol.post("/v1/embeddings", need="read", returns=Json, errors=(404,))
@@ -152,14 +176,22 @@ def embed_texts(body: EmbeddingRequest) -> Response:
     embedder = services().runtime.embedder
     if body.model != embedder.model_id:
         valid = f"Valid: {embedder.model_id}."
-        raise NotFoundError(f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. {valid}")
+        raise NotFoundError(
+            f"There is no embedding model {body.model[:LONGEST_SHOWN]!r} here. {valid}"
+        )
     if body.dimensions not in {None, embedder.dimensions}:
-        raise InvalidRequestError.for_field("dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions])
+        raise InvalidRequestError.for_field(
+            "dimensions", f"must be {embedder.dimensions}.", [embedder.dimensions]
+        )
     texts = [body.input] if isinstance(body.input, str) else body.input
     counts = [embedder.count_tokens(text) for text in texts]
     if not all(text.strip() for text in texts) or max(counts) > embedder.max_tokens:
-        raise InvalidRequestError.for_field("input", f"each text must have 1 to {embedder.max_tokens} tokens.")
-    vectors = embedded(embedder, texts, RequestContext(cancel=connection().client, caller=caller()))
+        raise InvalidRequestError.for_field(
+            "input", f"each text must have 1 to {embedder.max_tokens} tokens."
+        )
+    vectors = embedded(
+        embedder, texts, RequestContext(cancel=connection().client, caller=caller())
+    )
     data = []
     for index, vector in enumerate(vectors):
         embedding: Any = vector.tolist()
@@ -167,7 +199,9 @@ def embed_texts(body: EmbeddingRequest) -> Response:
             embedding = base64.b64encode(vector.astype("<f4").tobytes()).decode()
         data.append({"object": "embedding", "index": index, "embedding": embedding})
     usage = {"prompt_tokens": sum(counts), "total_tokens": sum(counts)}
-    return jsonify({"object": "list", "data": data, "model": body.model, "usage": usage})
+    return jsonify(
+        {"object": "list", "data": data, "model": body.model, "usage": usage}
+    )
 
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
@@ -175,7 +209,9 @@ def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
     Raises NotFoundError: there is no such model."""
     model_name, *values = name.split(":")
     if model_name not in _names():
-        raise NotFoundError(f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}.")
+        raise NotFoundError(
+            f"There is no model {name[:100]!r}. Valid: {', '.join(_names())}."
+        )
     filters: dict[str, Any] = {}
     for value in filter(None, values):
         filters.setdefault(YEAR if value.isdecimal() else COUNTRY, []).append(value)
@@ -194,7 +230,11 @@ class CompletionWriter:
     def __init__(self, body: CompletionRequest, root: str) -> None:
         self._body = body
         self._root = root.rstrip("/")
-        self._about = {"id": f"chatcmpl-{uuid.uuid4().hex}", "created": int(time.time()), "model": body.model}
+        self._about = {
+            "id": f"chatcmpl-{uuid.uuid4().hex}",
+            "created": int(time.time()),
+            "model": body.model,
+        }
         self._text = ""
         self._has_begun = False
 
@@ -202,11 +242,22 @@ class CompletionWriter:
         """Return the answer as a `chat.completion`."""
         answer = saved.answer
         message = {
-            "role": "assistant", "content": answer.response, "refusal": None,
+            "role": "assistant",
+            "content": answer.response,
+            "refusal": None,
             "annotations": self._annotations(answer.response, _hits(answer)),
-        }  # fmt: skip
-        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _reason(answer)}
-        completion = {"object": "chat.completion", "choices": [choice], "usage": _usage(answer)}
+        }
+        choice = {
+            "index": 0,
+            "message": message,
+            "logprobs": None,
+            "finish_reason": _reason(answer),
+        }
+        completion = {
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": _usage(answer),
+        }
         return {**self._about, **completion, "report_chat": self._extension(answer)}
 
     def write(self, event: Item) -> Iterator[str]:
@@ -220,37 +271,57 @@ class CompletionWriter:
         elif isinstance(event, Saved):
             answer = event.answer
             last = {"annotations": self._annotations(self._text, _hits(answer))}
-            yield self._piece(last, finish_reason=_reason(answer), report_chat=self._extension(answer))
+            yield self._piece(
+                last, finish_reason=_reason(answer), report_chat=self._extension(answer)
+            )
             if self._body.stream_options and self._body.stream_options.include_usage:
                 yield self._line({"choices": [], "usage": _usage(answer)})
             yield "data: [DONE]\n\n"
 
-    def _piece(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
-        return self._line({"choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}], **more})
+    def _piece(
+        self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any
+    ) -> str:
+        return self._line(
+            {
+                "choices": [
+                    {"index": 0, "delta": delta, "finish_reason": finish_reason}
+                ],
+                **more,
+            }
+        )
 
     def _line(self, fields: dict[str, Any]) -> str:
         chunk = {**self._about, "object": "chat.completion.chunk", **fields}
         return f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n"
 
-    def _annotations(self, text: str, sources: Mapping[int, SearchHit]) -> list[dict[str, Any]]:
+    def _annotations(
+        self, text: str, sources: Mapping[int, SearchHit]
+    ) -> list[dict[str, Any]]:
         """Return an annotation for each citation in the text, with the address of its passage."""
         return [
             {
                 "type": "url_citation",
                 "url_citation": {
-                    "start_index": group.start(), "end_index": group.end(), "title": hit.chunk.title,
+                    "start_index": group.start(),
+                    "end_index": group.end(),
+                    "title": hit.chunk.title,
                     "url": f"{self._root}/passages/{hit.chunk.id}",
                 },
             }
             for group in NUMBERS.finditer(text)
             for number in map(int, group[1].split(","))
             if (hit := sources.get(number)) is not None
-        ]  # fmt: skip
+        ]
 
     def _extension(self, answer: Answer) -> dict[str, Any]:
         scope, citations = to_json(answer.scope), to_json(answer)["citations"]
         warning = {"warning": self._body.warning} if self._body.warning else {}
-        return {"answered": answer.answered, "citations": citations, "scope": scope, **warning}
+        return {
+            "answered": answer.answered,
+            "citations": citations,
+            "scope": scope,
+            **warning,
+        }
 
 
 def _hits(answer: Answer) -> dict[int, SearchHit]:
@@ -262,5 +333,12 @@ def _reason(answer: Answer) -> str:
 
 
 def _usage(answer: Answer) -> dict[str, int]:
-    prompt, completion = answer.trace.usage.prompt_tokens, answer.trace.usage.completion_tokens
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+    prompt, completion = (
+        answer.trace.usage.prompt_tokens,
+        answer.trace.usage.completion_tokens,
+    )
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }

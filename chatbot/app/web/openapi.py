@@ -5,7 +5,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flask import Flask, Response, current_app, jsonify, make_response, render_template, request
+from flask import (
+    Flask,
+    Response,
+    current_app,
+    jsonify,
+    make_response,
+    render_template,
+    request,
+)
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
@@ -19,7 +27,17 @@ from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
 from .access import KEY_COOKIE, STRANGERS
 from .monitoring import Error
-from .routes import COLLECTIONS, EVENTS, JSON, PAGE, Route, ScopeQuery, Views, route_of, services
+from .routes import (
+    COLLECTIONS,
+    EVENTS,
+    JSON,
+    PAGE,
+    Route,
+    ScopeQuery,
+    Views,
+    route_of,
+    services,
+)
 
 openapi = Views("openapi", __name__)
 API_VERSION = "2.0.0"
@@ -37,11 +55,24 @@ ERRORS = {
     503: "A dependency does not work, or too many questions are in progress.",
     507: "The disk or the upload quota is full.",
 }
-NAMES = {"mode": AGENTS.names(), "retrieval_method": RETRIEVAL_METHODS.names(), "preset": list(PRESETS)}
+NAMES = {
+    "mode": AGENTS.names(),
+    "retrieval_method": RETRIEVAL_METHODS.names(),
+    "preset": list(PRESETS),
+}
 """Valid values of these fields of a question."""
 SECURITY = {
-    "key": {"type": "http", "scheme": "bearer", "description": "Created by `python -m chatbot keys create`."},
-    "session": {"type": "apiKey", "in": "cookie", "name": KEY_COOKIE, "description": "Set by `POST /api/session`."},
+    "key": {
+        "type": "http",
+        "scheme": "bearer",
+        "description": "Created by `python -m chatbot keys create`.",
+    },
+    "session": {
+        "type": "apiKey",
+        "in": "cookie",
+        "name": KEY_COOKIE,
+        "description": "Set by `POST /api/session`.",
+    },
 }
 _CONVERTER = re.compile(r"<(?:\w+:)?(\w+)>")
 
@@ -67,20 +98,46 @@ def viewer() -> Response:
 def describe(app: Flask, settings: Settings) -> Json:
     """Return the document; it states what callers without a key may do under the ACCESS of the settings."""
     stated = ((rule, route_of(app, rule.endpoint)) for rule in app.url_map.iter_rules())
-    routes = [(rule, about) for rule, about in stated if about is not None and about.is_documented]
+    routes = [
+        (rule, about)
+        for rule, about in stated
+        if about is not None and about.is_documented
+    ]
     references, schemas = _schemas([about for _, about in routes], settings)
     paths: dict[str, Json] = {}
     for rule, about in routes:
         doc = inspect.getdoc(app.view_functions[rule.endpoint]) or ""
         operation = _operation(rule, about, doc, references, settings)
         for method in sorted((rule.methods or set()) - {"HEAD", "OPTIONS"}):
-            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = operation
-    info: Json = {"title": "report-chat", "version": API_VERSION, "summary": "Ask your reports: scoped, cited answers."}
+            paths.setdefault(_CONVERTER.sub(r"{\1}", rule.rule), {})[method.lower()] = (
+                operation
+            )
+    info: Json = {
+        "title": "report-chat",
+        "version": API_VERSION,
+        "summary": "Ask your reports: scoped, cited answers.",
+    }
     info["license"] = {"name": "MIT", "identifier": "MIT"}
-    tags = [{"name": name} for name in dict.fromkeys(rule.endpoint.partition(".")[0] for rule, _ in routes)]
-    responses = {str(status): _response(text, references[Error]) for status, text in ERRORS.items()}
-    components = {"schemas": schemas, "responses": responses, "securitySchemes": SECURITY}
-    document = {"openapi": "3.1.0", "info": info, "servers": [{"url": "."}], "tags": tags, "paths": paths}
+    tags = [
+        {"name": name}
+        for name in dict.fromkeys(rule.endpoint.partition(".")[0] for rule, _ in routes)
+    ]
+    responses = {
+        str(status): _response(text, references[Error])
+        for status, text in ERRORS.items()
+    }
+    components = {
+        "schemas": schemas,
+        "responses": responses,
+        "securitySchemes": SECURITY,
+    }
+    document = {
+        "openapi": "3.1.0",
+        "info": info,
+        "servers": [{"url": "."}],
+        "tags": tags,
+        "paths": paths,
+    }
     return {**document, "components": components}
 
 
@@ -104,26 +161,44 @@ def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], 
         types |= dict.fromkeys(filter(None, (about.body, about.form)), "validation")
         events = about.returns.values() if isinstance(about.returns, dict) else ()
         returned = (about.returns, *events, *about.also.values())
-        types |= dict.fromkeys((one for one in returned if isinstance(one, type)), "serialization")
+        types |= dict.fromkeys(
+            (one for one in returned if isinstance(one, type)), "serialization"
+        )
     inputs = [(one.__name__, mode, TypeAdapter(one)) for one, mode in types.items()]
-    by_type, shared = TypeAdapter.json_schemas(inputs, ref_template=REF + "{model}", schema_generator=_Untitled)
-    plain = {name: schema for (name, _), schema in by_type.items() if "$ref" not in schema}
+    by_type, shared = TypeAdapter.json_schemas(
+        inputs, ref_template=REF + "{model}", schema_generator=_Untitled
+    )
+    plain = {
+        name: schema for (name, _), schema in by_type.items() if "$ref" not in schema
+    }
     schemas: Json = inlined({**shared.get("$defs", {}), **plain})
     for body in ("ChatRequest", "SearchRequest"):
         fields = schemas[body]["properties"]
         for name, valid in NAMES.items():
             if name in fields:
                 fields[name] = {"enum": [*valid, fields[name]["default"]]}
-        fields["filters"]["anyOf"][0]["propertyNames"] = {"enum": list(settings.filter_fields)}
+        fields["filters"]["anyOf"][0]["propertyNames"] = {
+            "enum": list(settings.filter_fields)
+        }
     schemas["ReportContext"]["properties"]["type"]["enum"] = list(REPORT_CONTEXT_FIELDS)
-    return {one: {"$ref": REF + one.__name__} for one in types}, dict(sorted(schemas.items()))
+    return {one: {"$ref": REF + one.__name__} for one in types}, dict(
+        sorted(schemas.items())
+    )
 
 
-def _operation(rule: Rule, about: Route, doc: str, references: Mapping[Any, Json], settings: Settings) -> Json:
+def _operation(
+    rule: Rule,
+    about: Route,
+    doc: str,
+    references: Mapping[Any, Json],
+    settings: Settings,
+) -> Json:
     tag, _, name = rule.endpoint.partition(".")
     first, *rest = name.split("_")
     summary, _, more = (" ".join(part.split()) for part in doc.partition("\n\n"))
-    needs = f"Needs a key with the role {about.need}." if about.need != "nothing" else ""
+    needs = (
+        f"Needs a key with the role {about.need}." if about.need != "nothing" else ""
+    )
     operation: Json = {
         "operationId": first + "".join(word.capitalize() for word in rest),
         "tags": [tag],
@@ -134,11 +209,22 @@ def _operation(rule: Rule, about: Route, doc: str, references: Mapping[Any, Json
         operation["parameters"] = parameters
     if about.body is not None:
         body: Json = {"schema": references[about.body]}
-        content = {JSON: body if about.example is None else {**body, "example": about.example}}
+        content = {
+            JSON: body if about.example is None else {**body, "example": about.example}
+        }
         if about.form is about.body:
-            files = {"type": "array", "items": {"contentMediaType": "application/octet-stream"}, "minItems": 1}
+            files = {
+                "type": "array",
+                "items": {"contentMediaType": "application/octet-stream"},
+                "minItems": 1,
+            }
             fields = {"request": references[about.body], "files": files}
-            schema = {"type": "object", "properties": fields, "required": ["request"], "additionalProperties": False}
+            schema = {
+                "type": "object",
+                "properties": fields,
+                "required": ["request"],
+                "additionalProperties": False,
+            }
             content["multipart/form-data"] = {"schema": schema}
         elif about.form is not None:
             content["multipart/form-data"] = {"schema": references[about.form]}
@@ -148,36 +234,75 @@ def _operation(rule: Rule, about: Route, doc: str, references: Mapping[Any, Json
     operation["security"] = [*([{}] if open_to_all else []), *schemes]
     success: Json = {"description": summary}
     if about.status != 204:
-        success["content"] = {media: {"schema": _answer(media, about, references)} for media in about.media}
+        success["content"] = {
+            media: {"schema": _answer(media, about, references)}
+            for media in about.media
+        }
     responses = {str(about.status): success}
-    responses |= {str(status): {"$ref": f"#/components/responses/{status}"} for status in errors_of(rule, about)}
+    responses |= {
+        str(status): {"$ref": f"#/components/responses/{status}"}
+        for status in errors_of(rule, about)
+    }
     for status, type_ in about.also.items():
         accepted = {"description": "Accepted; no content."}
-        responses[str(status)] = accepted if type_ is None else _response(ERRORS[status], references[type_])
+        responses[str(status)] = (
+            accepted if type_ is None else _response(ERRORS[status], references[type_])
+        )
     return {**operation, "responses": responses}
 
 
 def _parameters(rule: Rule, about: Route, settings: Settings) -> Iterator[Json]:
     for name in _CONVERTER.findall(rule.rule):
-        yield {"name": name, "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}
+        yield {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "string", "minLength": 1},
+        }
     yield from about.headers
     if about.query is None:
         return
-    fields = TypeAdapter(about.query).json_schema(schema_generator=_Untitled).get("properties", {})
+    fields = (
+        TypeAdapter(about.query)
+        .json_schema(schema_generator=_Untitled)
+        .get("properties", {})
+    )
     for name, schema in fields.items():
-        text = {"description": schema.pop("description")} if "description" in schema else {}
+        text = (
+            {"description": schema.pop("description")}
+            if "description" in schema
+            else {}
+        )
         # A parameter is absent rather than null.
-        schemas = [one for one in schema.get("anyOf", [schema]) if one != {"type": "null"}]
+        schemas = [
+            one for one in schema.get("anyOf", [schema]) if one != {"type": "null"}
+        ]
         yield {"name": name, "in": "query", **text, "schema": schemas[0]}
     if not issubclass(about.query, ScopeQuery):
         return
     for name in (*settings.filter_fields, COLLECTIONS):
         if name not in fields:
-            schema = {"type": "array", "items": {"type": "integer" if name == "year" else "string"}}
-            yield {"name": name, "in": "query", "description": "Any of these.", "schema": schema}
+            schema = {
+                "type": "array",
+                "items": {"type": "integer" if name == "year" else "string"},
+            }
+            yield {
+                "name": name,
+                "in": "query",
+                "description": "Any of these.",
+                "schema": schema,
+            }
     if "year" not in fields:
-        for name, meaning in (("year.gte", "From this year on, instead of `year`."), ("year.lte", "Up to this year.")):
-            yield {"name": name, "in": "query", "description": meaning, "schema": {"type": "integer"}}
+        for name, meaning in (
+            ("year.gte", "From this year on, instead of `year`."),
+            ("year.lte", "Up to this year."),
+        ):
+            yield {
+                "name": name,
+                "in": "query",
+                "description": meaning,
+                "schema": {"type": "integer"},
+            }
 
 
 def _answer(media: str, about: Route, references: Mapping[Any, Json]) -> Json:
@@ -186,12 +311,22 @@ def _answer(media: str, about: Route, references: Mapping[Any, Json]) -> Json:
     if media != EVENTS:
         return {"type": "string"}
     if not isinstance(about.returns, dict):
-        return {"type": "object", "properties": {"data": {"type": "string"}}, "required": ["data"]}
+        return {
+            "type": "object",
+            "properties": {"data": {"type": "string"}},
+            "required": ["data"],
+        }
     events = []
     for name, type_ in about.returns.items():
-        data = {"type": "string", "contentMediaType": JSON, "contentSchema": references[type_]}
+        data = {
+            "type": "string",
+            "contentMediaType": JSON,
+            "contentSchema": references[type_],
+        }
         properties = {"event": {"const": name}, "data": data, "id": {"type": "string"}}
-        events.append({"type": "object", "properties": properties, "required": ["event", "data"]})
+        events.append(
+            {"type": "object", "properties": properties, "required": ["event", "data"]}
+        )
     return {"oneOf": events}
 
 
@@ -201,7 +336,14 @@ def _response(description: str, schema: Json) -> Json:
 
 def errors_of(rule: Rule, about: Route) -> list[int]:
     """Return every status from 400 on that an operation may have."""
-    statuses = {400, 403, 429, 503, *about.errors, *(status for status in about.also if status >= 400)}
+    statuses = {
+        400,
+        403,
+        429,
+        503,
+        *about.errors,
+        *(status for status in about.also if status >= 400),
+    }
     statuses |= {401} if about.need != "nothing" else set()
     statuses |= {404} if rule.arguments else set()
     statuses |= {413} if about.body is not None else set()

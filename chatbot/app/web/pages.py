@@ -11,7 +11,14 @@ from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from flask import Response, current_app, make_response, render_template, request, url_for
+from flask import (
+    Response,
+    current_app,
+    make_response,
+    render_template,
+    request,
+    url_for,
+)
 
 from ...config import STATIC, TEMPLATES
 from ...domain import QUERY_CHARACTERS, NotFoundError
@@ -56,10 +63,16 @@ def embed() -> Response:
     """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A scope is in its address."""
     origins = services().settings.embed_origins
     if not origins:
-        raise NotFoundError("No other page may show this one: EMBED_ORIGINS is not set.")
+        raise NotFoundError(
+            "No other page may show this one: EMBED_ORIGINS is not set."
+        )
     response = with_owner(_chat(embedded=True))
-    policy = SECURITY_HEADERS["Content-Security-Policy"].removesuffix(FRAMED_BY.format("'none'"))
-    response.headers["Content-Security-Policy"] = policy + FRAMED_BY.format(" ".join(origins))
+    policy = SECURITY_HEADERS["Content-Security-Policy"].removesuffix(
+        FRAMED_BY.format("'none'")
+    )
+    response.headers["Content-Security-Policy"] = policy + FRAMED_BY.format(
+        " ".join(origins)
+    )
     return response
 
 
@@ -70,7 +83,11 @@ def passage(chunk_id: str) -> Response:
         return with_owner(make_response(render_template("passage.html", chunk=None)))
     chunk = library().passage(chunk_id)
     before, _, after = library().wider_text(chunk).partition(chunk.text)
-    return with_owner(make_response(render_template("passage.html", chunk=chunk, before=before, after=after)))
+    return with_owner(
+        make_response(
+            render_template("passage.html", chunk=chunk, before=before, after=after)
+        )
+    )
 
 
 def _chat(shared: str = "", *, embedded: bool = False) -> Response:
@@ -78,7 +95,9 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
     usable = answering.modes()
 
     def choice(name: str) -> dict[str, str | bool]:
-        label, description = CHOICES["modes"].get(name, (name.replace("_", " ").capitalize(), ""))
+        label, description = CHOICES["modes"].get(
+            name, (name.replace("_", " ").capitalize(), "")
+        )
         mode = {"name": name, "label": label, "description": description}
         return {**mode, "available": usable[name], "is_main": name in MAIN_MODES}
 
@@ -89,7 +108,11 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         shared=shared,
         embedded=embedded,
         examples=CHOICES["examples"],
-        modes=[choice(name) for name in dict.fromkeys([*CHOICES["modes"], *usable]) if name in usable],
+        modes=[
+            choice(name)
+            for name in dict.fromkeys([*CHOICES["modes"], *usable])
+            if name in usable
+        ],
         quotes_only=not all(usable.values()),
         says_examples=runtime.embedder.multilingual and all(usable.values()),
         is_admin=not shared and caller().may("admin"),
@@ -103,14 +126,22 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
 @pages.get("/operator", about=PAGE)
 def operator() -> Response:
     """Show the page of administrators; the data that it loads need the role admin."""
-    return with_owner(make_response(render_template("operator.html", is_local=services().settings.is_local)))
+    return with_owner(
+        make_response(
+            render_template("operator.html", is_local=services().settings.is_local)
+        )
+    )
 
 
 @pages.get("/documents", about=PAGE)
 def documents() -> Response:
     """Show the page of the knowledge base."""
     most = f"{services().settings.max_upload_mb} MB"
-    offered = {"suffixes": (*suffixes(), ARCHIVE), "most": most, "ask_above": services().ingesting.ask_above}
+    offered = {
+        "suffixes": (*suffixes(), ARCHIVE),
+        "most": most,
+        "ask_above": services().ingesting.ask_above,
+    }
     return with_owner(make_response(render_template("documents.html", **offered)))
 
 
@@ -129,14 +160,22 @@ def language_choice() -> dict[str, Any]:
 @assets.get("/static/v/<version>/<path:filename>", about=PAGE)
 def asset(version: str, filename: str) -> Response:
     """A file of the page. With another version in the address browsers ask for the file again next time."""
-    if PurePosixPath(filename).suffix in TEXTS and filename in _files() and request.accept_encodings.quality("gzip"):
+    if (
+        PurePosixPath(filename).suffix in TEXTS
+        and filename in _files()
+        and request.accept_encodings.quality("gzip")
+    ):
         kind = mimetypes.guess_type(filename)[0] or "text/plain"
-        response = Response(asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"})
+        response = Response(
+            asset_bytes(filename), mimetype=kind, headers={"Content-Encoding": "gzip"}
+        )
     else:
         response = current_app.send_static_file(filename)
     response.headers["Vary"] = "Accept-Encoding"
     is_current = version == version_of_files()
-    response.headers["Cache-Control"] = f"public, max-age={YEAR_SECONDS}, immutable" if is_current else "no-cache"
+    response.headers["Cache-Control"] = (
+        f"public, max-age={YEAR_SECONDS}, immutable" if is_current else "no-cache"
+    )
     return response
 
 
@@ -155,7 +194,9 @@ def imported(filename: str) -> list[str]:
     for name in scripts:
         folder = posixpath.dirname(name)
         for target in _IMPORT.findall((STATIC / name).read_text("utf-8")):
-            if (path := posixpath.normpath(posixpath.join(folder, target))) not in scripts:
+            if (
+                path := posixpath.normpath(posixpath.join(folder, target))
+            ) not in scripts:
                 scripts.append(path)
     return scripts[1:]
 
@@ -174,10 +215,16 @@ def compress(response: Response) -> Response:
     """Compress answers and pages for clients that accept it; never a stream, whose events would be held back."""
     if response.mimetype == "text/html":
         response.vary.update(("Accept-Language", "Cookie"))
-    if response.is_streamed or response.mimetype not in COMPRESSED or "Content-Encoding" in response.headers:
+    if (
+        response.is_streamed
+        or response.mimetype not in COMPRESSED
+        or "Content-Encoding" in response.headers
+    ):
         return response
     response.vary.add("Accept-Encoding")
-    if len(response.get_data()) >= MIN_COMPRESSED_BYTES and request.accept_encodings.quality("gzip"):
+    if len(
+        response.get_data()
+    ) >= MIN_COMPRESSED_BYTES and request.accept_encodings.quality("gzip"):
         response.set_data(gzip.compress(response.get_data(), compresslevel=4, mtime=0))
         response.headers["Content-Encoding"] = "gzip"
     return response
@@ -185,7 +232,11 @@ def compress(response: Response) -> Response:
 
 @cache
 def _files() -> frozenset[str]:
-    return frozenset(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file())
+    return frozenset(
+        path.relative_to(STATIC).as_posix()
+        for path in STATIC.rglob("*")
+        if path.is_file()
+    )
 
 
 @cache

@@ -20,7 +20,12 @@ from typing_extensions import TypedDict
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
 from ...domain import POSITION, Scope, parse, to_json
-from ...domain.errors import LONGEST_SHOWN, IngestingError, InvalidRequestError, SettingsError
+from ...domain.errors import (
+    LONGEST_SHOWN,
+    IngestingError,
+    InvalidRequestError,
+    SettingsError,
+)
 from ...domain.request import Need
 from ...language.words import ENGLISH, LANGUAGES
 
@@ -50,7 +55,9 @@ class Body(BaseModel):
 class OpenBody(BaseModel):
     """A body, or a part of one, of which newer fields are ignored."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, json_schema_extra={"additionalProperties": True})
+    model_config = ConfigDict(
+        extra="ignore", strict=True, json_schema_extra={"additionalProperties": True}
+    )
 
 
 class Query(BaseModel):
@@ -89,8 +96,14 @@ class Route:
     def __call__(self, view: View) -> View:
         """Return the view with its JSON made into a response; one that only reads sees one state of the database."""
         types = get_type_hints(view)
-        query, body, returned = types.get("query"), types.get("body"), types.get("return")
-        is_response = not isinstance(returned, type) or issubclass(returned, Response | NoneType)
+        query, body, returned = (
+            types.get("query"),
+            types.get("body"),
+            types.get("return"),
+        )
+        is_response = not isinstance(returned, type) or issubclass(
+            returned, Response | NoneType
+        )
         returns = returned if self.returns is None and not is_response else self.returns
 
         @wraps(view)
@@ -98,7 +111,9 @@ class Route:
             if query is not None:
                 arguments["query"] = parse(query, _query_string(query))
             if body is not None:
-                arguments["body"] = parse(body, json_body() if self.body_needed or request.get_data() else {})
+                arguments["body"] = parse(
+                    body, json_body() if self.body_needed or request.get_data() else {}
+                )
             with request_cache() if self.need == "read" else nullcontext():
                 answer = view(**arguments)
             if answer is None:
@@ -123,7 +138,12 @@ class Views(Blueprint):
     fields of `Route`, or ``about``, a route that several share."""
 
     def route(  # type: ignore[override]  # views return what answers are made of
-        self, rule: str, *, methods: list[str], about: Route | None = None, **stated: Any
+        self,
+        rule: str,
+        *,
+        methods: list[str],
+        about: Route | None = None,
+        **stated: Any,
     ) -> Callable[[View], View]:
         add, state = super().route(rule, methods=methods), about or Route(**stated)
         # A view with two addresses is stated once.
@@ -144,13 +164,21 @@ def route_of(app: Flask, endpoint: str) -> Route | None:
 
 def current_route() -> Route | None:
     """Return the route of the current request; None for an unknown address, and for OPTIONS, which needs nothing."""
-    return route_of(current_app, request.endpoint) if request.endpoint and request.method != "OPTIONS" else None
+    return (
+        route_of(current_app, request.endpoint)
+        if request.endpoint and request.method != "OPTIONS"
+        else None
+    )
 
 
 def check_routes(app: Flask) -> None:
     """Raises SettingsError: a view without a route would be open to everybody."""
-    if missing := sorted(endpoint for endpoint in app.view_functions if route_of(app, endpoint) is None):
-        raise SettingsError(f"These views state no need: {', '.join(missing)}. Add them to a blueprint of `Views`.")
+    if missing := sorted(
+        endpoint for endpoint in app.view_functions if route_of(app, endpoint) is None
+    ):
+        raise SettingsError(
+            f"These views state no need: {', '.join(missing)}. Add them to a blueprint of `Views`."
+        )
 
 
 def services() -> Services:
@@ -162,7 +190,11 @@ def services() -> Services:
 def language() -> str:
     """Return the language of the current request, one of `LANGUAGES`."""
     chosen = request.cookies.get(LANGUAGE_COOKIE, "")
-    return chosen if chosen in LANGUAGES else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
+    return (
+        chosen
+        if chosen in LANGUAGES
+        else request.accept_languages.best_match(LANGUAGES, default=ENGLISH)
+    )
 
 
 def samples() -> SampleReports | None:
@@ -202,7 +234,9 @@ def parse_json(text: str | bytes) -> Any:
         fields: dict[str, Any] = {}
         for name, value in pairs:
             if name in fields:
-                raise InvalidRequestError.for_field(name[:LONGEST_SHOWN], "is there twice.")
+                raise InvalidRequestError.for_field(
+                    name[:LONGEST_SHOWN], "is there twice."
+                )
             fields[name] = value
         return fields
 
@@ -214,7 +248,9 @@ def _query_string(model: type[Query]) -> dict[str, str]:
     sent: dict[str, str] = {}
     for name, values in request.args.lists():
         if (new := RENAMED.get(name)) in model.model_fields:
-            raise InvalidRequestError.for_field(name, f"is now {new}: send the `next` of the previous page.", [new])
+            raise InvalidRequestError.for_field(
+                name, f"is now {new}: send the `next` of the previous page.", [new]
+            )
         if name in model.model_fields:
             if len(values) > 1:
                 raise InvalidRequestError.for_field(name, "is there twice.")
@@ -272,10 +308,19 @@ class Page(Query):
         end = self.start + self.limit
         return str(end) if end < total else None
 
-    def of(self, name: str, entries: Sequence[T], show: Callable[[T], Any] = lambda entry: entry) -> dict[str, Any]:
+    def of(
+        self,
+        name: str,
+        entries: Sequence[T],
+        show: Callable[[T], Any] = lambda entry: entry,
+    ) -> dict[str, Any]:
         """Return this page of all ``entries``, which ``show`` makes into what the API shows, as `listing` describes."""
         page = entries[self.start : self.start + self.limit]
-        return {name: list(map(show, page)), "total": len(entries), "next": self.next(len(entries))}
+        return {
+            name: list(map(show, page)),
+            "total": len(entries),
+            "next": self.next(len(entries)),
+        }
 
 
 def answer_type(type_name: str, **fields: Any) -> Any:
@@ -285,4 +330,6 @@ def answer_type(type_name: str, **fields: Any) -> Any:
 
 def listing(type_name: str, name: str, entry: Any) -> Any:
     """Return the type of a page of a list: its entries, the number of all, and the cursor of the next page."""
-    return answer_type(type_name, **{name: list[entry], "total": int, "next": str | None})
+    return answer_type(
+        type_name, **{name: list[entry], "total": int, "next": str | None}
+    )

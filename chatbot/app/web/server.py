@@ -38,7 +38,9 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 class Server(uvicorn.Server):
     """Serves one application on listening sockets."""
 
-    def __init__(self, app: Flask, settings: Settings, *, stop_seconds: int = STOP_SECONDS) -> None:
+    def __init__(
+        self, app: Flask, settings: Settings, *, stop_seconds: int = STOP_SECONDS
+    ) -> None:
         front = Front(
             app.wsgi_app,
             threads=settings.threads,
@@ -48,11 +50,20 @@ class Server(uvicorn.Server):
         )
         super().__init__(
             uvicorn.Config(
-                front, http="h11", ws="none", lifespan="off", interface="asgi3", log_config=None,
-                access_log=False, proxy_headers=False, server_header=False, backlog=BACKLOG,
-                timeout_graceful_shutdown=stop_seconds, timeout_keep_alive=int(IDLE_SECONDS),
+                front,
+                http="h11",
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=stop_seconds,
+                timeout_keep_alive=int(IDLE_SECONDS),
             )
-        )  # fmt: skip
+        )
         gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
         self._limit = connection_limit()
         self._waiting: dict[Any, tuple[object, float]] = {}
@@ -73,12 +84,18 @@ class Server(uvicorn.Server):
         before, self._waiting = self._waiting, {}
         for connection in self.server_state.connections:
             cycle, transport = connection.cycle, connection.transport  # type: ignore[union-attr]
-            if cycle is not None and not cycle.response_complete and not transport.is_closing():
+            if (
+                cycle is not None
+                and not cycle.response_complete
+                and not transport.is_closing()
+            ):
                 continue
             state = (cycle, transport.get_write_buffer_size())
             since = before.get(connection, (None, now))
             self._waiting[connection] = since if since[0] == state else (state, now)
-        oldest = sorted(self._waiting, key=lambda connection: self._waiting[connection][1])
+        oldest = sorted(
+            self._waiting, key=lambda connection: self._waiting[connection][1]
+        )
         too_many = len(self.server_state.connections) - self._limit
         for place, connection in enumerate(oldest):
             if place < too_many or now - self._waiting[connection][1] > IDLE_SECONDS:
@@ -87,7 +104,9 @@ class Server(uvicorn.Server):
 
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
-    family, kind, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    family, kind, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM
+    )[0]
     # asyncio sends each part of a response at once (TCP_NODELAY) where the listening socket names its protocol.
     listening = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
@@ -112,7 +131,9 @@ def connection_limit() -> int:
     if files != resource.RLIM_INFINITY and files < enough:
         resource.setrlimit(resource.RLIMIT_NOFILE, (enough, most))
         files = enough
-    return CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)
+    return (
+        CONNECTIONS if files == resource.RLIM_INFINITY else min(CONNECTIONS, files // 2)
+    )
 
 
 class Startup:
@@ -127,7 +148,9 @@ class Startup:
 
     def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
         """Run ``work`` beside the requests; it ends soon after the event that it gets is set."""
-        thread = threading.Thread(target=work, args=(self._stop,), name=name, daemon=True)
+        thread = threading.Thread(
+            target=work, args=(self._stop,), name=name, daemon=True
+        )
         self._threads.append(thread)
         thread.start()
 
@@ -145,7 +168,9 @@ class Startup:
                     work()
                     return
                 except Exception:
-                    log.exception("A bug in the background work %r; it is started again.", name)
+                    log.exception(
+                        "A bug in the background work %r; it is started again.", name
+                    )
                     stop.wait(FIRST_WAIT)
 
         self.background(name, repeat)

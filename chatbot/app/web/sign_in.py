@@ -8,7 +8,14 @@ from werkzeug.wrappers import Response as Redirect
 
 from ...domain.errors import LONGEST_SHOWN, ForbiddenError
 from ..services.identity import IdentityProvider
-from .access import KEY_COOKIE, PERSON_COOKIE, PERSON_SECONDS, sealed, set_cookie, unsealed
+from .access import (
+    KEY_COOKIE,
+    PERSON_COOKIE,
+    PERSON_SECONDS,
+    sealed,
+    set_cookie,
+    unsealed,
+)
 from .routes import Route, Views, services
 
 sign_in = Views("sign_in", __name__)
@@ -25,7 +32,9 @@ def begin() -> Redirect:
     started = _provider().begin(url_for(".finish", _external=True))
     response, page = redirect(started.pop("url")), request.args.get("next", "")
     started["next"] = page if OWN_PATH.fullmatch(page) else url_for("pages.chat")
-    set_cookie(response, STARTED_COOKIE, sealed(STARTED_COOKIE, started), STARTED_SECONDS)
+    set_cookie(
+        response, STARTED_COOKIE, sealed(STARTED_COOKIE, started), STARTED_SECONDS
+    )
     return response
 
 
@@ -33,12 +42,24 @@ def begin() -> Redirect:
 def finish() -> Redirect:
     """Keep who signed in. Raises ForbiddenError: it did not begin in this browser, or the provider says no."""
     started = unsealed(STARTED_COOKIE, STARTED_SECONDS)
-    if not started or not hmac.compare_digest(started["state"].encode(), request.args.get("state", "").encode()):
-        raise ForbiddenError("This sign-in has expired, or another one began since. Sign in again.")
+    if not started or not hmac.compare_digest(
+        started["state"].encode(), request.args.get("state", "").encode()
+    ):
+        raise ForbiddenError(
+            "This sign-in has expired, or another one began since. Sign in again."
+        )
     if error := request.args.get("error"):
-        raise ForbiddenError(f"The identity provider did not sign you in: {error[:LONGEST_SHOWN]}.")
-    person = _provider().finish(url_for(".finish", _external=True), request.args.get("code", ""), started)
-    stated = {"id": person.id, "name": person.name, "groups": services().groups.names(person.groups)}
+        raise ForbiddenError(
+            f"The identity provider did not sign you in: {error[:LONGEST_SHOWN]}."
+        )
+    person = _provider().finish(
+        url_for(".finish", _external=True), request.args.get("code", ""), started
+    )
+    stated = {
+        "id": person.id,
+        "name": person.name,
+        "groups": services().groups.names(person.groups),
+    }
     response = redirect(started["next"], 303)
     set_cookie(response, PERSON_COOKIE, sealed(PERSON_COOKIE, stated), PERSON_SECONDS)
     for name in (STARTED_COOKIE, KEY_COOKIE):

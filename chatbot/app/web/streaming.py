@@ -29,7 +29,12 @@ from .monitoring import error_body
 log = logging.getLogger(__name__)
 CONNECTION = "report_chat.connection"
 """Key of the environ that holds the `Connection`."""
-NAMES: Mapping[type, str] = {StepEvent: "step", SourcesEvent: "sources", TokenEvent: "token", Saved: "done"}
+NAMES: Mapping[type, str] = {
+    StepEvent: "step",
+    SourcesEvent: "sources",
+    TokenEvent: "token",
+    Saved: "done",
+}
 """The name of each event of a stream."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
@@ -44,7 +49,10 @@ LOST_SECONDS = 8.0
 """Seconds after which the process of an answer without a beat counts as dead."""
 MAX_DETACHED = 20
 """Maximum number of answers without a client in a process; beyond it an answer ends with its connection."""
-STOPPED, LOST = "This answer was stopped.", "The server stopped before this answer was complete."
+STOPPED, LOST = (
+    "This answer was stopped.",
+    "The server stopped before this answer was complete.",
+)
 Item = Event | Saved | str
 """An event of a stream; text is encoded already."""
 Events = Callable[[Cancellation], Iterator[Item]]
@@ -95,7 +103,9 @@ def encode(name: str, data: dict[str, Any]) -> str:
 
 def write_event(event: Item) -> Iterable[str]:
     """Encode an event as the API describes it."""
-    return (event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event)),)
+    return (
+        event if isinstance(event, str) else encode(NAMES[type(event)], to_json(event)),
+    )
 
 
 class EventStream:
@@ -105,7 +115,11 @@ class EventStream:
     _is_held_back = True
 
     def __init__(
-        self, events: Events, client: Connection, *, write: Callable[[Item], Iterable[str]] = write_event
+        self,
+        events: Events,
+        client: Connection,
+        *,
+        write: Callable[[Item], Iterable[str]] = write_event,
     ) -> None:
         self.cancel = Cancellation(client.client)
         self._events = events
@@ -214,7 +228,9 @@ class ResumableStream(EventStream):
     _is_held_back = False
     """Its first event says at once where the answer will be found."""
 
-    def __init__(self, begun: Begun, streams: "ActiveStreams", events: Events, client: Connection) -> None:
+    def __init__(
+        self, begun: Begun, streams: "ActiveStreams", events: Events, client: Connection
+    ) -> None:
         super().__init__(events, client)
         self.begun = begun
         self.cancel = Cancellation()
@@ -263,7 +279,9 @@ class ActiveStreams(Worker):
     outage = "Events of answers are not stored"
     idle_seconds = TICK_SECONDS
 
-    def __init__(self, services: Services, start: Callable[[Callable[[], None]], None]) -> None:
+    def __init__(
+        self, services: Services, start: Callable[[Callable[[], None]], None]
+    ) -> None:
         """``start`` runs a function in a thread, once."""
         super().__init__()
         self._services = services
@@ -282,7 +300,9 @@ class ActiveStreams(Worker):
     def detach(self, answer: ResumableStream) -> None:
         answer.detached_at = time.monotonic()
         with self._lock:
-            detached = sum(other.detached_at is not None for other in self.answers.values())
+            detached = sum(
+                other.detached_at is not None for other in self.answers.values()
+            )
         if detached > MAX_DETACHED or not self._services.settings.resume_seconds:
             answer.cancel.cancel()
 
@@ -290,12 +310,18 @@ class ActiveStreams(Worker):
         """Note that the answer is complete, stopped or failed."""
         with self._lock:
             self.answers.pop(answer.begun.message_id, None)
-        state: State = "" if answer.saved else "stopped" if answer.cancel.cancelled else "failed"
+        state: State = (
+            "" if answer.saved else "stopped" if answer.cancel.cancelled else "failed"
+        )
         try:
             with answer.writing:
                 answer.take()  # the message itself has these events
-                self._services.storage.unfinished.end(answer.begun.message_id, state, answer.text)
-        except DependencyError as error:  # the client has its answer; later clients read that it was lost
+                self._services.storage.unfinished.end(
+                    answer.begun.message_id, state, answer.text
+                )
+        except (
+            DependencyError
+        ) as error:  # the client has its answer; later clients read that it was lost
             log.warning("The end of an answer was not stored: %s", error.message)
 
     def stop(self, message_id: str) -> None:
@@ -320,7 +346,10 @@ class ActiveStreams(Worker):
             if row is not None and row.heard != answer.heard:
                 answer.heard, answer.detached_at = row.heard, now
             since = answer.detached_at
-            too_long = since is not None and now - since > self._services.settings.resume_seconds
+            too_long = (
+                since is not None
+                and now - since > self._services.settings.resume_seconds
+            )
             if row is None or row.stop or too_long:
                 answer.cancel.cancel()
         return False
@@ -341,7 +370,11 @@ def refuse_ended(answer: Unfinished) -> None:
 
 
 def replay(
-    unfinished: UnfinishedRepository, message_id: str, owner: str, last: int, client: Cancellation
+    unfinished: UnfinishedRepository,
+    message_id: str,
+    owner: str,
+    last: int,
+    client: Cancellation,
 ) -> Iterator[str]:
     """Yield the events of an answer after the number ``last``, also those still to come, but not `done`. Raises
     NotFoundError; CancelledError: it was stopped; ChatbotError: it failed, or its process died."""

@@ -44,12 +44,21 @@ class KeyRepository:
     def create_feed(self, key: ApiKey) -> str:
         """Create the key of the feed of changes for another one, in place of a former; return its secret."""
         self._keys.delete_many({"parent": key.id})
-        limits = {"filters": key.filters, "collections": key.collections, "groups": key.groups}
+        limits = {
+            "filters": key.filters,
+            "collections": key.collections,
+            "groups": key.groups,
+        }
         return self.create(f"Feed of {key.name}", "feed", **limits, parent=key.id)[1]
 
     def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones too, oldest first."""
-        return [from_row(ApiKey, row) for row in self._keys.find({"role": {"$exists": True}}, sort=[("created_at", 1)])]
+        return [
+            from_row(ApiKey, row)
+            for row in self._keys.find(
+                {"role": {"$exists": True}}, sort=[("created_at", 1)]
+            )
+        ]
 
     def get(self, key_id: str) -> ApiKey | None:
         """Return the key with this id; None where there is none or it is revoked."""
@@ -61,7 +70,11 @@ class KeyRepository:
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
         if row is None:
             return None
-        if row.get("parent") and not row.get("groups") and self.get(row["parent"]) is None:
+        if (
+            row.get("parent")
+            and not row.get("groups")
+            and self.get(row["parent"]) is None
+        ):
             return None
         seconds = time.monotonic()
         if seconds - self._noted.get(row["_id"], -NOTE_SECONDS) >= NOTE_SECONDS:
@@ -72,7 +85,9 @@ class KeyRepository:
     def _note_use(self, key_id: str) -> None:
         """Note it beside the request, which waits neither for another writer nor for space on the disk."""
         with suppress(DatabaseError):
-            self._keys.update_one({"_id": key_id}, {"$set": {"used_at": now("seconds")}})
+            self._keys.update_one(
+                {"_id": key_id}, {"$set": {"used_at": now("seconds")}}
+            )
 
     def revoke(self, key_id: str) -> ApiKey:
         """Revoke a key; what was made with it stays. Raises NotFoundError."""
@@ -80,12 +95,16 @@ class KeyRepository:
             {"_id": key_id, "revoked_at": ""}, {"$set": {"revoked_at": now("seconds")}}
         )
         if row is None:
-            raise NotFoundError(f"There is no key {key_id!r}, or it is revoked already. See: keys list.")
+            raise NotFoundError(
+                f"There is no key {key_id!r}, or it is revoked already. See: keys list."
+            )
         return from_row(ApiKey, row)
 
     def signing_secret(self) -> bytes:
         """Return the secret that signs cookies for all workers; the first call makes it."""
-        return bytes.fromhex(self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})["secret"])
+        return bytes.fromhex(
+            self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})["secret"]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +125,21 @@ class AuditLog:
 
     def record(self, action: str, target: str, actor: str = COMMAND_LINE) -> None:
         id = f"{time.time_ns():016x}{secrets.token_hex(4)}"
-        self._rows.insert_one({"_id": id, "at": now("seconds"), "actor": actor, "action": action, "target": target})
+        self._rows.insert_one(
+            {
+                "_id": id,
+                "at": now("seconds"),
+                "actor": actor,
+                "action": action,
+                "target": target,
+            }
+        )
 
     def latest(self, limit: int) -> Iterator[AuditEntry]:
-        return (from_row(AuditEntry, row) for row in self._rows.find(sort=[("_id", -1)], limit=limit))
+        return (
+            from_row(AuditEntry, row)
+            for row in self._rows.find(sort=[("_id", -1)], limit=limit)
+        )
 
     def prune(self, days: int) -> int:
         """Delete older entries and return how many."""

@@ -15,7 +15,14 @@ from ..core import Database, Json
 from ..rows import from_row, now
 from .conversations import RUNNING, Begun, State, own_or_nobodys, question_id, visible
 
-SHOWN = {"conversation_id": 1, "state": 1, "beat": 1, "heard": 1, "stop": 1, "replaces": 1}
+SHOWN = {
+    "conversation_id": 1,
+    "state": 1,
+    "beat": 1,
+    "heard": 1,
+    "stop": 1,
+    "replaces": 1,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +53,24 @@ class UnfinishedRepository:
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
         number = first + len(events) - 1
-        row = {"_id": f"{begun.message_id}-{first}", "message_id": begun.message_id, "number": number, "first": first}
-        self._events.insert_one({**row, "conversation_id": begun.conversation_id, "events": list(events)})
+        row = {
+            "_id": f"{begun.message_id}-{first}",
+            "message_id": begun.message_id,
+            "number": number,
+            "first": first,
+        }
+        self._events.insert_one(
+            {**row, "conversation_id": begun.conversation_id, "events": list(events)}
+        )
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
         """Return the stored events after the number ``after``, each with its number."""
-        rows = self._events.find({"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)])
-        numbered = [pair for row in rows for pair in enumerate(row["events"], int(row["first"]))]
+        rows = self._events.find(
+            {"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)]
+        )
+        numbered = [
+            pair for row in rows for pair in enumerate(row["events"], int(row["first"]))
+        ]
         return [(number, text) for number, text in numbered if number > after]
 
     def beat(self, message_ids: Collection[str]) -> dict[str, Unfinished]:
@@ -63,11 +81,15 @@ class UnfinishedRepository:
 
     def listen(self, message_id: str) -> None:
         """Note that a client waits for the events of this answer."""
-        self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}})
+        self._messages.update_one(
+            {"_id": message_id, "state": RUNNING}, {"$inc": {"heard": 1}}
+        )
 
     def stop(self, message_id: str) -> None:
         """Ask the process that writes an answer to end it."""
-        self._messages.update_one({"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}})
+        self._messages.update_one(
+            {"_id": message_id, "state": RUNNING}, {"$set": {"stop": True}}
+        )
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
         """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the part written, None = unknown.
@@ -78,12 +100,18 @@ class UnfinishedRepository:
         both = [message_id, question_id(message_id)]
         row = self._messages.find_one({"_id": message_id, "state": RUNNING}, SHOWN)
         replaced = row and row.get("replaces")
-        if replaced and self._messages.find_one({"_id": replaced}, {"_id": 1}) is not None:
+        if (
+            replaced
+            and self._messages.find_one({"_id": replaced}, {"_id": 1}) is not None
+        ):
             self._messages.delete_many({"_id": {"$in": both}, "state": RUNNING})
         elif row is not None:
             partial = {} if text is None else {"content": text}
             self._messages.update_each(
-                [(message_id, {"$set": {"state": state, **partial}}), (both[1], {"$set": {"state": state}})]
+                [
+                    (message_id, {"$set": {"state": state, **partial}}),
+                    (both[1], {"$set": {"state": state}}),
+                ]
             )
 
 
@@ -108,7 +136,13 @@ class Asked:
     def values(self, field: str) -> list[Value]:
         """Return the values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
-        return [] if chosen is None or isinstance(chosen, dict) else chosen if isinstance(chosen, list) else [chosen]
+        return (
+            []
+            if chosen is None or isinstance(chosen, dict)
+            else chosen
+            if isinstance(chosen, list)
+            else [chosen]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +151,10 @@ class Feedback(Inlines):
 
     INLINED: ClassVar = ("asked",)
     rating: Rating
-    reason: Annotated[Reason | Literal[""], PlainSerializer(lambda reason: reason or None, return_type=Reason | None)]
+    reason: Annotated[
+        Reason | Literal[""],
+        PlainSerializer(lambda reason: reason or None, return_type=Reason | None),
+    ]
     comment: str
     asked: Asked
 
@@ -130,11 +167,26 @@ class FeedbackRepository:
         self._messages = database["messages"]
         self._conversations = database["conversations"]
 
-    def put(self, message_id: str, owner: str, rating: Rating, reason: str = "", comment: str = "") -> Feedback:
+    def put(
+        self,
+        message_id: str,
+        owner: str,
+        rating: Rating,
+        reason: str = "",
+        comment: str = "",
+    ) -> Feedback:
         """Store this owner's feedback, replacing an earlier one. Raises NotFoundError: no such answer of this owner."""
         row, question = self._answer(message_id, owner)
-        given = {"rated_at": now(), "rating": rating, "reason": reason, "comment": comment}
-        about = {"conversation_id": row["conversation_id"], "owner": row.get("owner", "")}
+        given = {
+            "rated_at": now(),
+            "rating": rating,
+            "reason": reason,
+            "comment": comment,
+        }
+        about = {
+            "conversation_id": row["conversation_id"],
+            "owner": row.get("owner", ""),
+        }
         stored = {"_id": message_id, **about, **given, **_asked_json(row, question)}
         self._feedback.replace_many([stored])
         return _feedback(stored)
@@ -146,37 +198,73 @@ class FeedbackRepository:
 
     def of(self, message_ids: Sequence[str]) -> dict[str, Feedback]:
         """Return the feedback on these answers, by message id; answers without feedback are left out."""
-        rows = self._feedback.find({"_id": {"$in": list(message_ids)}}) if message_ids else []
+        rows = (
+            self._feedback.find({"_id": {"$in": list(message_ids)}})
+            if message_ids
+            else []
+        )
         return {row["_id"]: _feedback(row) for row in rows}
 
-    def latest(self, rating: Rating | None = None, limit: int = 0, owner: str | None = None) -> Iterator[Feedback]:
+    def latest(
+        self, rating: Rating | None = None, limit: int = 0, owner: str | None = None
+    ) -> Iterator[Feedback]:
         """Yield feedback of this ``owner`` (None = everybody), newest first; ``limit`` 0 = all."""
         condition: Json = {} if rating is None else {"rating": rating}
         condition |= {} if owner is None else {"owner": owner}
-        return map(_feedback, self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit))
+        return map(
+            _feedback,
+            self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit),
+        )
 
     def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
         """Return the latest questions that the reports did not answer, of this ``owner`` (None = everybody).
         Questions of deleted conversations are left out."""
-        condition: Json = {"answered": False, **({} if owner is None else {"owner": owner})}
-        rows = list(self._messages.find(condition, sort=[("created_at", -1)], limit=limit))
+        condition: Json = {
+            "answered": False,
+            **({} if owner is None else {"owner": owner}),
+        }
+        rows = list(
+            self._messages.find(condition, sort=[("created_at", -1)], limit=limit)
+        )
         ids = sorted({row["conversation_id"] for row in rows})
-        kept = {row["_id"] for row in self._conversations.find({"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1})}
+        kept = {
+            row["_id"]
+            for row in self._conversations.find(
+                {"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1}
+            )
+        }
         return [
-            _asked({"_id": row["_id"], "rated_at": row["created_at"], **_asked_json(row, question)})
+            _asked(
+                {
+                    "_id": row["_id"],
+                    "rated_at": row["created_at"],
+                    **_asked_json(row, question),
+                }
+            )
             for row in rows
-            if row["conversation_id"] in kept and (question := self._question(row)) is not None
+            if row["conversation_id"] in kept
+            and (question := self._question(row)) is not None
         ]
 
     def _answer(self, message_id: str, owner: str) -> tuple[Json, Json]:
-        row = self._messages.find_one({"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)})
-        question = self._question(row) if row is not None and not row.get("state") else None
-        if row is None or question is None or not self._conversations.find_one(visible(row["conversation_id"], owner)):
+        row = self._messages.find_one(
+            {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
+        )
+        question = (
+            self._question(row) if row is not None and not row.get("state") else None
+        )
+        if (
+            row is None
+            or question is None
+            or not self._conversations.find_one(visible(row["conversation_id"], owner))
+        ):
             raise NotFoundError("There is no such answer.")
         return row, question
 
     def _question(self, row: Json) -> Json | None:
-        return self._messages.find_one({"conversation_id": row["conversation_id"], "ordinal": row["ordinal"] - 1})
+        return self._messages.find_one(
+            {"conversation_id": row["conversation_id"], "ordinal": row["ordinal"] - 1}
+        )
 
 
 def _asked_json(row: Json, question: Json) -> Json:
@@ -191,7 +279,15 @@ def _asked_json(row: Json, question: Json) -> Json:
 
 
 def _asked(row: Json) -> Asked:
-    return from_row(Asked, {**row, "message_id": row["_id"], "at": row["rated_at"], "filters": row["scope"]})
+    return from_row(
+        Asked,
+        {
+            **row,
+            "message_id": row["_id"],
+            "at": row["rated_at"],
+            "filters": row["scope"],
+        },
+    )
 
 
 def _feedback(row: Json) -> Feedback:

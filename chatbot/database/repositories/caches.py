@@ -22,7 +22,9 @@ PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
 STATE = (None, "state")
 """Key of a mark that changes whenever what was read is cleared."""
-_CACHE: ContextVar[dict[tuple[Database | None, str], Any] | None] = ContextVar("request_cache", default=None)
+_CACHE: ContextVar[dict[tuple[Database | None, str], Any] | None] = ContextVar(
+    "request_cache", default=None
+)
 
 
 @contextmanager
@@ -47,9 +49,15 @@ def cached(database: Database, name: str, read: Callable[[], T]) -> T:
     if database.embedded or name not in database.reads:
         results[name] = read()
     else:  # the others will be needed, too: with a server, one round trip for all
-        reads = {one: other for one, other in database.reads.items() if (database, one) not in cache} | {name: read}
+        reads = {
+            one: other
+            for one, other in database.reads.items()
+            if (database, one) not in cache
+        } | {name: read}
         results = dict(zip(reads, database.at_once(list(reads.values())), strict=True))
-    if cache.get(STATE) is state:  # else another thread of this request has searched since, and needs later reads
+    if (
+        cache.get(STATE) is state
+    ):  # else another thread of this request has searched since, and needs later reads
         cache.update({(database, one): result for one, result in results.items()})
     value: T = results[name]
     return value
@@ -88,7 +96,9 @@ class CacheRepository:
     def enabled(self) -> bool:
         return self._seconds > 0 and self._entries > 0
 
-    def get(self, level: Level, key: str, *, request: RequestContext | None = None) -> Any:
+    def get(
+        self, level: Level, key: str, *, request: RequestContext | None = None
+    ) -> Any:
         """Return the value; None where there is none, or it is too old."""
         if not self.enabled:
             return None
@@ -103,7 +113,9 @@ class CacheRepository:
         if not self.enabled:
             return
         try:
-            self._cache.replace_many([{"_id": f"{level}:{key}", "at": time.time(), "value": value}])
+            self._cache.replace_many(
+                [{"_id": f"{level}:{key}", "at": time.time(), "value": value}]
+            )
         except DiskFullError:
             return  # an answer needs no cache
         if next(self._writes) % PRUNE_EVERY == 0:
@@ -115,7 +127,9 @@ class CacheRepository:
         if (surplus := self._cache.estimated_count() - self._entries) <= 0:
             return removed
         oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
-        return removed + self._cache.delete_many({"_id": {"$in": [row["_id"] for row in oldest]}})
+        return removed + self._cache.delete_many(
+            {"_id": {"$in": [row["_id"] for row in oldest]}}
+        )
 
     def forget_answers(self) -> None:
         """Remove entries that repeat passages or questions; vectors of texts stay."""

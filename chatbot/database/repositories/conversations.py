@@ -67,27 +67,51 @@ class ConversationRepository:
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
         """Return whether this owner can continue the conversation."""
-        return self._conversations.find_one(visible(conversation_id, owner), {"_id": 1}) is not None
+        return (
+            self._conversations.find_one(visible(conversation_id, owner), {"_id": 1})
+            is not None
+        )
 
-    def messages(self, conversation_id: str, owner: str = "", before: str | None = None) -> list[Message]:
+    def messages(
+        self, conversation_id: str, owner: str = "", before: str | None = None
+    ) -> list[Message]:
         """Return the complete messages, oldest first; with ``before`` those before the question of this answer.
         Raises NotFoundError: the conversation has no such answer."""
-        condition: Json = {"conversation_id": conversation_id, "owner": own_or_nobodys(owner)}
+        condition: Json = {
+            "conversation_id": conversation_id,
+            "owner": own_or_nobodys(owner),
+        }
         if before is not None:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
         fields = dict.fromkeys(("role", "content", "state", "standalone", "cited"), 1)
         rows = self._messages.find(condition, fields, sort=[("ordinal", 1)])
         return [from_row(Message, row) for row in rows if not row.get("state")]
 
-    def begin(self, conversation_id: str | None, message: Json, owner: str, replaces: str | None = None) -> Begun:
+    def begin(
+        self,
+        conversation_id: str | None,
+        message: Json,
+        owner: str,
+        replaces: str | None = None,
+    ) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
         ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: no such conversation."""
         message_id = uuid.uuid4().hex
         conversation = self._extend(conversation_id, message, {"messages": 2}, owner)
         last = int(conversation["messages"])
-        common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
+        common = {
+            "conversation_id": conversation["_id"],
+            "owner": conversation.get("owner", ""),
+            "created_at": now(),
+        }
         common |= {"state": RUNNING, "replaces": replaces}
-        answer = {"_id": message_id, "role": "assistant", "content": "", "ordinal": last, "beat": 0}
+        answer = {
+            "_id": message_id,
+            "role": "assistant",
+            "content": "",
+            "ordinal": last,
+            "beat": 0,
+        }
         question = {"_id": question_id(message_id), "ordinal": last - 1, **message}
         self._messages.replace_many([{**common, **question}, {**common, **answer}])
         return Begun(conversation["_id"], message_id)
@@ -97,7 +121,9 @@ class ConversationRepository:
         NotFoundError: the conversation has no such answer."""
         kept = {} if keep is None else {"_id": {"$nin": [keep, question_id(keep)]}}
         after = {"ordinal": {"$gte": self._ordinal(conversation_id, at) - 1}}
-        self._messages.delete_many({"conversation_id": conversation_id, **after, **kept})
+        self._messages.delete_many(
+            {"conversation_id": conversation_id, **after, **kept}
+        )
 
     def add(
         self,
@@ -110,42 +136,79 @@ class ConversationRepository:
         """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
         Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
         which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored."""
-        ordinal = None if message_id is None or conversation_id is None else self._ordinal(conversation_id, message_id)
-        counters = increments(sums) if ordinal else {"messages": len(messages), **increments(sums)}
+        ordinal = (
+            None
+            if message_id is None or conversation_id is None
+            else self._ordinal(conversation_id, message_id)
+        )
+        counters = (
+            increments(sums)
+            if ordinal
+            else {"messages": len(messages), **increments(sums)}
+        )
         conversation = self._extend(conversation_id, messages[0], counters, owner)
         first = (ordinal or int(conversation["messages"])) - len(messages) + 1
         answer = message_id or uuid.uuid4().hex
-        ids = [*(uuid.uuid4().hex for _ in messages[:-1]), answer] if ordinal is None else [question_id(answer), answer]
-        common = {"conversation_id": conversation["_id"], "owner": conversation.get("owner", ""), "created_at": now()}
-        rows = [{"_id": ids[n], "ordinal": first + n, **common, **message} for n, message in enumerate(messages)]
+        ids = (
+            [*(uuid.uuid4().hex for _ in messages[:-1]), answer]
+            if ordinal is None
+            else [question_id(answer), answer]
+        )
+        common = {
+            "conversation_id": conversation["_id"],
+            "owner": conversation.get("owner", ""),
+            "created_at": now(),
+        }
+        rows = [
+            {"_id": ids[n], "ordinal": first + n, **common, **message}
+            for n, message in enumerate(messages)
+        ]
         rows[-1]["conversation_usage"] = to_json(read_sums(conversation))
         self._messages.replace_many(rows)
         return Added(conversation["_id"], answer, read_sums(conversation))
 
-    def _extend(self, conversation_id: str | None, first: Json, counters: Json, owner: str) -> Json:
+    def _extend(
+        self, conversation_id: str | None, first: Json, counters: Json, owner: str
+    ) -> Json:
         """Increase the counters of a conversation, a new one for None, and return its row."""
         time = now()
         update: Json = {"$inc": counters, "$set": {"updated_at": time}}
         if conversation_id is None:
             condition: Json = {"_id": uuid.uuid4().hex}
-            update["$set"] |= {"title": title_of(first["content"]), "created_at": time, "owner": owner}
+            update["$set"] |= {
+                "title": title_of(first["content"]),
+                "created_at": time,
+                "owner": owner,
+            }
         else:
             condition = visible(conversation_id, owner)
-        row = self._conversations.find_one_and_update(condition, update, upsert=conversation_id is None)
+        row = self._conversations.find_one_and_update(
+            condition, update, upsert=conversation_id is None
+        )
         if row is None:
-            raise NotFoundError(f"There is no conversation {conversation_id!r} any more.")
+            raise NotFoundError(
+                f"There is no conversation {conversation_id!r} any more."
+            )
         return row
 
     def _ordinal(self, conversation_id: str, message_id: str) -> int:
-        condition = {"_id": message_id, "conversation_id": conversation_id, "role": "assistant"}
+        condition = {
+            "_id": message_id,
+            "conversation_id": conversation_id,
+            "role": "assistant",
+        }
         row = self._messages.find_one(condition, {"ordinal": 1})
         if row is None:
-            raise NotFoundError(f"There is no answer {message_id!r} in this conversation.")
+            raise NotFoundError(
+                f"There is no answer {message_id!r} in this conversation."
+            )
         return int(row["ordinal"])
 
     def book(self, conversation_id: str, sums: Sums) -> None:
         """Add to the usage of the conversation, atomically; do nothing where it is gone."""
-        self._conversations.update_one({"_id": conversation_id}, {"$inc": increments(sums)})
+        self._conversations.update_one(
+            {"_id": conversation_id}, {"$inc": increments(sums)}
+        )
 
     def page(
         self, owner: str, *, search: str, after: str, limit: int, shared: bool = False
@@ -159,17 +222,30 @@ class ConversationRepository:
         if after:
             match = CURSOR.match(after)
             if match is None:
-                raise InvalidRequestError.for_field("cursor", "must be the `next` value of the previous page.")
+                raise InvalidRequestError.for_field(
+                    "cursor", "must be the `next` value of the previous page."
+                )
             time, id = match.groups()
-            condition["$or"] = [{"updated_at": {"$lt": time}}, {"updated_at": time, "_id": {"$lt": id}}]
+            condition["$or"] = [
+                {"updated_at": {"$lt": time}},
+                {"updated_at": time, "_id": {"$lt": id}},
+            ]
         if not owner:  # nobody's conversations are in no list
             return [], ""
         ids, text = set[str](), search.casefold()
         if text:
-            questions = self._messages.find({"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1})
-            ids = {row["conversation_id"] for row in questions if text in row["content"].casefold()}
+            questions = self._messages.find(
+                {"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1}
+            )
+            ids = {
+                row["conversation_id"]
+                for row in questions
+                if text in row["content"].casefold()
+            }
         records: list[Conversation] = []
-        for row in self._conversations.find(condition, sort=[("updated_at", -1), ("_id", -1)]):
+        for row in self._conversations.find(
+            condition, sort=[("updated_at", -1), ("_id", -1)]
+        ):
             if text in row.get("title", "").casefold() or row["_id"] in ids:
                 if len(records) == limit:
                     return records, f"{records[-1].updated_at}~{records[-1].id}"
@@ -186,7 +262,12 @@ class ConversationRepository:
         return _record(self._conversations.find_one(condition) if token else None)
 
     def rows(
-        self, conversation_id: str, *, before: str = "", limit: int = 0, until: int | None = None
+        self,
+        conversation_id: str,
+        *,
+        before: str = "",
+        limit: int = 0,
+        until: int | None = None,
     ) -> tuple[list[Json], bool]:
         """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
         ``before``: only messages before the question of this answer; ``until``: only those up to this one. Raises
@@ -197,7 +278,11 @@ class ConversationRepository:
             bounds["$lt"] = self._ordinal(conversation_id, before) - 1
         if bounds:
             condition["ordinal"] = bounds
-        rows = list(self._messages.find(condition, sort=[("ordinal", -1)], limit=limit and limit + 1))
+        rows = list(
+            self._messages.find(
+                condition, sort=[("ordinal", -1)], limit=limit and limit + 1
+            )
+        )
         more = bool(limit) and len(rows) > limit
         return rows[:limit][::-1] if more else rows[::-1], more
 
@@ -208,7 +293,9 @@ class ConversationRepository:
         return row
 
     def rename(self, conversation_id: str, owner: str, title: str) -> Conversation:
-        return self._change(visible(conversation_id, owner), {"$set": {"title": title_of(title)}})
+        return self._change(
+            visible(conversation_id, owner), {"$set": {"title": title_of(title)}}
+        )
 
     def delete(self, conversation_id: str, owner: str) -> None:
         """Hide a conversation until it is restored or purged. Raises NotFoundError."""
@@ -219,7 +306,9 @@ class ConversationRepository:
         condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
-    def share(self, conversation_id: str, owner: str, *, later: bool | None = None) -> Conversation:
+    def share(
+        self, conversation_id: str, owner: str, *, later: bool | None = None
+    ) -> Conversation:
         """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError.
 
         ``later``: whether it shows later messages too; None: as it was, or not."""
@@ -228,15 +317,23 @@ class ConversationRepository:
             return record
         last, _ = self.rows(record.id, limit=1)
         until = None if later else last[-1]["ordinal"] if last else 0
-        values = {"share": record.share or secrets.token_urlsafe(TOKEN_BYTES), "share_until": until}
+        values = {
+            "share": record.share or secrets.token_urlsafe(TOKEN_BYTES),
+            "share_until": until,
+        }
         return self._change(visible(record.id, owner), {"$set": values})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
-        self._change(visible(conversation_id, owner), {"$unset": {"share": "", "share_until": ""}})
+        self._change(
+            visible(conversation_id, owner),
+            {"$unset": {"share": "", "share_until": ""}},
+        )
 
     def links(self) -> list[tuple[str, Conversation]]:
         """Return the shared conversations, each after its owner."""
-        rows = self._conversations.find({"share": {"$gt": ""}, "deleted_at": None}, sort=[("updated_at", -1)])
+        rows = self._conversations.find(
+            {"share": {"$gt": ""}, "deleted_at": None}, sort=[("updated_at", -1)]
+        )
         return [(row.get("owner", ""), from_row(Conversation, row)) for row in rows]
 
     def _change(self, condition: Json, update: Json) -> Conversation:
@@ -244,12 +341,25 @@ class ConversationRepository:
 
     def owners(self) -> dict[str, int]:
         """Return the number of conversations of each owner; "" = nobody."""
-        return dict(Counter(row.get("owner", "") for row in self._conversations.find({}, {"owner": 1})))
+        return dict(
+            Counter(
+                row.get("owner", "")
+                for row in self._conversations.find({}, {"owner": 1})
+            )
+        )
 
-    def purge(self, *, owner: str | None = None, before: str = "", deleted_before: str = "") -> int:
+    def purge(
+        self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
+    ) -> int:
         """Remove the conversations of an owner (None = everybody's) for good and return how many. ``before``: only
         those last written to before; ``deleted_before``: only those deleted before."""
-        condition: Json = {} if owner is None else {"owner": owner} if owner else {"owner": own_or_nobodys("")}
+        condition: Json = (
+            {}
+            if owner is None
+            else {"owner": owner}
+            if owner
+            else {"owner": own_or_nobodys("")}
+        )
         condition |= {"updated_at": {"$lt": before}} if before else {}
         condition |= {"deleted_at": {"$lt": deleted_before}} if deleted_before else {}
         ids = [row["_id"] for row in self._conversations.find(condition, {"_id": 1})]
@@ -287,7 +397,9 @@ def visible(conversation_id: str, owner: str) -> Json:
 
 def own_or_nobodys(owner: str) -> Json:
     """Return a condition on `owner`: this owner's rows, and nobody's, for which knowing the id is enough."""
-    return {"$in": [None, *sorted({"", owner})]}  # None: rows from before owners were stored
+    return {
+        "$in": [None, *sorted({"", owner})]
+    }  # None: rows from before owners were stored
 
 
 def question_id(message_id: str) -> str:

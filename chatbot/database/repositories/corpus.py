@@ -61,14 +61,20 @@ class CorpusChanges:
         row = cached(self._database, META, self._database.reads[META]).get(self._log)
         return int(row["position"]) if row else 0
 
-    def record(self, document_ids: Iterable[str] | None, *, in_place: bool = False) -> int:
+    def record(
+        self, document_ids: Iterable[str] | None, *, in_place: bool = False
+    ) -> int:
         """Append one entry after the write that it describes, and return the new position. ``document_ids`` None:
         anything may have changed. ``in_place``: chunks changed and kept their ids."""
-        update: Json = {"$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}}
+        update: Json = {
+            "$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}
+        }
         if document_ids is None:
             update["$set"] = {"recent": []}
         else:  # one string per entry, as every version has written them
-            update["$push"] = {"recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}}
+            update["$push"] = {
+                "recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}
+            }
         row = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
         assert row is not None
         refresh(self._database)
@@ -89,7 +95,11 @@ class CorpusChanges:
         missed = current - position
         if missed < 0 or missed > len(recent):
             return current, None
-        return current, {document_id for entry in recent[len(recent) - missed :] for document_id in entry.split()}
+        return current, {
+            document_id
+            for entry in recent[len(recent) - missed :]
+            for document_id in entry.split()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +115,16 @@ class StoredEmbedder:
     @property
     def shortened(self) -> int | None:
         """The length that EMBEDDING_DIMENSIONS gave the vectors; None = the model's own."""
-        return self.dimensions if self.model_id.endswith(f"@{self.dimensions}") else None
+        return (
+            self.dimensions if self.model_id.endswith(f"@{self.dimensions}") else None
+        )
 
     def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
-        return (self.model_id, self.dimensions, self.slot) == (model_id, dimensions, slot)
+        return (self.model_id, self.dimensions, self.slot) == (
+            model_id,
+            dimensions,
+            slot,
+        )
 
 
 class CorpusFacts:
@@ -125,7 +141,9 @@ class CorpusFacts:
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Store the embedder of the first write; later calls do nothing."""
-        self._meta.update_one({"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True)
+        self._meta.update_one(
+            {"_id": EMBEDDER}, {"$setOnInsert": asdict(embedder)}, upsert=True
+        )
         refresh(self._database)
 
     def replace_embedder(self, old: StoredEmbedder | None, new: StoredEmbedder) -> bool:
@@ -133,7 +151,11 @@ class CorpusFacts:
         if old is None:
             self.remember_embedder(new)
             return self.embedder() == new
-        condition = {"_id": EMBEDDER, "model_id": old.model_id, "dimensions": old.dimensions}
+        condition = {
+            "_id": EMBEDDER,
+            "model_id": old.model_id,
+            "dimensions": old.dimensions,
+        }
         if old.slot:
             condition["slot"] = old.slot
         replaced = self._meta.update_one(condition, {"$set": asdict(new)}) == 1
@@ -142,12 +164,16 @@ class CorpusFacts:
 
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this database."""
-        row = cached(self._database, META, self._database.reads[META]).get(f"{CALIBRATION}{model_id}")
+        row = cached(self._database, META, self._database.reads[META]).get(
+            f"{CALIBRATION}{model_id}"
+        )
         return None if row is None else from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:
         """Store a calibration, replacing an earlier one of the same model."""
-        self._meta.replace_many([{"_id": f"{CALIBRATION}{calibration.model_id}", **asdict(calibration)}])
+        self._meta.replace_many(
+            [{"_id": f"{CALIBRATION}{calibration.model_id}", **asdict(calibration)}]
+        )
 
     def delete_calibration(self, model_id: str) -> bool:
         """Return to the shipped values; False if nothing was measured."""
@@ -155,14 +181,22 @@ class CorpusFacts:
 
     def dismiss_sample(self, document_id: str) -> None:
         """Note that a sample report was deleted, so that it is not added again."""
-        self._meta.update_one({"_id": f"{DISMISSED}{document_id}"}, {"$set": {"sample": document_id}}, upsert=True)
+        self._meta.update_one(
+            {"_id": f"{DISMISSED}{document_id}"},
+            {"$set": {"sample": document_id}},
+            upsert=True,
+        )
 
     def dismissed_samples(self) -> set[str]:
         return {row["sample"] for row in self._meta.find({"sample": {"$exists": True}})}
 
     def decisions(self) -> list[Json]:
         """Return the rows that cannot be derived: deleted samples and calibrations."""
-        return [row for row in self._meta.find({}) if str(row["_id"]).startswith((DISMISSED, CALIBRATION))]
+        return [
+            row
+            for row in self._meta.find({})
+            if str(row["_id"]).startswith((DISMISSED, CALIBRATION))
+        ]
 
     def adopt(self, decisions: list[Json]) -> None:
         """Write the `decisions` of another database; equal ids are replaced."""
@@ -172,19 +206,35 @@ class CorpusFacts:
         """Reserve ``count`` consecutive numbers, higher than all before; return the first. They are at least the
         milliseconds since 1970, so that they also grow in a copy of the database, which has a counter of its own."""
         now = time.time_ns() // 1_000_000
-        self._meta.update_one({"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True)
-        self._meta.update_one({"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}})
-        counter = self._meta.find_one_and_update({"_id": UPLOADS}, {"$inc": {"value": count}})
+        self._meta.update_one(
+            {"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True
+        )
+        self._meta.update_one(
+            {"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}}
+        )
+        counter = self._meta.find_one_and_update(
+            {"_id": UPLOADS}, {"$inc": {"value": count}}
+        )
         assert counter is not None
         return int(counter["value"]) - count + 1
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""
         now = time.time()
-        self._meta.update_one({"_id": f"lease:{name}"}, {"$setOnInsert": {"owner": "", "until": now - 1}}, upsert=True)
+        self._meta.update_one(
+            {"_id": f"lease:{name}"},
+            {"$setOnInsert": {"owner": "", "until": now - 1}},
+            upsert=True,
+        )
         lease = {"$set": {"owner": owner, "until": now + seconds}}
         # A lease that ends later than any that can be given now dates from before the clock was set back.
-        free = {"$or": [{"owner": owner}, {"until": {"$lt": now}}, {"until": {"$gt": now + LONGEST_LEASE}}]}
+        free = {
+            "$or": [
+                {"owner": owner},
+                {"until": {"$lt": now}},
+                {"until": {"$gt": now + LONGEST_LEASE}},
+            ]
+        }
         return self._meta.update_one({"_id": f"lease:{name}", **free}, lease) == 1
 
     def release_lease(self, name: str, owner: str) -> None:
@@ -224,18 +274,26 @@ class ForeignChanges:
                 self._read(stop, anew=lost)
             except CommandError as error:
                 if error.server_code not in TOKEN_LOST:
-                    log.warning("Changes in place by other programs are not noticed: %s", error.server_message)
+                    log.warning(
+                        "Changes in place by other programs are not noticed: %s",
+                        error.server_message,
+                    )
                     return
                 lost = True
             except DatabaseError as error:
                 # A thread cannot raise to anybody: questions and /ready report the same error.
                 if error.message != reported:
-                    log.warning("Changes by other programs are not noticed for now: %s", error.message)
+                    log.warning(
+                        "Changes by other programs are not noticed for now: %s",
+                        error.message,
+                    )
                 pause, reported, lost = RETRY_SECONDS, error.message, False
 
     def _read(self, stop: threading.Event, *, anew: bool) -> None:
         state = None if anew else self._meta.find_one({"_id": STREAM})
-        with self._database.watch(self._collections, state["token"] if state else None) as stream:
+        with self._database.watch(
+            self._collections, state["token"] if state else None
+        ) as stream:
             if state is None:
                 self._changes.record(None)  # earlier changes are unknown
             self._keep_position(stream)
@@ -246,7 +304,10 @@ class ForeignChanges:
                     if (event := stream.try_next()) is None:
                         break
                     rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
-                found = (self._database[name].find({"_id": {"$in": ids}}, NAMING) for name, ids in rows.items())
+                found = (
+                    self._database[name].find({"_id": {"$in": ids}}, NAMING)
+                    for name, ids in rows.items()
+                )
                 if changed := set(map(document_id_of, chain.from_iterable(found))):
                     self._changes.record(changed, in_place=True)
                 if rows or time.monotonic() - kept > KEEP_SECONDS:

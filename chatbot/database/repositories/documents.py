@@ -11,9 +11,27 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import Condition, DocumentRecord, Holdings, Part, Scope, Value, Values, each_value
+from ...domain import (
+    Condition,
+    DocumentRecord,
+    Holdings,
+    Part,
+    Scope,
+    Value,
+    Values,
+    each_value,
+)
 from ..core import Database, Json
-from ..rows import NAMING, OLDER_PREFIX, document_id_of, document_name_of, from_row, now, row_metadata, unregistered
+from ..rows import (
+    NAMING,
+    OLDER_PREFIX,
+    document_id_of,
+    document_name_of,
+    from_row,
+    now,
+    row_metadata,
+    unregistered,
+)
 from .caches import MARKERS, cached, keep, refresh
 from .corpus import CATALOG, CorpusChanges
 
@@ -49,27 +67,51 @@ class ReportIndex:
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
         after = ReportIndex(self._ids)
-        after.records, after._order = self.records | {record.id: record for record in new}, self._order
+        after.records, after._order = (
+            self.records | {record.id: record for record in new},
+            self._order,
+        )
         removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
         if removed != added:  # nearly sorted already, so sorting is linear
-            after._order = sorted([*(key for key in self._order if key not in removed), *added])
+            after._order = sorted(
+                [*(key for key in self._order if key not in removed), *added]
+            )
             after.records = {id: after.records[id] for _, id in after._order}
-        unchanged = {id: version for id, version in self.unsettled.items() if id not in changes}
-        after.unsettled = unchanged | {r.id: r.visible_version for r in new if r.status != "ready" or r.replacing}
-        after._ids = {field: _updated(before, field, old, new) for field, before in self._ids.items()}
+        unchanged = {
+            id: version for id, version in self.unsettled.items() if id not in changes
+        }
+        after.unsettled = unchanged | {
+            r.id: r.visible_version for r in new if r.status != "ready" or r.replacing
+        }
+        after._ids = {
+            field: _updated(before, field, old, new)
+            for field, before in self._ids.items()
+        }
         after._all = self._all
         for records, sign in ((new, 1), (old, -1)):
-            counted = Holdings.of((record, chunks_inside(record, Scope())) for record in records)
+            counted = Holdings.of(
+                (record, chunks_inside(record, Scope())) for record in records
+            )
             after._all = after._all.plus(counted, sign)
-        of_new, of_old = (Counter(record.collection for record in records) for records in (new, old))
+        of_new, of_old = (
+            Counter(record.collection for record in records) for records in (new, old)
+        )
         after._collections = self._collections + of_new - of_old
-        same = [(f"counts {field}", Scope()) for field, ids in after._ids.items() if ids is self._ids[field]]
+        same = [
+            (f"counts {field}", Scope())
+            for field, ids in after._ids.items()
+            if ids is self._ids[field]
+        ]
         after._kept = {key: kept for key in same if (kept := self._kept.get(key))}
         return after
 
     def collections(self, scope: Scope) -> Mapping[str, int]:
         """Count the reports in a scope for each collection."""
-        return Counter(record.collection for record in self.inside(scope)) if scope else self._collections
+        return (
+            Counter(record.collection for record in self.inside(scope))
+            if scope
+            else self._collections
+        )
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports in a scope, sorted by title. The list is shared: do not change it."""
@@ -78,7 +120,9 @@ class ReportIndex:
     def holdings(self, scope: Scope) -> Holdings:
         if not scope:
             return self._all
-        counted = ((record, chunks_inside(record, scope)) for record in self.inside(scope))
+        counted = (
+            (record, chunks_inside(record, scope)) for record in self.inside(scope)
+        )
         return keep(self._kept, ("holdings", scope), lambda: Holdings.of(counted))
 
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
@@ -86,19 +130,35 @@ class ReportIndex:
 
         def count() -> dict[Value, int]:
             if not scope and field in self._ids:
-                return {value: len(ids) for value, ids in self._ids[field].items() if value is not None}
+                return {
+                    value: len(ids)
+                    for value, ids in self._ids[field].items()
+                    if value is not None
+                }
             inside = self.inside(scope)
-            numbers = Counter(value for record in inside for value in values_inside(record, field, scope))
+            numbers = Counter(
+                value
+                for record in inside
+                for value in values_inside(record, field, scope)
+            )
             return {value: numbers[value] for value in sorted(numbers, key=str)}
 
         return keep(self._kept, (f"counts {field}", scope), count)
 
-    def pairs(self, one: str, other: str, scope: Scope) -> Mapping[tuple[Value | None, Value | None], int]:
+    def pairs(
+        self, one: str, other: str, scope: Scope
+    ) -> Mapping[tuple[Value | None, Value | None], int]:
         """Count the reports for each pair of values of two fields. A table counts for each pair in its rows."""
 
         def of(record: DocumentRecord) -> set[tuple[Value | None, Value | None]]:
             parts = (values for _, values in parts_inside(record, scope))
-            return {pair for part in parts for pair in product(each_value(part.get(one)), each_value(part.get(other)))}
+            return {
+                pair
+                for part in parts
+                for pair in product(
+                    each_value(part.get(one)), each_value(part.get(other))
+                )
+            }
 
         return Counter(chain.from_iterable(map(of, self.inside(scope))))
 
@@ -107,12 +167,24 @@ class ReportIndex:
         inside, part = self.inside(scope), part.casefold()
         if not part:
             return inside
-        names = keep(self._kept, ("names", scope), lambda: [f"{one.title}\0{one.source}".casefold() for one in inside])
-        return [record for record, name in zip(inside, names, strict=True) if part in name]
+        names = keep(
+            self._kept,
+            ("names", scope),
+            lambda: [f"{one.title}\0{one.source}".casefold() for one in inside],
+        )
+        return [
+            record for record, name in zip(inside, names, strict=True) if part in name
+        ]
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:
-        indexed = [(self._ids[name], condition) for name, condition in scope.conditions if name in self._ids]
-        matches = sorted((_matching(ids, condition) for ids, condition in indexed), key=len)
+        indexed = [
+            (self._ids[name], condition)
+            for name, condition in scope.conditions
+            if name in self._ids
+        ]
+        matches = sorted(
+            (_matching(ids, condition) for ids, condition in indexed), key=len
+        )
         ids = matches[0].intersection(*matches[1:]) if matches else self.records.keys()
         if 8 * len(ids) < len(self.records):
             ordered = sorted((self.records[id] for id in ids), key=_sort_key)
@@ -120,14 +192,23 @@ class ReportIndex:
             ordered = [record for id, record in self.records.items() if id in ids]
         # One part of a report in several parts has to meet all conditions.
         exact = not scope.collections and len(indexed) == len(scope.conditions)
-        return [record for record in ordered if (exact and not record.several) or is_inside(record, scope)]
+        return [
+            record
+            for record in ordered
+            if (exact and not record.several) or is_inside(record, scope)
+        ]
 
 
 def _sort_key(record: DocumentRecord) -> tuple[str, str]:
     return record.title, record.id
 
 
-def _updated(before: ByValue, field: str, old: Sequence[DocumentRecord], new: Sequence[DocumentRecord]) -> ByValue:
+def _updated(
+    before: ByValue,
+    field: str,
+    old: Sequence[DocumentRecord],
+    new: Sequence[DocumentRecord],
+) -> ByValue:
     """Return the ids of reports by their values of a field, sorted as text, after some reports have changed."""
     removed, added = _by_value(field, old), _by_value(field, new)
     if removed == added:
@@ -137,10 +218,16 @@ def _updated(before: ByValue, field: str, old: Sequence[DocumentRecord], new: Se
         after[value] = before.get(value, Ids()) - removed[value] | added[value]
         if not after[value]:
             del after[value]
-    return after if after.keys() <= before.keys() else dict(sorted(after.items(), key=lambda item: str(item[0])))
+    return (
+        after
+        if after.keys() <= before.keys()
+        else dict(sorted(after.items(), key=lambda item: str(item[0])))
+    )
 
 
-def _by_value(field: str, records: Iterable[DocumentRecord]) -> defaultdict[Value | None, set[str]]:
+def _by_value(
+    field: str, records: Iterable[DocumentRecord]
+) -> defaultdict[Value | None, set[str]]:
     ids: defaultdict[Value | None, set[str]] = defaultdict(set)
     everywhere = Scope()
     for record in records:
@@ -154,10 +241,14 @@ def _matching(ids: ByValue, condition: Condition) -> Ids:
     if isinstance(condition, Values):
         values = [*condition.values, *([None] if condition.or_none else [])]
         return Ids().union(*(ids.get(value, Ids()) for value in values))
-    return Ids().union(*(matches for value, matches in ids.items() if condition.matches(value)))
+    return Ids().union(
+        *(matches for value, matches in ids.items() if condition.matches(value))
+    )
 
 
-def parts_inside(record: DocumentRecord, scope: Scope) -> Iterator[tuple[Part, dict[str, Value]]]:
+def parts_inside(
+    record: DocumentRecord, scope: Scope
+) -> Iterator[tuple[Part, dict[str, Value]]]:
     """Yield the parts of a report that are in the scope, each with what scopes compare: metadata and the report's
     name. A report in SEVERAL collections may be in any: which ones is not counted."""
     if record.collection == SEVERAL or scope.holds(record.collection):
@@ -177,7 +268,11 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-    each = (one for _, values in parts_inside(record, scope) for one in each_value(values.get(field)))
+    each = (
+        one
+        for _, values in parts_inside(record, scope)
+        for one in each_value(values.get(field))
+    )
     return {value for value in each if value is not None}
 
 
@@ -185,7 +280,12 @@ class DocumentRepository:
     """Collection `documents`, with an index in memory, of which only changed reports are read again. Thread-safe.
     ``older``: the reports of older systems, which are in the chunk collections only."""
 
-    def __init__(self, database: Database, filter_fields: Iterable[str], older: "OlderReports | None" = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        filter_fields: Iterable[str],
+        older: "OlderReports | None" = None,
+    ) -> None:
         self._database = database
         self._documents = database["documents"]
         self._log = CorpusChanges(database, CATALOG)
@@ -202,7 +302,10 @@ class DocumentRepository:
         return cached(self._database, f"reports {id(self)}", self._current)
 
     def _current(self) -> ReportIndex:
-        (index, position, before), older = self._state, self._older.records() if self._older else _NONE
+        (index, position, before), older = (
+            self._state,
+            self._older.records() if self._older else _NONE,
+        )
         if before is older and position == self._log.position():
             return index
         # The position before the rows: what is written meanwhile is read the next time.
@@ -211,7 +314,10 @@ class DocumentRepository:
         if ids is None or before is not older:
             index, ids, condition = ReportIndex((*self._fields, *RULES)), set(older), {}
         changes = {id: older.get(id) for id in ids}
-        changes |= {row["_id"]: from_row(DocumentRecord, row) for row in self._documents.find(condition)}
+        changes |= {
+            row["_id"]: from_row(DocumentRecord, row)
+            for row in self._documents.find(condition)
+        }
         index = index.changed(changes)
         self._state = index, position, older
         return index
@@ -233,7 +339,9 @@ class DocumentRepository:
 
     def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
         """Register ``record`` in place of ``registered``; return False if that is not registered any more."""
-        changed = self._documents.update_one(_unchanged(registered), {"$set": _row(record)})
+        changed = self._documents.update_one(
+            _unchanged(registered), {"$set": _row(record)}
+        )
         if changed:
             self._log.record([record.id])
         return changed > 0
@@ -242,7 +350,12 @@ class DocumentRepository:
         """Note that this upload has the registered content; return False if that is not registered any more."""
         if upload_number <= registered.upload_number:
             return True
-        return self._documents.update_one(_unchanged(registered), {"$set": {"upload_number": upload_number}}) > 0
+        return (
+            self._documents.update_one(
+                _unchanged(registered), {"$set": {"upload_number": upload_number}}
+            )
+            > 0
+        )
 
     def delete(self, document_id: str) -> bool:
         """Remove a report's record, not its passages; return whether it existed."""
@@ -263,7 +376,13 @@ class DocumentRepository:
         return [record for record in records if record.status != "ready"]
 
     def facets(
-        self, scope: Scope, *, fields: Iterable[str] = (), q: str = "", limit: int | None = None, offset: int = 0
+        self,
+        scope: Scope,
+        *,
+        fields: Iterable[str] = (),
+        q: str = "",
+        limit: int | None = None,
+        offset: int = 0,
     ) -> dict[str, Any]:
         """Return values with report counts, each field counted under the rest of the scope, and the scope's totals.
 
@@ -274,11 +393,23 @@ class DocumentRepository:
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            values = [value for value in counts if q.casefold() in str(value).casefold()] if q else list(counts)
+            values = (
+                [value for value in counts if q.casefold() in str(value).casefold()]
+                if q
+                else list(counts)
+            )
             total[name] = len(values)
-            facets[name] = [{"value": value, "documents": counts[value]} for value in values[offset:end]]
+            facets[name] = [
+                {"value": value, "documents": counts[value]}
+                for value in values[offset:end]
+            ]
         holdings = index.holdings(scope)
-        return {**facets, "total": total, "documents": holdings.documents, "chunks": holdings.chunks}
+        return {
+            **facets,
+            "total": total,
+            "documents": holdings.documents,
+            "chunks": holdings.chunks,
+        }
 
     def holdings(self, scope: Scope) -> Holdings:
         return self.index().holdings(scope)
@@ -296,7 +427,11 @@ def _row(record: DocumentRecord) -> Json:
 
 def _unchanged(registered: DocumentRecord) -> Json:
     """The filter that finds a report's row as long as nothing was registered in place of ``registered``."""
-    fields: Json = {"_id": registered.id, "status": registered.status, "version": registered.version}
+    fields: Json = {
+        "_id": registered.id,
+        "status": registered.status,
+        "version": registered.version,
+    }
     # Rows that an older version of this program wrote may lack these two.
     fields["replacing"] = registered.replacing or {"$in": ["", None]}
     return {**fields, "upload_number": registered.upload_number or {"$in": [0, None]}}
@@ -305,7 +440,13 @@ def _unchanged(registered: DocumentRecord) -> Json:
 class OlderReports:
     """Reports derived from the chunk collections, until these change. Thread-safe."""
 
-    def __init__(self, database: Database, *, collections: Sequence[str], filter_fields: Sequence[str]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        collections: Sequence[str],
+        filter_fields: Sequence[str],
+    ) -> None:
         self._database = database
         self._collections = [database[name] for name in dict.fromkeys(collections)]
         self._changes = CorpusChanges(database)
@@ -314,21 +455,33 @@ class OlderReports:
         self._position = -1
         self._markers: list[int] = []
         self._records: Records = {}
-        database.reads[MARKERS] = lambda: database.at_once([one.estimated_count for one in self._collections])
+        database.reads[MARKERS] = lambda: database.at_once(
+            [one.estimated_count for one in self._collections]
+        )
 
     def records(self) -> Records:
         """Return the reports by id; empty where every row belongs to a registered report."""
         position = self._changes.position()
         # Other programs, which bypass the change log, write to a server, but never to the embedded file.
-        markers = [] if self._database.embedded else cached(self._database, MARKERS, self._database.reads[MARKERS])
+        markers = (
+            []
+            if self._database.embedded
+            else cached(self._database, MARKERS, self._database.reads[MARKERS])
+        )
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)
                 # The log names registered reports by their ids; rows of older ones have ids of their own, or none.
                 ids = changed if changed or position == self._position else None
-                if ids is None or markers != self._markers or any(id.startswith(OLDER_PREFIX) for id in ids):
+                if (
+                    ids is None
+                    or markers != self._markers
+                    or any(id.startswith(OLDER_PREFIX) for id in ids)
+                ):
                     records = self._group()
-                    self._records = self._records if records == self._records else records
+                    self._records = (
+                        self._records if records == self._records else records
+                    )
                 self._position, self._markers = position, markers
             return self._records
 
@@ -337,14 +490,26 @@ class OlderReports:
         first: dict[str, Json] = {}
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for collection in self._collections:
-            for row in collection.find(unregistered(embedded=self._database.embedded), projection):
+            for row in collection.find(
+                unregistered(embedded=self._database.embedded), projection
+            ):
                 document_id = document_id_of(row)
                 first.setdefault(document_id, row)
                 counts[document_id][collection.name] += 1
         records = {}
         for document_id, row in first.items():
-            name, metadata, rows = document_name_of(row), row_metadata(row, self._fields), counts[document_id]
+            name, metadata, rows = (
+                document_name_of(row),
+                row_metadata(row, self._fields),
+                counts[document_id],
+            )
             place = next(iter(rows)) if len(rows) == 1 else SEVERAL
-            about: Json = {"collection": place, "metadata": metadata, "chunks": rows.total()}
-            records[document_id] = DocumentRecord(document_id, name, name, "", status="ready", version="", **about)
+            about: Json = {
+                "collection": place,
+                "metadata": metadata,
+                "chunks": rows.total(),
+            }
+            records[document_id] = DocumentRecord(
+                document_id, name, name, "", status="ready", version="", **about
+            )
         return records

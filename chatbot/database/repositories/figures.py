@@ -79,7 +79,10 @@ class FigureRepository:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
-        self._log, self._corpus = CorpusChanges(database, FIGURES), CorpusChanges(database)
+        self._log, self._corpus = (
+            CorpusChanges(database, FIGURES),
+            CorpusChanges(database),
+        )
         self._embedded = database.embedded
         """No other program writes this database."""
         self._fields = tuple(fields)
@@ -87,22 +90,45 @@ class FigureRepository:
         self._reports = reports
         self._kept: tuple[int, dict[str, Any]] = (-1, {})
 
-    def write(self, document_id: str, version: str, chunks: Iterable[ReadChunk], *, of_rows: int = 0) -> None:
+    def write(
+        self,
+        document_id: str,
+        version: str,
+        chunks: Iterable[ReadChunk],
+        *,
+        of_rows: int = 0,
+    ) -> None:
         """Store the figures of a version's passages; writing them again changes nothing. ``of_rows``: the rows of a
         report without versions, whose former figures are removed. Raises DatabaseError."""
         if not version:
             self._rows.delete_many({"document_id": document_id})
-        rows = list(self._rows_of(version, (one for one in chunks if not one[0].is_summary)))
+        rows = list(
+            self._rows_of(version, (one for one in chunks if not one[0].is_summary))
+        )
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
         # The time of the first writing says later which of two versions is the older one.
-        named = {"document_id": document_id, "version": version, "at": now("microseconds")}
+        named = {
+            "document_id": document_id,
+            "version": version,
+            "at": now("microseconds"),
+        }
         # The number of rows that lists show, with the fields of scopes; -1 where these differ within the version.
-        about = [{name: row[name] for name in (*self._fields, "collection")} for row in rows]
-        counted = {"listed": sum("place" in row for row in rows), **(about[0] if about else {})}
+        about = [
+            {name: row[name] for name in (*self._fields, "collection")} for row in rows
+        ]
+        counted = {
+            "listed": sum("place" in row for row in rows),
+            **(about[0] if about else {}),
+        }
         counted = {"listed": -1} if any(one != about[0] for one in about) else counted
-        update = {"$set": {"reading": READING, "of_rows": of_rows, **counted}, "$setOnInsert": named}
-        self._written.update_one({"_id": _marker(document_id, version)}, update, upsert=True)
+        update = {
+            "$set": {"reading": READING, "of_rows": of_rows, **counted},
+            "$setOnInsert": named,
+        }
+        self._written.update_one(
+            {"_id": _marker(document_id, version)}, update, upsert=True
+        )
         if rows:
             self._log.record(())
 
@@ -116,8 +142,15 @@ class FigureRepository:
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
         """Return the searchable reports whose figures are not stored, or not those of today: of an older release, or of
         another program, which changes rows without a version (`follow`)."""
-        written = {row["_id"]: row.get("of_rows") for row in self._written.find({"reading": READING}, {"of_rows": 1})}
-        ready = [(one, _marker(one.id, one.version)) for one in records if one.status == "ready"]
+        written = {
+            row["_id"]: row.get("of_rows")
+            for row in self._written.find({"reading": READING}, {"of_rows": 1})
+        }
+        ready = [
+            (one, _marker(one.id, one.version))
+            for one in records
+            if one.status == "ready"
+        ]
         changed: set[str] | None = set()
         if not self._embedded and not all(one.version for one, _ in ready):
             followed = self._written.find_one({"_id": FOLLOWED})
@@ -126,7 +159,11 @@ class FigureRepository:
         def is_missing(record: DocumentRecord, marker: str) -> bool:
             if marker not in written or record.version:
                 return marker not in written
-            return written[marker] != record.chunks or changed is None or record.id in changed
+            return (
+                written[marker] != record.chunks
+                or changed is None
+                or record.id in changed
+            )
 
         return [one for one, marker in ready if is_missing(one, marker)]
 
@@ -137,7 +174,9 @@ class FigureRepository:
         for row in self._written.find({"version": ""}, {"document_id": 1}):
             if row["document_id"] not in ids:
                 self.remove(row["document_id"])
-        self._written.update_one({"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True)
+        self._written.update_one(
+            {"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True
+        )
 
     def find(
         self,
@@ -154,20 +193,36 @@ class FigureRepository:
         if document_id:
             conditions["document_id"] = document_id
         if headings:
-            conditions["heading_key"] = {"$in": sorted({heading.casefold() for heading in headings})}
+            conditions["heading_key"] = {
+                "$in": sorted({heading.casefold() for heading in headings})
+            }
         if year is not None:
             conditions["of_year"] = year
-        figures = map(_figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)])))
-        return [figure for figure in figures if label is None or figure.label.casefold() == label.casefold()]
+        figures = map(
+            _figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)]))
+        )
+        return [
+            figure
+            for figure in figures
+            if label is None or figure.label.casefold() == label.casefold()
+        ]
 
     def page(
-        self, scope: Scope, *, indicator: str = "", year: int | None = None, limit: int, after: str = ""
+        self,
+        scope: Scope,
+        *,
+        indicator: str = "",
+        year: int | None = None,
+        limit: int,
+        after: str = "",
     ) -> FigurePage:
         """Return up to ``limit`` figures by indicator, subject, year and edition, after the cursor ``after``.
 
         ``indicator``: a heading or what follows it ("Median age: male"), in any case; "" = all. While a report is being
         replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor."""
-        prefix = f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
+        prefix = (
+            f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
+        )
         conditions = self._filter(scope) | ({} if year is None else {"of_year": year})
         inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
         start = max(prefix, _read_cursor(after)) if after else prefix
@@ -176,20 +231,34 @@ class FigureRepository:
         marked = list(islice(self._marked(rest, limit + 1), limit + 1))
 
         def count() -> int:
-            if year is not None or prefix or self._written.find_one({"listed": -1}, {"_id": 1}):
+            if (
+                year is not None
+                or prefix
+                or self._written.find_one({"listed": -1}, {"_id": 1})
+            ):
                 return self._rows.count(inside)
             # All figures of a scope: their versions have counted them.
-            return sum(row["listed"] for row in self._visible(self._written.find(conditions)) if "listed" in row)
+            return sum(
+                row["listed"]
+                for row in self._visible(self._written.find(conditions))
+                if "listed" in row
+            )
 
         # A version becomes visible without a write of figures.
         total = self._keep({**inside, "unsettled": dict(self._unsettled())}, count)
-        end = base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=") if marked[limit:] else None
+        end = (
+            base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=")
+            if marked[limit:]
+            else None
+        )
         return FigurePage([figure for _, figure in marked[:limit]], total, end)
 
     def changes(self, document_id: str) -> list[FigureChange]:
         """Return what replaced or removed versions of a report stated differently, the latest first."""
         order = [("at", -1), ("_id", 1)]
-        rows = self._changed.find({"document_id": document_id}, sort=order, limit=SHOWN_CHANGES)
+        rows = self._changed.find(
+            {"document_id": document_id}, sort=order, limit=SHOWN_CHANGES
+        )
         return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:
@@ -197,23 +266,42 @@ class FigureRepository:
         `remove`. Repeated, or with a version whose figures are not all stored, it changes nothing. Raises
         DatabaseError."""
         ids = [_marker(document_id, version) for version in (old, new)]
-        written = {row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})}
-        if ids[0] not in written or (new and written.get(ids[1], "") <= written[ids[0]]):
+        written = {
+            row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})
+        }
+        if ids[0] not in written or (
+            new and written.get(ids[1], "") <= written[ids[0]]
+        ):
             return
-        before, after = self._texts(document_id, old), self._texts(document_id, new) if new else {}
-        different = sorted((key for key in before | after if before.get(key) != after.get(key)), key=str)
+        before, after = (
+            self._texts(document_id, old),
+            self._texts(document_id, new) if new else {},
+        )
+        different = sorted(
+            (key for key in before | after if before.get(key) != after.get(key)),
+            key=str,
+        )
         at = now()
-        changes = (FigureChange(document_id, *key, before.get(key, ""), after.get(key, ""), at) for key in different)
+        changes = (
+            FigureChange(document_id, *key, before.get(key, ""), after.get(key, ""), at)
+            for key in different
+        )
         prefix = f"{ids[0]}-{written[ids[0]]}-{new}"
-        rows = [{"_id": f"{prefix}-{number:05d}", **asdict(change)} for number, change in enumerate(changes)]
+        rows = [
+            {"_id": f"{prefix}-{number:05d}", **asdict(change)}
+            for number, change in enumerate(changes)
+        ]
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._changed.replace_many(rows[start : start + WRITTEN_AT_ONCE])
 
-    def _texts(self, document_id: str, version: str) -> dict[tuple[str, str, int | None], str]:
+    def _texts(
+        self, document_id: str, version: str
+    ) -> dict[tuple[str, str, int | None], str]:
         """Return the statements of a version by subject, indicator and year; several figures as one text."""
         texts: dict[tuple[str, str, int | None], str] = {}
         rows = self._rows.find(
-            {"document_id": document_id, "version": version, "place": {"$gt": ""}}, sort=[("_id", 1)]
+            {"document_id": document_id, "version": version, "place": {"$gt": ""}},
+            sort=[("_id", 1)],
         )
         for figure in map(_figure, rows):
             key = (figure.subject, figure.indicator, figure.year)
@@ -262,12 +350,19 @@ class FigureRepository:
                     "value": str(figure.value),
                     "of_year": figure.year,
                 }
-                if (key := (figure.subject, figure.indicator, figure.year, figure.text)) not in seen:
+                if (
+                    key := (figure.subject, figure.indicator, figure.year, figure.text)
+                ) not in seen:
                     seen.add(key)
                     # The order of lists; the last part tells figures of different reports and passages apart.
                     last = f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}"
-                    when = f"{figure.year or 0:04d}", "" if figure.edition is None else str(figure.edition)
-                    row["place"] = _joined(f"{figure.indicator.casefold()}: ", figure.subject, *when, last)
+                    when = (
+                        f"{figure.year or 0:04d}",
+                        "" if figure.edition is None else str(figure.edition),
+                    )
+                    row["place"] = _joined(
+                        f"{figure.indicator.casefold()}: ", figure.subject, *when, last
+                    )
                 yield row
 
     def _filter(self, scope: Scope) -> Json:
@@ -281,16 +376,26 @@ class FigureRepository:
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
         unsettled = self._unsettled()
-        return (row for row in rows if unsettled.get(row["document_id"], row["version"]) == row["version"])
+        return (
+            row
+            for row in rows
+            if unsettled.get(row["document_id"], row["version"]) == row["version"]
+        )
 
-    def _marked(self, condition: Json, least: int) -> Iterator[tuple[str, ReportedFigure]]:
+    def _marked(
+        self, condition: Json, least: int
+    ) -> Iterator[tuple[str, ReportedFigure]]:
         """At least so many figures, where there are, with their places; ``newest`` within the condition."""
         count = 0
         rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
         # Figures of the same indicator, subject and year are marked together.
         for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
             together = list(group)
-            yield from zip((row["place"] for row in together), newest_marked(map(_figure, together)), strict=True)
+            yield from zip(
+                (row["place"] for row in together),
+                newest_marked(map(_figure, together)),
+                strict=True,
+            )
             count += len(together)
             if count >= least:
                 return
@@ -317,9 +422,13 @@ def _figure(row: Json) -> ReportedFigure:
 
 def _read_cursor(cursor: str) -> str:
     try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+        return base64.b64decode(
+            cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True
+        ).decode()
     except ValueError as error:
-        raise InvalidRequestError.for_field("cursor", "is not the `next` of a page.") from error
+        raise InvalidRequestError.for_field(
+            "cursor", "is not the `next` of a page."
+        ) from error
 
 
 class GlossaryRepository:
@@ -336,14 +445,34 @@ class GlossaryRepository:
         position = self._log.position()
         if self._state[0] != position:
             entries = (from_row(GlossaryEntry, row) for row in self._rows.find())
-            self._state = position, tuple(sorted(entries, key=lambda e: (e.term.casefold(), e.heading, e.label)))
+            self._state = (
+                position,
+                tuple(
+                    sorted(
+                        entries, key=lambda e: (e.term.casefold(), e.heading, e.label)
+                    )
+                ),
+            )
         return self._state[1]
 
-    def put(self, source: str, entries: Iterable[GlossaryEntry], *, replace_all: bool = False) -> None:
+    def put(
+        self,
+        source: str,
+        entries: Iterable[GlossaryEntry],
+        *,
+        replace_all: bool = False,
+    ) -> None:
         """Add entries of a source; one with the same term, heading and label is replaced. ``replace_all``: its other
         entries are removed."""
-        new = {_entry_id(entry): entry for entry in (replace(entry, source=source) for entry in entries)}
-        old = {_entry_id(entry): entry for entry in self.entries() if entry.source == source}
+        new = {
+            _entry_id(entry): entry
+            for entry in (replace(entry, source=source) for entry in entries)
+        }
+        old = {
+            _entry_id(entry): entry
+            for entry in self.entries()
+            if entry.source == source
+        }
         changed = [id for id, entry in new.items() if old.get(id) != entry]
         surplus = [id for id in old if id not in new] if replace_all else []
         self._rows.replace_many([{"_id": id, **asdict(new[id])} for id in changed])

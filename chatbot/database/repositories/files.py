@@ -37,12 +37,22 @@ class FileRepository:
             count = -(-path.stat().st_size // PIECE_BYTES)
             # The row before the pieces, so that a kill leaves no orphans. Each put restarts the grace period.
             new = {"pieces": count, "complete": False, "bytes": path.stat().st_size}
-            change = {"$set": {"stored": time.time(), "used": False}, "$setOnInsert": new}
+            change = {
+                "$set": {"stored": time.time(), "used": False},
+                "$setOnInsert": new,
+            }
             self._files.update_one({"_id": file_id}, change, upsert=True)
             if not self._row(file_id):
                 file.seek(0)
                 for number in range(count):
-                    self._pieces.replace_many([{"_id": _piece(file_id, number), "data": file.read(PIECE_BYTES)}])
+                    self._pieces.replace_many(
+                        [
+                            {
+                                "_id": _piece(file_id, number),
+                                "data": file.read(PIECE_BYTES),
+                            }
+                        ]
+                    )
                 self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
         return file_id
 
@@ -59,7 +69,9 @@ class FileRepository:
             for number in range(int(row["pieces"])):
                 piece = self._pieces.find_one({"_id": _piece(file_id, number)})
                 if piece is None:
-                    raise NotFoundError("The original file was removed while it was read.")
+                    raise NotFoundError(
+                        "The original file was removed while it was read."
+                    )
                 yield bytes(piece["data"])
 
         return read_pieces()
@@ -85,7 +97,9 @@ class FileRepository:
         """Remove a file, unless it is new, or was stored again or used since ``row`` was read."""
         if not row["used"] and row["stored"] > time.time() - GRACE_SECONDS:
             return False
-        if not self._files.delete_many({"_id": row["_id"], "used": row["used"], "stored": row["stored"]}):
+        if not self._files.delete_many(
+            {"_id": row["_id"], "used": row["used"], "stored": row["stored"]}
+        ):
             return False
         for number in range(int(row["pieces"])):
             self._pieces.delete_many({"_id": _piece(row["_id"], number)})
@@ -95,11 +109,18 @@ class FileRepository:
         """Return the free space as text. Raises DiskFullError: uploads are refused."""
         self.require_space(0)
         free = self._database.free_bytes()
-        return "the database's own server" if free is None else f"{free // MEGABYTE:,} MB free"
+        return (
+            "the database's own server"
+            if free is None
+            else f"{free // MEGABYTE:,} MB free"
+        )
 
     def require_space(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""
-        needed, free = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size, self._database.free_bytes()
+        needed, free = (
+            MIN_FREE_MB * MEGABYTE + DISK_SHARE * size,
+            self._database.free_bytes(),
+        )
         if free is not None and free < needed:
             free = self._database.free_bytes(tidy=True)
         if free is not None and free < needed:
@@ -109,8 +130,14 @@ class FileRepository:
                 remedy="Free some disk space, or delete reports.",
             )
         # Files of version 0.4 and before count by their pieces.
-        sizes = (int(row.get("bytes", row["pieces"] * PIECE_BYTES)) for row in self._files.find({}))
-        if self._quota is not None and (used := sum(sizes)) + size > self._quota * MEGABYTE:
+        sizes = (
+            int(row.get("bytes", row["pieces"] * PIECE_BYTES))
+            for row in self._files.find({})
+        )
+        if (
+            self._quota is not None
+            and (used := sum(sizes)) + size > self._quota * MEGABYTE
+        ):
             raise DiskFullError(
                 f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
                 remedy="Delete reports that are not needed.",

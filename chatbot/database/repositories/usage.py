@@ -34,7 +34,11 @@ class Counters:
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
         # The embedded database has one writer, so more threads would not write faster. A server needs none.
-        self._counting = ThreadPoolExecutor(1, thread_name_prefix="counters") if database.embedded else None
+        self._counting = (
+            ThreadPoolExecutor(1, thread_name_prefix="counters")
+            if database.embedded
+            else None
+        )
         self._late = Future[int]()
         self._late.set_result(0)
         self._lock = threading.Lock()
@@ -44,7 +48,11 @@ class Counters:
     def request(self, account: str) -> tuple[int, int]:
         """Count a request and return the number of requests in this minute, and the seconds until the next minute."""
         now = int(time.time())
-        id, until, reset = f"minute {now // MINUTE} {account}", now + 2 * MINUTE, MINUTE - now % MINUTE
+        id, until, reset = (
+            f"minute {now // MINUTE} {account}",
+            now + 2 * MINUTE,
+            MINUTE - now % MINUTE,
+        )
         if self._counting is None:
             return self._increase(id, 1, until=until), reset
         writing = self._counting.submit(self._increase, id, 1, until=until)
@@ -58,7 +66,9 @@ class Counters:
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
         if tokens:
-            self._increase(f"tokens {_day()} {account}", tokens, until=time.time() + 2 * DAY)
+            self._increase(
+                f"tokens {_day()} {account}", tokens, until=time.time() + 2 * DAY
+            )
 
     def tokens_today(self, account: str) -> int:
         row = self._rows.find_one({"_id": f"tokens {_day()} {account}"})
@@ -78,13 +88,21 @@ class Counters:
         slots = {name: until for name, until in row.items() if name.startswith(SLOT)}
         ended = [name for name, until in slots.items() if until <= now]
         try:
-            if sorted((until, name) for name, until in slots.items() if until > now).index((slots[slot], slot)) >= most:
+            if (
+                sorted(
+                    (until, name) for name, until in slots.items() if until > now
+                ).index((slots[slot], slot))
+                >= most
+            ):
                 raise TooManyRequestsError(
-                    f"{most} of your questions are being answered already (QUESTIONS_PER_CALLER).", retry_after=1
+                    f"{most} of your questions are being answered already (QUESTIONS_PER_CALLER).",
+                    retry_after=1,
                 )
             yield
         finally:
-            self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")})
+            self._rows.update_one(
+                {"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")}
+            )
 
     def _increase(self, id: str, by: int, *, until: float) -> int:
         change = {"$inc": {"count": by}, "$set": {"until": until}}
@@ -126,7 +144,14 @@ class UsageRepository:
         counters = increments(Sums.of(rows, questions=questions))
         for row in rows:
             usage = row.usage
-            stage = StageSums(row.stage, row.runs, usage.calls, usage.tokens, usage.embedding_tokens, row.ms)
+            stage = StageSums(
+                row.stage,
+                row.runs,
+                usage.calls,
+                usage.tokens,
+                usage.embedding_tokens,
+                row.ms,
+            )
             for name, value in asdict(stage).items():
                 if name != "stage" and value:
                     counters[f"{STAGE_PREFIX}{row.stage}:{name}"] = value
@@ -143,36 +168,58 @@ class UsageRepository:
             if not waiting:
                 return
             try:
-                self._days.update_one({"_id": _day()}, {"$inc": dict(waiting)}, upsert=True)
+                self._days.update_one(
+                    {"_id": _day()}, {"$inc": dict(waiting)}, upsert=True
+                )
             except DatabaseError as error:
                 with self._lock:
-                    self._unwritten.update(waiting)  # among them counts of other threads
+                    self._unwritten.update(
+                        waiting
+                    )  # among them counts of other threads
                 if not isinstance(error, DiskFullError):
                     raise
 
     def days(self, count: int) -> list[DayUsage]:
         """Return the days with usage among the last ``count``, newest first."""
         rows = self._days.find({"_id": {"$gte": _day(count - 1)}}, sort=[("_id", -1)])
-        return [DayUsage(str(row["_id"]), int(row.get("tokens", 0)), read_sums(row), _read_stages(row)) for row in rows]
+        return [
+            DayUsage(
+                str(row["_id"]),
+                int(row.get("tokens", 0)),
+                read_sums(row),
+                _read_stages(row),
+            )
+            for row in rows
+        ]
 
 
 def seconds_to_reset(now: datetime | None = None) -> int:
     """Return the seconds until the next day begins (UTC), at least 1."""
     now = now or datetime.now(UTC)
-    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = (now + timedelta(days=1)).replace(
+        hour=0, minute=0, second=0, microsecond=0
+    )
     return max(1, round((midnight - now).total_seconds()))
 
 
 def increments(sums: Sums) -> dict[str, Any]:
     """Return the sums that are not zero, as `$inc` takes them."""
-    counts = {"questions": sums.questions, "cost": sums.cost, "unpriced_tokens": sums.unpriced_tokens}
-    return {name: value for name, value in {**counts, **asdict(sums.usage)}.items() if value}
+    counts = {
+        "questions": sums.questions,
+        "cost": sums.cost,
+        "unpriced_tokens": sums.unpriced_tokens,
+    }
+    return {
+        name: value for name, value in {**counts, **asdict(sums.usage)}.items() if value
+    }
 
 
 def read_sums(row: Mapping[str, Any]) -> Sums:
     usage = Usage(**{part.name: int(row.get(part.name, 0)) for part in fields(Usage)})
     cost = round(float(row.get("cost", 0.0)), 10)
-    return Sums(int(row.get("questions", 0)), usage, cost, int(row.get("unpriced_tokens", 0)))
+    return Sums(
+        int(row.get("questions", 0)), usage, cost, int(row.get("unpriced_tokens", 0))
+    )
 
 
 def _read_stages(row: Mapping[str, Any]) -> tuple[StageSums, ...]:

@@ -52,14 +52,18 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
     So a passage never spans two pages, nor two table rows that have metadata of their own."""
     text = document_text(document.sections)
     start = 0
-    for _, group in groupby(document.sections, key=lambda section: (section.page, dict(section.metadata))):
+    for _, group in groupby(
+        document.sections, key=lambda section: (section.page, dict(section.metadata))
+    ):
         sections = tuple(group)
         ends = tuple(section.start + len(section.text) - start for section in sections)
         headings = set[int]()
         for section, before in zip(sections, (0, *ends), strict=False):
             if heading := text[start + before : section.start].rstrip():
                 headings.add(before + len(heading))
-        yield Stretch(text[start : start + ends[-1]], start, sections, ends, frozenset(headings))
+        yield Stretch(
+            text[start : start + ends[-1]], start, sections, ends, frozenset(headings)
+        )
         start += ends[-1]
 
 
@@ -73,12 +77,19 @@ class TokenCounter:
     @cached_property
     def _places(self) -> Sequence[int] | None:
         long = len(self.text) > CHARACTERS_PER_TOKEN * self.embedder.max_tokens
-        return self.embedder.token_places(self.text) if long and isinstance(self.embedder, TokenPlaces) else None
+        return (
+            self.embedder.token_places(self.text)
+            if long and isinstance(self.embedder, TokenPlaces)
+            else None
+        )
 
     def count(self, start: int, end: int) -> int:
         """Count them again where a span begins or ends inside a word, whose parts have other tokens."""
         inside = (place for place in (start, end) if 0 < place < len(self.text))
-        cut = any(not any(map(str.isspace, self.text[place - 1 : place + 1])) for place in inside)
+        cut = any(
+            not any(map(str.isspace, self.text[place - 1 : place + 1]))
+            for place in inside
+        )
         if cut or self._places is None:
             return self.embedder.count_tokens(self.text[start:end])
         return bisect_left(self._places, end) - bisect_left(self._places, start)
@@ -103,7 +114,9 @@ class BaseChunker:
         """Raises InvalidRequestError: the size or the overlap is not possible."""
         size, overlap = self.chunk_size, self.chunk_overlap
         if size < 1:
-            raise InvalidRequestError.for_field("chunk_size", f"{size} is too small: at least 1 character.")
+            raise InvalidRequestError.for_field(
+                "chunk_size", f"{size} is too small: at least 1 character."
+            )
         self.longest = used = min(size, self.embedder.max_tokens * CHARACTERS_PER_TOKEN)
         self._room = lru_cache(1024)(self._count_room)
         if overlap and not self.takes_overlap:
@@ -111,31 +124,56 @@ class BaseChunker:
             raise InvalidRequestError.for_field("chunk_overlap", message, [0])
         if overlap and not 0 < overlap < used:
             message = f"{overlap} must be at least 0 and below the chunk size, {used} characters"
-            message += f" ({size} asked for, but the embedding model reads no more)" if used < size else ""
+            message += (
+                f" ({size} asked for, but the embedding model reads no more)"
+                if used < size
+                else ""
+            )
             raise InvalidRequestError.for_field("chunk_overlap", f"{message}.")
 
     def chunk(
-        self, document: Document, *, version: str, collection: str, check: Callable[[int], None] = lambda made: None
+        self,
+        document: Document,
+        *,
+        version: str,
+        collection: str,
+        check: Callable[[int], None] = lambda made: None,
     ) -> list[Chunk]:
         """Return the document's passages in reading order; ids are a function of document, version and position.
         Page, section and metadata are those of the place where a passage starts."""
         chunks: list[Chunk] = []
         sections = document.sections
-        each = (Stretch(section.text, section.start, (section,), (len(section.text),)) for section in sections)
+        each = (
+            Stretch(section.text, section.start, (section,), (len(section.text),))
+            for section in sections
+        )
         for stretch in page_stretches(document) if self.joins_sections else each:
-            templates = [_template(document, section, collection) for section in stretch.sections]
+            templates = [
+                _template(document, section, collection) for section in stretch.sections
+            ]
             headings = [template.search_text for template in templates]
             tokens = TokenCounter(self.embedder, stretch.text)
 
             def fits(
-                start: int, end: int, ends: Sequence[int] = stretch.ends, headings: list[str] = headings,
+                start: int,
+                end: int,
+                ends: Sequence[int] = stretch.ends,
+                headings: list[str] = headings,
                 tokens: TokenCounter = tokens,
-            ) -> bool:  # fmt: skip
+            ) -> bool:
                 # The index of the section in which the passage starts.
-                return self._fits(headings[bisect_right(ends, start)], tokens, start, end)
+                return self._fits(
+                    headings[bisect_right(ends, start)], tokens, start, end
+                )
 
-            overlaps = (lambda start, end: end - start <= self.chunk_overlap) if self.chunk_overlap else None
-            for start, end in Splitter(stretch.text, fits, overlaps, keep=stretch.headings).split(self.borders):
+            overlaps = (
+                (lambda start, end: end - start <= self.chunk_overlap)
+                if self.chunk_overlap
+                else None
+            )
+            for start, end in Splitter(
+                stretch.text, fits, overlaps, keep=stretch.headings
+            ).split(self.borders):
                 ordinal = len(chunks)
                 check(ordinal)
                 chunks.append(
@@ -152,7 +190,9 @@ class BaseChunker:
 
     def _fits(self, heading: str, tokens: TokenCounter, start: int, end: int) -> bool:
         """Return whether a span is within the size, and within what the embedder reads below ``heading``."""
-        if end - start > self.longest:  # slicing a long text and counting its tokens cost time
+        if (
+            end - start > self.longest
+        ):  # slicing a long text and counting its tokens cost time
             return False
         part = tokens.text[start:end]
         # As in `Chunk.search_text`.
@@ -160,7 +200,10 @@ class BaseChunker:
             return True
         allowed = min(self.embedder.max_tokens, self._room(heading))
         # A token has at least one byte (not one character: a Korean syllable is up to three).
-        if len(part) <= allowed and len(part.encode("utf-8", "surrogatepass")) <= allowed:
+        if (
+            len(part) <= allowed
+            and len(part.encode("utf-8", "surrogatepass")) <= allowed
+        ):
             return True
         return tokens.count(start, end) <= allowed
 
@@ -168,7 +211,11 @@ class BaseChunker:
         """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At
         least half of what the embedder reads is left for the text: a long heading would shred it."""
         limit = self.embedder.max_tokens
-        return max(limit - self.embedder.count_tokens(f"{heading}\n"), limit // 2) if heading else limit
+        return (
+            max(limit - self.embedder.count_tokens(f"{heading}\n"), limit // 2)
+            if heading
+            else limit
+        )
 
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
@@ -185,7 +232,9 @@ def _template(document: Document, section: Section, collection: str) -> Chunk:
         collection=collection,
         labels=document.labels,
         description=document.description,
-        url=document.source if document.source.startswith(("http://", "https://")) else "",
+        url=document.source
+        if document.source.startswith(("http://", "https://"))
+        else "",
         confidence=section.confidence,
     )
 
@@ -244,4 +293,6 @@ class RowChunker(SectionChunker):
 def require_text_column(name: str, columns: Sequence[str]) -> None:
     """Raise LoadError for a table without a column of text. ``columns``: `Loaded.columns`, empty if it has one."""
     if columns:
-        raise LoadError(f'{name} has no column "Text". Columns found: {", ".join(columns)}.')
+        raise LoadError(
+            f'{name} has no column "Text". Columns found: {", ".join(columns)}.'
+        )

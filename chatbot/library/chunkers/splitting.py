@@ -54,7 +54,9 @@ def words(text: str, start: int, end: int) -> Iterator[Span]:
         yield match.span()
 
 
-def _between(border: re.Pattern[str], text: str, start: int, end: int) -> Iterator[Span]:
+def _between(
+    border: re.Pattern[str], text: str, start: int, end: int
+) -> Iterator[Span]:
     for match in border.finditer(text, start, end):
         yield from whole(text, start, match.start())
         start = match.end()
@@ -85,7 +87,10 @@ class Splitter:
     def _split(self, start: int, end: int, borders: Sequence[Border]) -> Iterator[Span]:
         border, *finer = borders
         pieces = border(self.text, start, end)
-        starts, ends = array("q"), array("q")  # a million words would be 200 MB as tuples
+        starts, ends = (
+            array("q"),
+            array("q"),
+        )  # a million words would be 200 MB as tuples
         for piece in self._joined(pieces):
             if self.fits(*piece):
                 starts.append(piece[0])
@@ -101,7 +106,9 @@ class Splitter:
         starts: Sequence[int] = range(start, end)
         ends: Sequence[int] = range(start + 1, end + 1)
         if len(self.text[start:end].split(maxsplit=1)) > 1:
-            starts = array("q", (place for place in starts if not self.text[place].isspace()))
+            starts = array(
+                "q", (place for place in starts if not self.text[place].isspace())
+            )
             ends = array("q", (place + 1 for place in starts))
         return self._pack(starts, ends)
 
@@ -118,14 +125,20 @@ class Splitter:
         def is_too_much(pieces: int) -> bool:
             """Return whether ``pieces`` pieces before ``new`` are too long: for the overlap, or with ``new``."""
             start = starts[new - pieces]
-            return not (self.overlaps and self.overlaps(start, ends[new - 1]) and self.fits(start, ends[new]))
+            return not (
+                self.overlaps
+                and self.overlaps(start, ends[new - 1])
+                and self.fits(start, ends[new])
+            )
 
         while new < len(starts):
             added = bisect_left(range(1, len(starts) - new), True, key=is_too_long)
             yield starts[first], ends[new + added]
             first, new = first + 1, new + added + 1
             if new < len(starts):
-                first = new - bisect_left(range(1, new - first + 1), True, key=is_too_much)
+                first = new - bisect_left(
+                    range(1, new - first + 1), True, key=is_too_much
+                )
 
     def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
         """Yield the pieces. One that ends at a position of ``keep`` is joined with the next."""

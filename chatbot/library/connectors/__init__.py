@@ -54,7 +54,10 @@ class Connector(BaseModel, ABC):
 
     def matches(self, name: str) -> bool:
         """Return whether a name that is no path of this machine matches ``glob``; its * also stands for /."""
-        return any(fnmatchcase(name, pattern) for pattern in (self.glob, self.glob.removeprefix("**/")))
+        return any(
+            fnmatchcase(name, pattern)
+            for pattern in (self.glob, self.glob.removeprefix("**/"))
+        )
 
     def metadata(self) -> dict[str, Value]:
         return self.model_dump(include=set(METADATA), exclude_none=True)
@@ -72,14 +75,23 @@ CONNECTORS: Registry[Connector] = Registry(
 )
 
 
-def read_sources(path: Path, check: Callable[[Overrides], object]) -> Mapping[str, Connector]:
+def read_sources(
+    path: Path, check: Callable[[Overrides], object]
+) -> Mapping[str, Connector]:
     """Return the sources of a file by name. ``check`` raises InvalidRequestError for metadata that no report can have.
     Raises SettingsError: the file cannot be read, or a table is wrong; the message lists what is valid."""
 
     def read(stated: dict[str, Any]) -> Connector:
         kind = cast("type[Connector]", CONNECTORS.builder(str(stated.get("kind", ""))))
         connector = parse(kind, stated)
-        check(parse(Overrides, connector.model_dump(include=set(Overrides.model_fields), exclude_defaults=True)))
+        check(
+            parse(
+                Overrides,
+                connector.model_dump(
+                    include=set(Overrides.model_fields), exclude_defaults=True
+                ),
+            )
+        )
         return connector
 
     keys, guide = f"a kind: {', '.join(CONNECTORS.names())}", " See docs/sources.md."

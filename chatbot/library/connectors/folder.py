@@ -17,7 +17,9 @@ class FolderConnector(Connector):
 
     def files(self, download: Download) -> Iterator[SourceFile]:
         if not self.path.is_dir():
-            raise LoadError(f"{self.path} is not a folder here. Check the path, and whether the disk is mounted.")
+            raise LoadError(
+                f"{self.path} is not a folder here. Check the path, and whether the disk is mounted."
+            )
         readable = suffixes()
         for source in folder_sources(self.path, pattern=self.glob):
             if source.listed or source.path.suffix.lower() in readable:

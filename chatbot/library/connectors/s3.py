@@ -30,16 +30,33 @@ class BucketConnector(Connector):
     def files(self, download: Download) -> Iterator[SourceFile]:
         readable = suffixes()
         try:
-            config = Config(connect_timeout=SECONDS, read_timeout=SECONDS, retries={"mode": "standard"})
-            client = boto3.client("s3", endpoint_url=self.endpoint, region_name=self.region, config=config)
-            for page in client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix):
+            config = Config(
+                connect_timeout=SECONDS,
+                read_timeout=SECONDS,
+                retries={"mode": "standard"},
+            )
+            client = boto3.client(
+                "s3", endpoint_url=self.endpoint, region_name=self.region, config=config
+            )
+            for page in client.get_paginator("list_objects_v2").paginate(
+                Bucket=self.bucket, Prefix=self.prefix
+            ):
                 for one in page.get("Contents", ()):
                     key = one["Key"]
-                    if PurePosixPath(key).suffix.lower() in readable and self.matches(key):
+                    if PurePosixPath(key).suffix.lower() in readable and self.matches(
+                        key
+                    ):
                         source = Source(Path(), f"s3://{self.bucket}/{key}")
-                        yield SourceFile(source, one["ETag"], partial(self.fetch, client, key), one["Size"])
+                        yield SourceFile(
+                            source,
+                            one["ETag"],
+                            partial(self.fetch, client, key),
+                            one["Size"],
+                        )
         except (BotoCoreError, ClientError) as error:
-            raise LoadError(f"The bucket {self.bucket} cannot be listed: {error}") from error
+            raise LoadError(
+                f"The bucket {self.bucket} cannot be listed: {error}"
+            ) from error
 
     def fetch(self, client: Any, key: str, folder: Path) -> Path:
         path = folder / PurePosixPath(key).name

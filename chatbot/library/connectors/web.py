@@ -15,7 +15,12 @@ from ..sources import Source
 from . import Connector, Download, SourceFile
 
 Url = Annotated[StrictStr, Field(pattern=ADDRESS)]
-SITEMAPS = {"application/xml": ".xml", "text/xml": ".xml", "application/gzip": ".gz", "application/x-gzip": ".gz"}
+SITEMAPS = {
+    "application/xml": ".xml",
+    "text/xml": ".xml",
+    "application/gzip": ".gz",
+    "application/x-gzip": ".gz",
+}
 MAX_SITEMAP_BYTES = 50 * 1024**2
 """Unpacked, as the protocol allows."""
 ANY_WINDOW = 47
@@ -23,7 +28,9 @@ ANY_WINDOW = 47
 
 
 def page(url: str, download: Download, stamp: str = "") -> SourceFile:
-    return SourceFile(Source(Path(), url.partition("#")[0]), stamp, partial(download, url))
+    return SourceFile(
+        Source(Path(), url.partition("#")[0]), stamp, partial(download, url)
+    )
 
 
 class PagesConnector(Connector):
@@ -42,7 +49,10 @@ class SitemapConnector(Connector):
 
     def files(self, download: Download) -> Iterator[SourceFile]:
         root, problems = self._read(self.url, download), list[LoadError]()
-        for address in [entry.findtext("{*}loc", "").strip() for entry in root.iterfind("{*}sitemap")]:
+        for address in [
+            entry.findtext("{*}loc", "").strip()
+            for entry in root.iterfind("{*}sitemap")
+        ]:
             try:
                 yield from self._pages(self._read(address, download), download)
             except LoadError as error:  # the other sitemaps are read all the same
@@ -62,10 +72,16 @@ class SitemapConnector(Connector):
             data = download(url, Path(folder), also=SITEMAPS).read_bytes()
         try:
             if data.startswith(b"\x1f\x8b"):
-                data = zlib.decompressobj(ANY_WINDOW).decompress(data, MAX_SITEMAP_BYTES)
-            root = etree.fromstring(data, etree.XMLParser(resolve_entities=False, no_network=True))
+                data = zlib.decompressobj(ANY_WINDOW).decompress(
+                    data, MAX_SITEMAP_BYTES
+                )
+            root = etree.fromstring(
+                data, etree.XMLParser(resolve_entities=False, no_network=True)
+            )
         except (etree.XMLSyntaxError, zlib.error) as error:
             raise LoadError(f"{url} is not a sitemap: {error}.") from error
         if etree.QName(root).localname not in {"urlset", "sitemapindex"}:
-            raise LoadError(f"{url} is not a sitemap: it begins with <{etree.QName(root).localname}>.")
+            raise LoadError(
+                f"{url} is not a sitemap: it begins with <{etree.QName(root).localname}>."
+            )
         return root

@@ -10,24 +10,51 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin
 
 from ...domain import Cancellation, LoadError
-from .transport import PUBLIC, Deadline, FetchProblem, PageResponse, Rules, parse_url, request_page, url_for_message
+from .transport import (
+    PUBLIC,
+    Deadline,
+    FetchProblem,
+    PageResponse,
+    Rules,
+    parse_url,
+    request_page,
+    url_for_message,
+)
 
 MAX_BYTES = 50 * 1024**2
 MAX_REDIRECTS = 5
 _OFFICE = "application/vnd.openxmlformats-officedocument"
 READABLE = {
-    "text/html": ".html", "application/xhtml+xml": ".html", "application/pdf": ".pdf", "application/x-pdf": ".pdf",
-    f"{_OFFICE}.wordprocessingml.document": ".docx", f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
-    f"{_OFFICE}.presentationml.presentation": ".pptx", "text/csv": ".csv", "application/csv": ".csv",
-    "application/json": ".json", "text/json": ".json", "text/markdown": ".md", "text/x-markdown": ".md",
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "application/pdf": ".pdf",
+    "application/x-pdf": ".pdf",
+    f"{_OFFICE}.wordprocessingml.document": ".docx",
+    f"{_OFFICE}.spreadsheetml.sheet": ".xlsx",
+    f"{_OFFICE}.presentationml.presentation": ".pptx",
+    "text/csv": ".csv",
+    "application/csv": ".csv",
+    "application/json": ".json",
+    "text/json": ".json",
+    "text/markdown": ".md",
+    "text/x-markdown": ".md",
     "text/plain": ".txt",
-}  # fmt: skip
+}
 # Types without information, or that some servers give to any download: the name decides.
 _GENERIC_TYPES = {
-    "", "application/octet-stream", "binary/octet-stream", "application/x-download", "application/force-download",
+    "",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-download",
+    "application/force-download",
     "application/vnd.ms-excel",
-}  # fmt: skip
-_SUFFIX_ALIASES = {".htm": ".html", ".xhtml": ".html", ".markdown": ".md", ".text": ".txt"}
+}
+_SUFFIX_ALIASES = {
+    ".htm": ".html",
+    ".xhtml": ".html",
+    ".markdown": ".md",
+    ".text": ".txt",
+}
 _NAMES = frozenset(READABLE.values())
 _TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})
 _READABLE_FORMATS = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
@@ -65,26 +92,49 @@ def fetch(
             with request_page(target, rules, deadline, max_bytes) as response:
                 location = response.redirect_location
                 if location is None:
-                    return _saved(response, target, folder, max_bytes, {**READABLE, **also})
+                    return _saved(
+                        response, target, folder, max_bytes, {**READABLE, **also}
+                    )
             try:
                 current = urljoin(target.geturl(), location)
             except ValueError as error:
-                raise FetchProblem("it redirects to an invalid address. Use the one the browser ends at.") from error
-            encrypted, target = target.scheme == "https", parse_url(current, rules.ports)
+                raise FetchProblem(
+                    "it redirects to an invalid address. Use the one the browser ends at."
+                ) from error
+            encrypted, target = (
+                target.scheme == "https",
+                parse_url(current, rules.ports),
+            )
             if encrypted and target.scheme == "http":
-                raise FetchProblem("an encrypted page leads to an unencrypted one, which is not followed.")
-        raise FetchProblem(f"it redirects more than {MAX_REDIRECTS} times. Use the address the browser ends at.")
+                raise FetchProblem(
+                    "an encrypted page leads to an unencrypted one, which is not followed."
+                )
+        raise FetchProblem(
+            f"it redirects more than {MAX_REDIRECTS} times. Use the address the browser ends at."
+        )
     except FetchProblem as problem:
-        redirected = "" if current == url else f" redirected to {url_for_message(current)}:"
+        redirected = (
+            "" if current == url else f" redirected to {url_for_message(current)}:"
+        )
         raise LoadError(f"{url_for_message(url)}:{redirected} {problem}") from problem
 
 
-def _saved(response: PageResponse, url: SplitResult, folder: Path, max_bytes: int, types: Mapping[str, str]) -> Path:
+def _saved(
+    response: PageResponse,
+    url: SplitResult,
+    folder: Path,
+    max_bytes: int,
+    types: Mapping[str, str],
+) -> Path:
     response.check()
     stem, suffix = _file_name(response.headers, url, types)
     try:
-        for number in count(1):  # an existing file, also of a parallel fetch, is left alone
-            path = folder / (f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}")
+        for number in count(
+            1
+        ):  # an existing file, also of a parallel fetch, is left alone
+            path = folder / (
+                f"{stem}{suffix}" if number == 1 else f"{stem}-{number}{suffix}"
+            )
             with suppress(FileExistsError):
                 file = path.open("xb")
                 break
@@ -101,7 +151,9 @@ def _saved(response: PageResponse, url: SplitResult, folder: Path, max_bytes: in
     return path
 
 
-def _file_name(headers: Mapping[str, str], url: SplitResult, types: Mapping[str, str]) -> tuple[str, str]:
+def _file_name(
+    headers: Mapping[str, str], url: SplitResult, types: Mapping[str, str]
+) -> tuple[str, str]:
     """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type. Raises
     FetchProblem: no loader reads this type."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -118,8 +170,14 @@ def _file_name(headers: Mapping[str, str], url: SplitResult, types: Mapping[str,
     by_name = kind in _GENERIC_TYPES or (kind == "text/plain" and named in _TEXTUAL)
     suffix = named if by_name else types.get(kind, "")
     if suffix not in types.values():
-        problem = f"its type is {kind}" if _MEDIA_TYPE.fullmatch(kind) else "the server does not say what it is"
-        raise FetchProblem(f"{problem}, which is not read. Readable: {_READABLE_FORMATS}.")
+        problem = (
+            f"its type is {kind}"
+            if _MEDIA_TYPE.fullmatch(kind)
+            else "the server does not say what it is"
+        )
+        raise FetchProblem(
+            f"{problem}, which is not read. Readable: {_READABLE_FORMATS}."
+        )
     stem = name[: name.rindex(".")] if named in _NAMES else name
     return _safe(stem) or "page", suffix
 
@@ -129,7 +187,13 @@ def _safe(stem: str) -> str:
     kept = []
     for character in unicodedata.normalize("NFC", stem):
         category = unicodedata.category(character)[0]
-        kept.append(" " if category == "Z" else "-" if category == "C" or character in _RESERVED else character)
+        kept.append(
+            " "
+            if category == "Z"
+            else "-"
+            if category == "C" or character in _RESERVED
+            else character
+        )
     text = re.sub(r"-{2,}", "-", " ".join("".join(kept).split()))
     return text.strip(" .-").encode()[:_STEM_BYTES].decode(errors="ignore").strip(" .-")
 
@@ -149,4 +213,6 @@ def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
     with suppress(UnicodeDecodeError, LookupError):
         # On the web Latin-1 means its superset, as in every browser.
         text = data.decode("windows-1252" if name == "iso-8859-1" else name)
-        path.write_text(text, encoding="utf-8-sig", newline="")  # the mark outweighs what the page says of itself
+        path.write_text(
+            text, encoding="utf-8-sig", newline=""
+        )  # the mark outweighs what the page says of itself

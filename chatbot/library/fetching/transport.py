@@ -65,16 +65,31 @@ _ADVICE = {
 _SERVER_PROBLEM = "Its server has a problem. Try again later."
 _MESSAGES: tuple[tuple[type[Exception], str], ...] = (
     (socket.gaierror, "there is no host called {host}. Check the spelling."),
-    (UnicodeError, "there is no host called {host}. Check the spelling."),  # a label that is too long
-    (ssl.SSLError, "no encrypted connection to {host}: TLS failed. Check the address, also its port."),
-    (ConnectionRefusedError, "{host} refuses the connection: no web server runs there. Check the address."),
+    (
+        UnicodeError,
+        "there is no host called {host}. Check the spelling.",
+    ),  # a label that is too long
+    (
+        ssl.SSLError,
+        "no encrypted connection to {host}: TLS failed. Check the address, also its port.",
+    ),
+    (
+        ConnectionRefusedError,
+        "{host} refuses the connection: no web server runs there. Check the address.",
+    ),
     (TimeoutError, "{host} does not answer. Try again later."),
     (ConnectionError, "{host} broke off. Try again later."),
     (OSError, "{host} cannot be reached. Check the address, or try again later."),
     (Exception, f"{{host}} did not answer in valid HTTP. {_BY_HAND}"),
 )
 """The first matching class counts."""
-_NETWORK_ERRORS = (OSError, ValueError, httpcore2.NetworkError, httpcore2.TimeoutException, httpcore2.ProtocolError)
+_NETWORK_ERRORS = (
+    OSError,
+    ValueError,
+    httpcore2.NetworkError,
+    httpcore2.TimeoutException,
+    httpcore2.ProtocolError,
+)
 _REDIRECTS = {301, 302, 303, 307, 308}
 _HEADERS = (
     ("User-Agent", f"report-chat/{__version__}"),
@@ -107,7 +122,11 @@ def is_public(address: str) -> bool:
             ip = IPv4Address(int(ip) & 0xFFFFFFFF)
         elif ip not in _IPV6_PUBLIC:
             return False
-    return ip.is_global and not ip.is_multicast and not any(ip in network for network in _NEVER)
+    return (
+        ip.is_global
+        and not ip.is_multicast
+        and not any(ip in network for network in _NEVER)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,43 +161,67 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
     """Return an address as it is requested: in ASCII, percent-encoded, without the scheme's default port and without a
     fragment. Raises FetchProblem: it is invalid or not permitted."""
     if len(url) > MAX_URL:
-        raise FetchProblem(f"the address is longer than {MAX_URL:,} characters. Use a shorter one.")
+        raise FetchProblem(
+            f"the address is longer than {MAX_URL:,} characters. Use a shorter one."
+        )
     if _UNPRINTABLE.search(url):
-        raise FetchProblem("the address holds blanks or control characters. Write a blank as %20.")
+        raise FetchProblem(
+            "the address holds blanks or control characters. Write a blank as %20."
+        )
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise FetchProblem("this is not a valid web address. Copy it from the browser.") from error
+        raise FetchProblem(
+            "this is not a valid web address. Copy it from the browser."
+        ) from error
     if parts.scheme not in _DEFAULT_PORTS:
-        raise FetchProblem("only addresses that begin with http:// or https:// are fetched.")
+        raise FetchProblem(
+            "only addresses that begin with http:// or https:// are fetched."
+        )
     if "@" in parts.netloc:
-        raise FetchProblem("the address holds a user name or password. Remove it, or download the file and add that.")
+        raise FetchProblem(
+            "the address holds a user name or password. Remove it, or download the file and add that."
+        )
     host = parts.hostname or ""
     try:
         if ":" in host and "%" not in host:
             host = ip_address(host).compressed
         else:
-            name = host if host.isascii() else idna.encode(host, uts46=True).decode("ascii")
+            name = (
+                host
+                if host.isascii()
+                else idna.encode(host, uts46=True).decode("ascii")
+            )
             host = name.lower().removesuffix(".")
             if not _NAME.fullmatch(host):
                 raise FetchProblem("it has no valid host name. Check the address.")
     except ValueError as error:  # idna's errors are ValueErrors too
-        raise FetchProblem("its host is not a valid name. Check the address.") from error
+        raise FetchProblem(
+            "its host is not a valid name. Check the address."
+        ) from error
     port = _DEFAULT_PORTS[parts.scheme] if port is None else port
     if ports is not None and port not in ports:
         valid = ", ".join(map(str, sorted(ports)))
-        raise FetchProblem(f"port {port} is not fetched from, only {valid}. Download the file and add that.")
+        raise FetchProblem(
+            f"port {port} is not fetched from, only {valid}. Download the file and add that."
+        )
     authority = f"[{host}]" if ":" in host else host
     authority += "" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}"
-    path, query = (quote(part, safe=_IN_REQUEST) for part in (parts.path or "/", parts.query))
+    path, query = (
+        quote(part, safe=_IN_REQUEST) for part in (parts.path or "/", parts.query)
+    )
     return SplitResult(parts.scheme, authority, path, query, "")
 
 
 def url_for_message(url: str) -> str:
     """Return a URL for messages: one line of bounded length, without user name, password and fragment."""
     text = _UNPRINTABLE.sub(" ", _USERINFO.sub(r"\1", url.partition("#")[0]))
-    return text if len(text) <= _MAX_SHOWN_CHARACTERS else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
+    return (
+        text
+        if len(text) <= _MAX_SHOWN_CHARACTERS
+        else f"{text[:_MAX_SHOWN_CHARACTERS]}..."
+    )
 
 
 class Deadline:
@@ -200,7 +243,9 @@ class Deadline:
             raise FetchProblem("the fetch was cancelled.")
         if self.remaining <= 0:
             late = f"it did not arrive within {self._seconds:g} seconds"
-            raise FetchProblem(f"{late}. Try again later, or download the file and add that.")
+            raise FetchProblem(
+                f"{late}. Try again later, or download the file and add that."
+            )
 
 
 @dataclass(eq=False)
@@ -217,7 +262,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     ended: bool = False
     """True once the server has closed the connection."""
 
-    def connect_tcp(self, host: str, port: int, *_: Any, **options: Any) -> "CheckedNetwork":
+    def connect_tcp(
+        self, host: str, port: int, *_: Any, **options: Any
+    ) -> "CheckedNetwork":
         """Connect to the first address that accepts. Raises FetchProblem, OSError, UnicodeError, httpcore2's errors."""
 
         def connect() -> httpcore2.NetworkStream:
@@ -226,7 +273,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
                 self.deadline.check()
                 try:
                     seconds = self.deadline.remaining / left
-                    return httpcore2.SyncBackend().connect_tcp(addresses[-left], port, seconds)
+                    return httpcore2.SyncBackend().connect_tcp(
+                        addresses[-left], port, seconds
+                    )
                 except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                     if left == 1:
                         raise
@@ -236,14 +285,21 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
         return self
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
     ) -> "CheckedNetwork":
         """Encrypt the connection. Raises FetchProblem and httpcore2's errors."""
         stream, seconds = self.stream, max(self.deadline.remaining, TICK)
-        self.stream = self._interruptible(lambda: stream.start_tls(ssl_context, server_hostname, seconds))
+        self.stream = self._interruptible(
+            lambda: stream.start_tls(ssl_context, server_hostname, seconds)
+        )
         return self
 
-    def _interruptible(self, open_stream: Callable[[], httpcore2.NetworkStream]) -> httpcore2.NetworkStream:
+    def _interruptible(
+        self, open_stream: Callable[[], httpcore2.NetworkStream]
+    ) -> httpcore2.NetworkStream:
         """Run ``open_stream`` in a thread: a lookup, a connect and a handshake can only be left behind."""
         opening: Future[httpcore2.NetworkStream] = Future()
 
@@ -259,7 +315,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
                 wait([opening], TICK)
                 self.deadline.check()
         except FetchProblem:
-            opening.add_done_callback(lambda done: None if done.exception() else done.result().close())
+            opening.add_done_callback(
+                lambda done: None if done.exception() else done.result().close()
+            )
             raise
         return opening.result()
 
@@ -273,7 +331,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
                 continue
             self.received += len(data)
             if self.received > self.max_bytes:
-                raise FetchProblem("the server sends more than it may. Download the file and add that.")
+                raise FetchProblem(
+                    "the server sends more than it may. Download the file and add that."
+                )
             self.ended = not data
             return data
 
@@ -291,7 +351,10 @@ class PageResponse:
     def __init__(self, response: httpcore2.Response, network: CheckedNetwork) -> None:
         self._response = response
         self._network = network
-        pairs = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in response.headers]
+        pairs = [
+            (name.decode("latin-1").lower(), value.decode("latin-1"))
+            for name, value in response.headers
+        ]
         self.headers = dict(reversed(pairs))
         # The standard name of the status: a server could write anything there.
         self._status = f"{response.status} {http.client.responses.get(response.status, '')}".strip()
@@ -303,7 +366,9 @@ class PageResponse:
             return None
         location = self.headers.get("location", "").strip()
         if not location:
-            raise FetchProblem(f"the server answered {self._status} without saying where to. {_BY_HAND}")
+            raise FetchProblem(
+                f"the server answered {self._status} without saying where to. {_BY_HAND}"
+            )
         return re.sub(r"[^!-~]", lambda match: f"%{ord(match[0]):02X}", location)
 
     def check(self) -> None:
@@ -312,33 +377,57 @@ class PageResponse:
         if (status := self._response.status) not in {200, 203}:
             advice = _SERVER_PROBLEM if status >= 500 else _ADVICE.get(status, _BY_HAND)
             raise FetchProblem(f"the server answered {self._status}. {advice}")
-        if self.headers.get("content-encoding", "identity").strip().lower() not in {"identity", ""}:
-            raise FetchProblem(f"the server sends it compressed although it was asked not to. {_BY_HAND}")
+        if self.headers.get("content-encoding", "identity").strip().lower() not in {
+            "identity",
+            "",
+        }:
+            raise FetchProblem(
+                f"the server sends it compressed although it was asked not to. {_BY_HAND}"
+            )
 
     def body(self, max_bytes: int) -> Iterator[bytes]:
         """Yield the body piece by piece. Raises FetchProblem: it is too large, empty or broken off."""
-        size = 0 if "transfer-encoding" in self.headers else int(self.headers.get("content-length", 0))
+        size = (
+            0
+            if "transfer-encoding" in self.headers
+            else int(self.headers.get("content-length", 0))
+        )
         received = 0
-        with _network_errors_as_problems("the server", is_broken=lambda: self._network.ended):
+        with _network_errors_as_problems(
+            "the server", is_broken=lambda: self._network.ended
+        ):
             for piece in self._response.iter_stream():
                 received += len(piece)
                 if max(size, received) > max_bytes:
-                    raise FetchProblem(f"it is larger than {max_bytes / 1024**2:.3g} MB. Add a smaller file.")
+                    raise FetchProblem(
+                        f"it is larger than {max_bytes / 1024**2:.3g} MB. Add a smaller file."
+                    )
                 yield piece
         if not received:
-            raise FetchProblem("the server sent nothing. Check the address in a browser.")
+            raise FetchProblem(
+                "the server sent nothing. Check the address in a browser."
+            )
 
 
 @contextmanager
-def request_page(target: SplitResult, rules: Rules, deadline: Deadline, max_bytes: int) -> Iterator[PageResponse]:
+def request_page(
+    target: SplitResult, rules: Rules, deadline: Deadline, max_bytes: int
+) -> Iterator[PageResponse]:
     """Send a GET request; the response is valid within the ``with``. Raises FetchProblem. The operating system's
     certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE."""
-    host, path = target.hostname or "", "?".join(filter(None, (target.path, target.query)))
+    host, path = (
+        target.hostname or "",
+        "?".join(filter(None, (target.path, target.query))),
+    )
     url = httpcore2.URL(scheme=target.scheme, host=host, port=target.port, target=path)
-    request = httpcore2.Request("GET", url, headers=[("Host", target.netloc), *_HEADERS])
+    request = httpcore2.Request(
+        "GET", url, headers=[("Host", target.netloc), *_HEADERS]
+    )
     network = CheckedNetwork(rules, deadline, max_bytes + max_bytes // 4 + _FRAMING)
     context = ssl.create_default_context() if target.scheme == "https" else None
-    connection = httpcore2.HTTPConnection(url.origin, ssl_context=context, network_backend=network)
+    connection = httpcore2.HTTPConnection(
+        url.origin, ssl_context=context, network_backend=network
+    )
     try:
         is_broken = lambda: network.ended and not network.received  # noqa: E731
         with _network_errors_as_problems(host, is_broken=is_broken):
@@ -349,7 +438,9 @@ def request_page(target: SplitResult, rules: Rules, deadline: Deadline, max_byte
 
 
 @contextmanager
-def _network_errors_as_problems(host: str, is_broken: Callable[[], bool]) -> Iterator[None]:
+def _network_errors_as_problems(
+    host: str, is_broken: Callable[[], bool]
+) -> Iterator[None]:
     """``is_broken`` tells whether a response that makes no sense is one that the server has cut off."""
     try:
         yield
@@ -357,7 +448,9 @@ def _network_errors_as_problems(host: str, is_broken: Callable[[], bool]) -> Ite
         cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
         if isinstance(error, httpcore2.ProtocolError) and is_broken():
             cause = ConnectionError()
-        message = next(message for kind, message in _MESSAGES if isinstance(cause, kind)).format(host=host)
+        message = next(
+            message for kind, message in _MESSAGES if isinstance(cause, kind)
+        ).format(host=host)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN:
             message = f"the host {host} cannot be looked up: the name server does not answer. Try again later."
         elif isinstance(cause, ssl.SSLCertVerificationError):

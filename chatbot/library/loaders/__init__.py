@@ -82,8 +82,16 @@ class ArchiveLoader(ABC):
 
     def fit(self, sample: Sample) -> Fit:
         if not self.parts:
-            return Fit.DECLARED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
-        return Fit.CERTAIN if any(map(methodcaller("startswith", self.parts), sample.parts)) else Fit.NO
+            return (
+                Fit.DECLARED
+                if sample.text is not None and sample.is_named(self.suffixes)
+                else Fit.NO
+            )
+        return (
+            Fit.CERTAIN
+            if any(map(methodcaller("startswith", self.parts), sample.parts))
+            else Fit.NO
+        )
 
 
 @runtime_checkable
@@ -125,15 +133,28 @@ _OLE_STREAMS = {
     "__properties_version1.0": "is an Outlook message. Save it as .eml or HTML and try again.",
 }
 """Names of streams that identify an OLE2 file. An encrypted file has other streams too, so it comes first."""
-OFFICE_STREAMS = {"WordDocument": "docx", "Workbook": "xlsx", "Book": "xlsx", "PowerPoint Document": "pptx"}
+OFFICE_STREAMS = {
+    "WordDocument": "docx",
+    "Workbook": "xlsx",
+    "Book": "xlsx",
+    "PowerPoint Document": "pptx",
+}
 """Names of streams of old Office files, with the present format of each."""
 _PICTURES = {"a PNG image", "a JPEG image"}
 _MAGIC = (
-    (b"\x89PNG", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"),
-    (b"II*\0", "a TIFF image"), (b"MM\0*", "a TIFF image"), (b"BM", "a BMP image"),
-    (b"\x1f\x8b", "a gzip archive"), (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ", "an xz archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"), (b"Rar!", "a RAR archive"), (b"\x28\xb5\x2f\xfd", "a zstd archive"),
-)  # fmt: skip
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"BM", "a BMP image"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd archive"),
+)
 
 
 @cache
@@ -143,7 +164,11 @@ def all_loaders() -> dict[str, FileLoader]:
 
 def suffixes() -> tuple[str, ...]:
     """Suffixes of readable files, sorted, in lower case with the dot. Files without one are read by content."""
-    return tuple(sorted(suffix for loader in all_loaders().values() for suffix in loader.suffixes))
+    return tuple(
+        sorted(
+            suffix for loader in all_loaders().values() for suffix in loader.suffixes
+        )
+    )
 
 
 def loader_for(path: Path) -> FileLoader:
@@ -158,18 +183,29 @@ def detect(path: Path) -> str:
         head = file.read(HEAD_BYTES)
     if not head:
         raise LoadError(f"{path.name} is empty: there is nothing to read in it.")
-    parts = _zip_parts(path) if head.startswith(_ZIP) else ole_streams(path)[:1] if head.startswith(_OLE) else []
+    parts = (
+        _zip_parts(path)
+        if head.startswith(_ZIP)
+        else ole_streams(path)[:1]
+        if head.startswith(_OLE)
+        else []
+    )
     sample = Sample(path, head, decode_sample(head), parts)
     loaders = all_loaders()
     fits = {name: loader.fit(sample) for name, loader in loaders.items()}
     best = max(fits, key=fits.__getitem__)
-    named = next((name for name, loader in loaders.items() if sample.is_named(loader.suffixes)), None)
+    named = next(
+        (name for name, loader in loaders.items() if sample.is_named(loader.suffixes)),
+        None,
+    )
     if fits[best] < Fit.CERTAIN:
         _refuse_foreign(sample, loaders[named].noun if named else "")
     if named not in {None, best}:
         loader, noun = loaders[best], loaders[named or best].noun
         renamed = f"{path.stem}{loader.suffixes[0]}"
-        raise LoadError(f"{path.name} is {loader.noun}, not {noun}. Rename it to {renamed} and try again.")
+        raise LoadError(
+            f"{path.name} is {loader.noun}, not {noun}. Rename it to {renamed} and try again."
+        )
     return best
 
 
@@ -182,11 +218,17 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
         damaged = "is an old Office file or damaged. Save it in a present format and try again."
         problem = _OLE_STREAMS.get(next(iter(sample.parts), ""), damaged)
     elif head.startswith(b"{\\rtf"):
-        problem = "is an RTF document, which is not read. Save it as .docx and try again."
+        problem = (
+            "is an RTF document, which is not read. Save it as .docx and try again."
+        )
     elif head.startswith(b"%!PS"):
-        problem = "is a PostScript file, which is not read. Save it as .pdf and try again."
+        problem = (
+            "is a PostScript file, which is not read. Save it as .pdf and try again."
+        )
     elif sample.text is None:
-        noun = next((noun for magic, noun in _MAGIC if head.startswith(magic)), "a binary file")
+        noun = next(
+            (noun for magic, noun in _MAGIC if head.startswith(magic)), "a binary file"
+        )
         noun = "a video or image" if head[4:8] == b"ftyp" else noun
         noun += f", not {expected}" if expected else ""
         readable = f"It cannot be read. Readable: {', '.join(suffixes())}."
@@ -226,9 +268,17 @@ def _zip_parts(path: Path) -> list[str]:
 
 
 FAULTS = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, NameError, RecursionError, RuntimeError,
-    TypeError, ValueError, ImportError,
-)  # fmt: skip
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    ImportError,
+)
 """Exceptions of code that met something it was not written for: a fault of the reader, whatever the file is."""
 
 
@@ -260,17 +310,42 @@ def _visible(loaded: Loaded) -> Loaded:
     before: tuple[str, ...] = ()
     for section in loaded.sections:
         path, text = tuple(map(visible, section.path)), visible(section.text)
-        new = [name for at, name in enumerate(path, 1) if path[:at] != before[:at] and len(name) > MAX_NAME_CHARACTERS]
-        kept = tuple(map(_shortened, path if len(path) <= MAX_HEADINGS else (*path[: MAX_HEADINGS - 1], path[-1])))
+        new = [
+            name
+            for at, name in enumerate(path, 1)
+            if path[:at] != before[:at] and len(name) > MAX_NAME_CHARACTERS
+        ]
+        kept = tuple(
+            map(
+                _shortened,
+                path
+                if len(path) <= MAX_HEADINGS
+                else (*path[: MAX_HEADINGS - 1], path[-1]),
+            )
+        )
         sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
         before = path
-    title, description, labels = loaded.title, visible(loaded.description), tuple(map(visible, loaded.labels))
+    title, description, labels = (
+        loaded.title,
+        visible(loaded.description),
+        tuple(map(visible, loaded.labels)),
+    )
     shown = loaded.sections if tuple(sections) == loaded.sections else lay_out(sections)
-    return replace(loaded, title=_shortened(visible(title)), sections=shown, description=description, labels=labels)
+    return replace(
+        loaded,
+        title=_shortened(visible(title)),
+        sections=shown,
+        description=description,
+        labels=labels,
+    )
 
 
 def _shortened(name: str) -> str:
-    return name if len(name) <= MAX_NAME_CHARACTERS else f"{name[:MAX_NAME_CHARACTERS].rstrip()} …"
+    return (
+        name
+        if len(name) <= MAX_NAME_CHARACTERS
+        else f"{name[:MAX_NAME_CHARACTERS].rstrip()} …"
+    )
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:

@@ -15,7 +15,15 @@ from ...domain import Section
 from .docx_signs import SYMBOLS, VALUE, WordNumbering, value_of, w
 from .html import page_sections
 from .office import EMBEDDED_NOTE, OfficeLoader, diagram_texts, left_out, parse_part
-from .sections import LINE, PARAGRAPH, HeadingOutline, apart, label, one_line, table_text
+from .sections import (
+    LINE,
+    PARAGRAPH,
+    HeadingOutline,
+    apart,
+    label,
+    one_line,
+    table_text,
+)
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -25,11 +33,13 @@ TITLE = 0
 """The level of a paragraph in the style Title."""
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
-_TRANSPARENT = {w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")}
-# A reader does not see deleted text, the second version of a drawing for old programs, and properties.
-_SKIPPED = {w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")} | {
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_TRANSPARENT = {
+    w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")
 }
+# A reader does not see deleted text, the second version of a drawing for old programs, and properties.
+_SKIPPED = {
+    w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")
+} | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
 _SIGNS = {w("tab"): " ", w("br"): "\n", w("cr"): "\n", w("noBreakHyphen"): "-"}
 _TEXTS = {w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
 _REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -63,20 +73,36 @@ class DocxLoader(OfficeLoader):
         )
         return docx.Document, (PythonDocxError, OpcError)
 
-    def read(self, document: "Document", path: Path) -> tuple[str, Iterator[Section], None, list[str]]:
+    def read(
+        self, document: "Document", path: Path
+    ) -> tuple[str, Iterator[Section], None, list[str]]:
         numbers = [
-            part.element for part in document.part.package.iter_parts() if part.partname == "/word/numbering.xml"
+            part.element
+            for part in document.part.package.iter_parts()
+            if part.partname == "/word/numbering.xml"
         ]
         numbering = WordNumbering(numbers[0] if numbers else None)
-        reader = WordReader(read_styles(document.styles.element), dict(_notes(document)), numbering, document.part)
+        reader = WordReader(
+            read_styles(document.styles.element),
+            dict(_notes(document)),
+            numbering,
+            document.part,
+        )
         reader.read(document.element.body)
         sections = reader.outline.sections(keep_title=bool(reader.title))
-        return reader.title or reader.outline.title(), sections, None, left_out((EMBEDDED_NOTE, reader.unread))
+        return (
+            reader.title or reader.outline.title(),
+            sections,
+            None,
+            left_out((EMBEDDED_NOTE, reader.unread)),
+        )
 
     def margins(self, document: "Document") -> Iterator[str]:
         for part in document.part.package.iter_parts():
             if part.partname.startswith(("/word/header", "/word/footer")):
-                yield from filter(None, map(paragraph_text, parse_part(part.blob).iter(w("p"))))
+                yield from filter(
+                    None, map(paragraph_text, parse_part(part.blob).iter(w("p")))
+                )
 
 
 def _notes(document: "Document") -> Iterator[tuple[tuple[str, str], str]]:
@@ -87,7 +113,9 @@ def _notes(document: "Document") -> Iterator[tuple[tuple[str, str], str]]:
             continue
         notes = parse_part(relation.target_part.blob)
         for note in notes.iterchildren(w(kind)):
-            texts = (paragraph_text(paragraph) for paragraph in note.iterchildren(w("p")))
+            texts = (
+                paragraph_text(paragraph) for paragraph in note.iterchildren(w("p"))
+            )
             yield (kind, note.get(w("id"), "")), one_line(" ".join(texts))
 
 
@@ -111,10 +139,22 @@ def read_styles(root: _Element) -> dict[str, Style]:
             element = elements[name]
             if level is None:
                 style_name = value_of(element, "name")
-                level = TITLE if style_name.lower() == "title" else _level(element, style_name)
-            numbering = numbering if numbering is not None else element.find(f"{w('pPr')}/{w('numPr')}")
+                level = (
+                    TITLE
+                    if style_name.lower() == "title"
+                    else _level(element, style_name)
+                )
+            numbering = (
+                numbering
+                if numbering is not None
+                else element.find(f"{w('pPr')}/{w('numPr')}")
+            )
             name = value_of(element, "basedOn")
-        styles[style_id] = Style(level, numbering, skipped=bool(_CONTENTS_NAME.match(value_of(style, "name"))))
+        styles[style_id] = Style(
+            level,
+            numbering,
+            skipped=bool(_CONTENTS_NAME.match(value_of(style, "name"))),
+        )
     return styles
 
 
@@ -131,7 +171,11 @@ class WordReader:
     """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
 
     def __init__(
-        self, styles: Mapping[str, Style], notes: Mapping[tuple[str, str], str], numbering: WordNumbering, part: Any
+        self,
+        styles: Mapping[str, Style],
+        notes: Mapping[tuple[str, str], str],
+        numbering: WordNumbering,
+        part: Any,
     ) -> None:
         self._styles = styles
         self._notes = dict(notes)
@@ -159,7 +203,9 @@ class WordReader:
         level = style.level if style.level is not None else _level(paragraph, "")
         numbering = None if properties is None else properties.find(w("numPr"))
         listed = numbering if numbering is not None else style.numbering
-        number = self._numbering.next(listed, value_of(properties, "pStyle")) if text else ""
+        number = (
+            self._numbering.next(listed, value_of(properties, "pStyle")) if text else ""
+        )
         if text and not style.skipped:
             if level == TITLE and not self.title:
                 self.title = one_line(text)
@@ -183,11 +229,22 @@ class WordReader:
     def _embedded(self, chunk: _Element) -> None:
         """Add the text of an embedded web page or text file."""
         relation = self._part.rels.get(chunk.get(_REFERENCE, ""))
-        if relation is None or relation.is_external or "html" not in relation.target_part.content_type:
+        if (
+            relation is None
+            or relation.is_external
+            or "html" not in relation.target_part.content_type
+        ):
             self.unread += 1
             return
         page = page_sections(relation.target_part.blob, name=_EMBEDDED)
-        for text in (page.title, *(text for section in page.sections for text in (*section.path[-1:], section.text))):
+        for text in (
+            page.title,
+            *(
+                text
+                for section in page.sections
+                for text in (*section.path[-1:], section.text)
+            ),
+        ):
             self.outline.add(text if text != _EMBEDDED else "")
 
     def _text(self, text: str, numbering: _Element | None, number: str) -> None:
@@ -231,7 +288,11 @@ def children(parent: _Element, name: str = "") -> Iterator[_Element]:
 def paragraph_text(paragraph: _Element) -> str:
     pieces: list[str] = []
     for piece, place in _pieces(paragraph):
-        pieces.append(apart(piece, pieces[-1], lowered=place == "subscript") if place and pieces else piece)
+        pieces.append(
+            apart(piece, pieces[-1], lowered=place == "subscript")
+            if place and pieces
+            else piece
+        )
     return "\n".join(map(one_line, "".join(pieces).split("\n"))).strip()
 
 
@@ -246,9 +307,14 @@ def _pieces(parent: _Element, *, place: str = "") -> Iterator[tuple[str, str]]:
             yield _SIGNS[child.tag], ""
         elif child.tag == w("sym"):
             code = child.get(w("char"), "")[-2:].lower()
-            yield (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""), ""
+            yield (
+                (SYMBOLS.get(code, "") if child.get(w("font")) == "Symbol" else ""),
+                "",
+            )
         elif not _is_hidden(child):
-            align = value_of(child.find(w("rPr")) if child.tag == w("r") else None, "vertAlign")
+            align = value_of(
+                child.find(w("rPr")) if child.tag == w("r") else None, "vertAlign"
+            )
             yield from _pieces(child, place=align if align in _SCRIPTS else "")
 
 
@@ -271,14 +337,21 @@ def _is_hidden(run: _Element) -> bool:
 def _has_background(element: _Element) -> bool:
     """Return whether the text in it may have its own background: shading, a table's style, a shape."""
     if element.tag in {w("txbxContent"), w("body")}:
-        return element.tag == w("txbxContent") or element.getparent().find(w("background")) is not None
+        return (
+            element.tag == w("txbxContent")
+            or element.getparent().find(w("background")) is not None
+        )
     properties = element.find(w(f"{element.tag.rpartition('}')[2]}Pr"))
     if properties is None:
         return False
     shading = properties.find(w("shd"))
     fill = "auto" if shading is None else shading.get(w("fill"), "auto")
     has_style = properties.find(w("tblStyle")) is not None
-    return has_style or properties.find(w("highlight")) is not None or not (fill == "auto" or _WHITE.fullmatch(fill))
+    return (
+        has_style
+        or properties.find(w("highlight")) is not None
+        or not (fill == "auto" or _WHITE.fullmatch(fill))
+    )
 
 
 def word_table_text(table: _Element) -> str:
@@ -290,19 +363,30 @@ def word_table_text(table: _Element) -> str:
         for cell in children(row, "tc"):
             properties = cell.find(w("tcPr"))
             merge = None if properties is None else properties.find(w("vMerge"))
-            continues = merge is not None and merge.get(VALUE, "continue") == "continue" and len(line) < len(above)
+            continues = (
+                merge is not None
+                and merge.get(VALUE, "continue") == "continue"
+                and len(line) < len(above)
+            )
             span = value_of(properties, "gridSpan")
             text = label(above[len(line)]) if continues else _cell_text(cell)
             line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
-        repeated = repeated or (not lines and row.find(f"{w('trPr')}/{w('tblHeader')}") is not None)
+        repeated = repeated or (
+            not lines and row.find(f"{w('trPr')}/{w('tblHeader')}") is not None
+        )
         lines.append(line)
     return table_text(lines, header=repeated or None)
 
 
 def _cell_text(cell: _Element) -> str:
     texts = (
-        word_table_text(block).replace("\n", "; ") if block.tag == w("tbl") else paragraph_text(part)
+        word_table_text(block).replace("\n", "; ")
+        if block.tag == w("tbl")
+        else paragraph_text(part)
         for block in children(cell)
-        for part in (block, *(line for box in _text_boxes(block) for line in children(box, "p")))
+        for part in (
+            block,
+            *(line for box in _text_boxes(block) for line in children(box, "p")),
+        )
     )
     return " ".join(text for text in texts if text)

@@ -42,7 +42,10 @@ class WordNumbering:
         """Count a paragraph and return its number as it is shown; "" for a bullet and for no list."""
         if numbering is None:
             return ""
-        name, depth = self._lists.get(value_of(numbering, "numId"), ""), value_of(numbering, "ilvl")
+        name, depth = (
+            self._lists.get(value_of(numbering, "numId"), ""),
+            value_of(numbering, "ilvl"),
+        )
         place = int(depth) if depth in set("012345678") else 0
         if not depth and self._styled.get(style, ("",))[0] == name:
             place = self._styled[style][1]
@@ -54,18 +57,28 @@ class WordNumbering:
         level = self._levels[name, place]
         if value_of(level, "numFmt") in {"bullet", "none"}:
             return ""
-        return _LEVEL_NUMBER.sub(lambda match: self._shown(name, int(match[1]) - 1), value_of(level, "lvlText")).strip()
+        return _LEVEL_NUMBER.sub(
+            lambda match: self._shown(name, int(match[1]) - 1),
+            value_of(level, "lvlText"),
+        ).strip()
 
     def _count(self, name: str, place: int) -> int:
         start = value_of(self._levels.get((name, place)), "start")
-        return self._counts.get((name, place), int(start) - 1 if start.isdecimal() and len(start) < 6 else 0)
+        return self._counts.get(
+            (name, place), int(start) - 1 if start.isdecimal() and len(start) < 6 else 0
+        )
 
     def _shown(self, name: str, place: int) -> str:
-        count, style = self._count(name, place), value_of(self._levels.get((name, place)), "numFmt")
+        count, style = (
+            self._count(name, place),
+            value_of(self._levels.get((name, place)), "numFmt"),
+        )
         if style.endswith("Letter"):  # after z come aa, bb
             text = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 9)
         elif style.endswith("Roman"):
-            text = "".join(sign * (count % above // value) for sign, value, above in _ROMAN)
+            text = "".join(
+                sign * (count % above // value) for sign, value, above in _ROMAN
+            )
             text = reduce(lambda shown, pair: shown.replace(*pair), _ROMAN_PAIRS, text)
         else:
             text = str(count)
@@ -74,9 +87,22 @@ class WordNumbering:
 
 _LEVEL_NUMBER = re.compile(r"%([1-9])")
 _ROMAN = (
-    ("m", 1000, 10_000), ("d", 500, 1000), ("c", 100, 500), ("l", 50, 100), ("x", 10, 50), ("v", 5, 10), ("i", 1, 5),
-)  # fmt: skip
-_ROMAN_PAIRS = (("dcccc", "cm"), ("cccc", "cd"), ("lxxxx", "xc"), ("xxxx", "xl"), ("viiii", "ix"), ("iiii", "iv"))
+    ("m", 1000, 10_000),
+    ("d", 500, 1000),
+    ("c", 100, 500),
+    ("l", 50, 100),
+    ("x", 10, 50),
+    ("v", 5, 10),
+    ("i", 1, 5),
+)
+_ROMAN_PAIRS = (
+    ("dcccc", "cm"),
+    ("cccc", "cd"),
+    ("lxxxx", "xc"),
+    ("xxxx", "xl"),
+    ("viiii", "ix"),
+    ("iiii", "iv"),
+)
 
 
 SYMBOLS = {
@@ -88,5 +114,5 @@ SYMBOLS = {
         (0xC0, "ℵℑℜ℘⊗⊕∅∩∪⊃⊇⊄⊂⊆∈∉∠∇®©™∏√⋅¬∧∨⇔⇐⇑⇒⇓"),
     )
     for at, sign in enumerate(signs)
-}  # fmt: skip
+}
 """The signs of the font Symbol by their codes."""

@@ -22,17 +22,43 @@ class EpubLoader(ArchiveLoader):
 
     def load(self, path: Path) -> Loaded:
         check_archive(path)
-        with office_errors(path, "an e-book (.epub)", KeyError, AttributeError), ZipFile(path) as archive:
-            place = parse_part(archive.read(self.parts)).find(".//{*}rootfile").attrib["full-path"]
+        with (
+            office_errors(path, "an e-book (.epub)", KeyError, AttributeError),
+            ZipFile(path) as archive,
+        ):
+            place = (
+                parse_part(archive.read(self.parts))
+                .find(".//{*}rootfile")
+                .attrib["full-path"]
+            )
             package = parse_part(archive.read(place))
-            items = {one.attrib["id"]: one.attrib["href"] for one in package.iterfind(".//{*}manifest/{*}item")}
-            spine = [items[one.attrib["idref"]] for one in package.iterfind(".//{*}spine/{*}itemref")]
-            pages = {name: archive.read(name) for name in (normpath(join(dirname(place), unquote(s))) for s in spine)}
-            sealed = archive.read(_ENCRYPTION).decode() if _ENCRYPTION in archive.namelist() else ""
+            items = {
+                one.attrib["id"]: one.attrib["href"]
+                for one in package.iterfind(".//{*}manifest/{*}item")
+            }
+            spine = [
+                items[one.attrib["idref"]]
+                for one in package.iterfind(".//{*}spine/{*}itemref")
+            ]
+            pages = {
+                name: archive.read(name)
+                for name in (normpath(join(dirname(place), unquote(s))) for s in spine)
+            }
+            sealed = (
+                archive.read(_ENCRYPTION).decode()
+                if _ENCRYPTION in archive.namelist()
+                else ""
+            )
         if any(f'"{name}"' in sealed for name in pages):
-            raise LoadError(f"{path.name} is protected against copying. Add an edition without protection.")
-        names = (f".//{{*}}metadata/{{*}}{name}" for name in ("title", "description", "date"))
-        title, about, created = (one_line(package.findtext(name) or "") for name in names)
+            raise LoadError(
+                f"{path.name} is protected against copying. Add an edition without protection."
+            )
+        names = (
+            f".//{{*}}metadata/{{*}}{name}" for name in ("title", "description", "date")
+        )
+        title, about, created = (
+            one_line(package.findtext(name) or "") for name in names
+        )
         sections, blank = list[Section](), 0
         for name, content in pages.items():
             try:
@@ -41,8 +67,17 @@ class EpubLoader(ArchiveLoader):
                 blank += 1
                 continue
             above = () if page.title in {title, Path(name).stem} else (page.title,)
-            sections += [Section((*above, *one.path[one.path[:1] == above :]), one.text) for one in page.sections]
+            sections += [
+                Section((*above, *one.path[one.path[:1] == above :]), one.text)
+                for one in page.sections
+            ]
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
         notes, dated = tuple(left_out((BLANK_NOTE, blank))), {"created": created}
-        return Loaded(title or path.stem, lay_out(sections), description=about, properties=dated, notes=notes)
+        return Loaded(
+            title or path.stem,
+            lay_out(sections),
+            description=about,
+            properties=dated,
+            notes=notes,
+        )

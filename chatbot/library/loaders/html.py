@@ -20,19 +20,28 @@ MAX_MARKUP = 2_000_000
 """Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
 # By a lookahead, which is tried once: a few comments could be split in millions of ways. Possessive groups skip too
 # little in Python up to 3.11.4 (gh-106052).
-_START = re.compile(r"(?is)(?=((?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*\?>)*))\1<(?:!doctype\s+html|html|head|body)\b")
+_START = re.compile(
+    r"(?is)(?=((?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*\?>)*))\1<(?:!doctype\s+html|html|head|body)\b"
+)
 _TAG = re.compile(r"<[a-z][^<>]*>", re.IGNORECASE)
 _CHARSET = re.compile(
-    rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
+    rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""",
+    re.IGNORECASE,
 )
 _DECLARATION_BYTES = 4096
 """Browsers look for the declaration in the first 1,024; some pages have it later."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # As browsers do: pages that declare these use the larger set, and UTF-16 could not declare itself in ASCII.
 _EFFECTIVE_ENCODINGS = {
-    "ascii": "cp1252", "iso8859-1": "cp1252", "gb2312": "gb18030", "gbk": "gb18030",
-    "utf-16": "utf-8", "utf-16-le": "utf-8", "utf-16-be": "utf-8", "utf-32": "utf-8",
-}  # fmt: skip
+    "ascii": "cp1252",
+    "iso8859-1": "cp1252",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "utf-16": "utf-8",
+    "utf-16-le": "utf-8",
+    "utf-16-be": "utf-8",
+    "utf-32": "utf-8",
+}
 
 
 class HtmlLoader:
@@ -46,7 +55,11 @@ class HtmlLoader:
         if _START.match(sample.text):
             return Fit.CERTAIN
         # A fragment without <html> is still a page.
-        return Fit.DECLARED if sample.is_named(self.suffixes) and _TAG.search(sample.text) else Fit.NO
+        return (
+            Fit.DECLARED
+            if sample.is_named(self.suffixes) and _TAG.search(sample.text)
+            else Fit.NO
+        )
 
     def load(self, path: Path) -> Loaded:
         with opened(path) as file:
@@ -58,8 +71,16 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     is not a page, has no text, or is too large."""
     text = html_text(html, name)
     if text.count("<") + text.count("=") > MAX_MARKUP:
-        raise LoadError(f"{name} is too large to be read at once. Split it into smaller pages.")
-    parser = HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True)
+        raise LoadError(
+            f"{name} is too large to be read at once. Split it into smaller pages."
+        )
+    parser = HTMLParser(
+        encoding="utf-8",
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
+        no_network=True,
+    )
     try:
         page: HtmlElement | None = etree.fromstring(text.encode(), parser)
     except etree.XMLSyntaxError as error:
@@ -67,20 +88,34 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     if page is None:
         raise LoadError(f"{name} has no text.")
     # libxml2 drops deeper elements, and reports it in its log only.
-    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
-        raise LoadError(f"{name} nests its elements too deep to be read. Save it as text or PDF and try again.")
+    if any(
+        entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
+    ):
+        raise LoadError(
+            f"{name} nests its elements too deep to be read. Save it as text or PDF and try again."
+        )
     drop_hidden(page)
     _part_scripts(page)
-    titles = [_meta(page, "og:title"), *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1"))]
+    titles = [
+        _meta(page, "og:title"),
+        *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1")),
+    ]
     description = _meta(page, "description") or _meta(page, "og:description")
     labels = [label.strip() for label in _meta(page, "keywords").split(",")]
     reader = HtmlReader()
     reader.read(main_part(page))
     sections = lay_out(reader.outline.sections())
     if not sections:
-        raise LoadError(f"{name} has no text. A page that is built by scripts has to be saved as seen, or as PDF.")
+        raise LoadError(
+            f"{name} has no text. A page that is built by scripts has to be saved as seen, or as PDF."
+        )
     title = next(filter(None, [reader.outline.title(), *titles]), Path(name).stem)
-    return Loaded(title, sections, labels=tuple(dict.fromkeys(filter(None, labels))), description=description)
+    return Loaded(
+        title,
+        sections,
+        labels=tuple(dict.fromkeys(filter(None, labels))),
+        description=description,
+    )
 
 
 def _part_scripts(page: HtmlElement) -> None:
@@ -91,7 +126,9 @@ def _part_scripts(page: HtmlElement) -> None:
             text = before.tail or before.text_content()
         else:
             text = "" if parent is None else parent.text or ""
-        if (signs := element.text_content()) != (written := apart(signs, text, lowered=element.tag == "sub")):
+        if (signs := element.text_content()) != (
+            written := apart(signs, text, lowered=element.tag == "sub")
+        ):
             element.clear(keep_tail=True)
             element.text = written
 
@@ -109,8 +146,13 @@ def html_text(html: bytes, name: str) -> str:
     try:
         encoding = codecs.lookup(declared[1].decode("ascii", "replace")).name
         # As in a browser, a wrong byte becomes a replacement character.
-        return clean(html.decode(_EFFECTIVE_ENCODINGS.get(encoding, encoding), errors="replace"))
-    except (LookupError, AssertionError):  # a made-up name, or a codec that makes no text
+        return clean(
+            html.decode(_EFFECTIVE_ENCODINGS.get(encoding, encoding), errors="replace")
+        )
+    except (
+        LookupError,
+        AssertionError,
+    ):  # a made-up name, or a codec that makes no text
         return decode(html, name)
 
 
@@ -126,46 +168,96 @@ Style = dict[str, str]
 Color = tuple[int, ...] | str
 """Red, green and blue, or a name that is only equal to itself."""
 _NAMED = {
-    "white": (255, 255, 255), "snow": (255, 250, 250), "ivory": (255, 255, 240), "ghostwhite": (248, 248, 255),
-    "whitesmoke": (245, 245, 245), "floralwhite": (255, 250, 240), "azure": (240, 255, 255), "black": (0, 0, 0),
-}  # fmt: skip
+    "white": (255, 255, 255),
+    "snow": (255, 250, 250),
+    "ivory": (255, 255, 240),
+    "ghostwhite": (248, 248, 255),
+    "whitesmoke": (245, 245, 245),
+    "floralwhite": (255, 250, 240),
+    "azure": (240, 255, 255),
+    "black": (0, 0, 0),
+}
 _INDISTINGUISHABLE = 12
 """Largest difference, of 255, in each part of two colours that look the same."""
 _COLOR = re.compile(r"#[0-9a-f]{3,8}\b|rgba?\([^()]{1,60}\)|\b[a-z]+\b")
 _COLOR_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
-_PIXELS = {"px": 1.0, "pt": 1.33, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0, "vw": 12.0, "vh": 8.0, "%": 0.16}
+_PIXELS = {
+    "px": 1.0,
+    "pt": 1.33,
+    "em": 16.0,
+    "rem": 16.0,
+    "ex": 8.0,
+    "ch": 8.0,
+    "vw": 12.0,
+    "vh": 8.0,
+    "%": 0.16,
+}
 _MIN_FONT_PIXELS = 1.5
 _OFF_PAGE_PIXELS = -400.0
 _MAX_OVERLAP_PIXELS = -6.0
 """Letters that are moved so far to the left lie over each other."""
 _OPACITY = re.compile(r"opacity\(\s*([\d.]+%?)")
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)")
-_OFFSETS = ("left", "top", "right", "bottom", "text-indent", "margin-left", "margin-top")
+_OFFSETS = (
+    "left",
+    "top",
+    "right",
+    "bottom",
+    "text-indent",
+    "margin-left",
+    "margin-top",
+)
 _SIZES = ("width", "height", "max-width", "max-height")
-_CLIPPED = re.compile(r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]")
+_CLIPPED = re.compile(
+    r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]"
+)
 _SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
 _MAX_SHEET_CHARACTERS = 500_000
 _PROPERTIES = {
-    "color", "background", "background-color", "background-image", "font", "font-size", "visibility", "display",
-    "opacity", "clip", "clip-path", "transform", "overflow", "content-visibility", "filter",
-    "letter-spacing", "zoom", *_OFFSETS, *_SIZES,
-}  # fmt: skip
+    "color",
+    "background",
+    "background-color",
+    "background-image",
+    "font",
+    "font-size",
+    "visibility",
+    "display",
+    "opacity",
+    "clip",
+    "clip-path",
+    "transform",
+    "overflow",
+    "content-visibility",
+    "filter",
+    "letter-spacing",
+    "zoom",
+    *_OFFSETS,
+    *_SIZES,
+}
 
 
 def drop_hidden(page: HtmlElement) -> None:
     """Empty the elements that the page does not show, in place."""
     sheet = _sheet(page)
     linked = bool(page.xpath("//link[contains(@rel, 'stylesheet')]"))
-    styles: list[tuple[Style, bool]] = [({"color": "black", "background": "white"}, False)]  # and whether it hides
+    styles: list[tuple[Style, bool]] = [
+        ({"color": "black", "background": "white"}, False)
+    ]  # and whether it hides
     for event, element in etree.iterwalk(page, events=("start", "end")):
         if event == "start":
             style, hidden = styles[-1]
             declared = _declared(element, sheet)
             named = linked and ("class" in element.attrib or "id" in element.attrib)
-            unknown = named and "background" not in declared and "background-color" not in declared
+            unknown = (
+                named
+                and "background" not in declared
+                and "background-color" not in declared
+            )
             if declared or unknown:
-                style = _computed(style, declared) | ({"background": ""} if unknown else {})
+                style = _computed(style, declared) | (
+                    {"background": ""} if unknown else {}
+                )
                 hidden = _is_hidden(style)
             styles.append((style, hidden))
             if hidden:
@@ -195,10 +287,17 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
         declared.get("display") == "none"
         or declared.get("content-visibility") == "hidden"
         or any(_share(declared.get(name, "1")) <= 0.05 for name in ("opacity", "zoom"))
-        or any(_share(value) <= 0.05 for value in _OPACITY.findall(declared.get("filter", "")))
+        or any(
+            _share(value) <= 0.05
+            for value in _OPACITY.findall(declared.get("filter", ""))
+        )
         or _pixels(declared.get("letter-spacing", "")) <= _MAX_OVERLAP_PIXELS
         or any(_pixels(declared.get(name, "")) <= _OFF_PAGE_PIXELS for name in _OFFSETS)
-        or _CLIPPED.search(" ".join(declared.get(name, "") for name in ("clip", "clip-path", "transform")))
+        or _CLIPPED.search(
+            " ".join(
+                declared.get(name, "") for name in ("clip", "clip-path", "transform")
+            )
+        )
         or (empty and declared.get("overflow") in {"hidden", "clip"})
     ):
         style["display"] = "none"  # with everything in it
@@ -206,22 +305,35 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
 
 
 def _is_hidden(style: Style) -> bool:
-    if style.get("display") == "none" or style.get("visibility") in {"hidden", "collapse"}:
+    if style.get("display") == "none" or style.get("visibility") in {
+        "hidden",
+        "collapse",
+    }:
         return True
-    if _pixels(style.get("font-size", ""), otherwise=_MIN_FONT_PIXELS) < _MIN_FONT_PIXELS:
+    if (
+        _pixels(style.get("font-size", ""), otherwise=_MIN_FONT_PIXELS)
+        < _MIN_FONT_PIXELS
+    ):
         return True
     color, background = _color(style["color"]), _color(style["background"])
     if isinstance(color, tuple) and isinstance(background, tuple):
-        differences = (abs(one - other) for one, other in zip(color, background, strict=True))
+        differences = (
+            abs(one - other) for one, other in zip(color, background, strict=True)
+        )
         if all(difference <= _INDISTINGUISHABLE for difference in differences):
             return True
-    return _is_transparent(style["color"]) or (color is not None and color == background)
+    return _is_transparent(style["color"]) or (
+        color is not None and color == background
+    )
 
 
 def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
     declared: Style = {}
     if sheet:
-        tag, names = str(element.tag), [f".{name}" for name in element.get("class", "").split()]
+        tag, names = (
+            str(element.tag),
+            [f".{name}" for name in element.get("class", "").split()],
+        )
         for name in ("*", "", *names, f"#{element.get('id', '')}"):
             declared |= sheet.get(name, {}) if name else {}
             declared |= sheet.get(tag + name, {})
@@ -235,13 +347,18 @@ def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
 def _declarations(text: str) -> Style:
     text = _ESCAPE.sub(_escaped, text.lower()) if "\\" in text else text.lower()
     pairs = (part.partition(":") for part in text.split(";"))
-    values = ((name.strip(), value.replace("!important", "").strip()) for name, _, value in pairs)
+    values = (
+        (name.strip(), value.replace("!important", "").strip())
+        for name, _, value in pairs
+    )
     return {name: value for name, value in values if value and name in _PROPERTIES}
 
 
 def _sheet(page: HtmlElement) -> dict[str, Style]:
     """Return the rules for one element, class or id. Those for a printer or a narrow window (@media) are left out."""
-    first, *others = "".join(page.xpath("//style/text()"))[:_MAX_SHEET_CHARACTERS].split("/*")
+    first, *others = "".join(page.xpath("//style/text()"))[
+        :_MAX_SHEET_CHARACTERS
+    ].split("/*")
     text = "".join([first, *(other.partition("*/")[2] for other in others)])
     rules: dict[str, Style] = defaultdict(dict)
     depth, selectors = 0, ""
@@ -251,7 +368,9 @@ def _sheet(page: HtmlElement) -> dict[str, Style]:
         elif not depth:
             selectors = piece
         elif depth == 1 and "@" not in selectors and (style := _declarations(piece)):
-            for selector in filter(_SIMPLE_SELECTOR.fullmatch, map(str.strip, selectors.split(","))):
+            for selector in filter(
+                _SIMPLE_SELECTOR.fullmatch, map(str.strip, selectors.split(","))
+            ):
                 rules[selector] |= style
     return dict(rules)
 
@@ -272,7 +391,9 @@ def _pixels(value: str, *, otherwise: float = 0.0) -> float:
 
 
 def _is_transparent(color: str) -> bool:
-    if color == "transparent" or re.fullmatch(r"#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])", color):
+    if color == "transparent" or re.fullmatch(
+        r"#(?:[0-9a-f]{3}0|[0-9a-f]{6}0[0-9a-f])", color
+    ):
         return True
     parts = _COLOR_PART.findall(color) if color.startswith("rgba") else []
     return len(parts) == 4 and float(parts[3][0]) == 0
@@ -280,13 +401,24 @@ def _is_transparent(color: str) -> bool:
 
 def _color(value: str) -> Color | None:
     """Return the colour of a declaration; None for a picture, a gradient or a variable."""
-    match = _COLOR.search(value) if "(" not in value or value.startswith("rgb") else None
+    match = (
+        _COLOR.search(value) if "(" not in value or value.startswith("rgb") else None
+    )
     if match is None:
         return None
     text = match[0]
     if text.startswith("#"):
-        return tuple(bytes.fromhex(text[1:7] if len(text) > 6 else "".join(2 * digit for digit in text[1:4])))
+        return tuple(
+            bytes.fromhex(
+                text[1:7]
+                if len(text) > 6
+                else "".join(2 * digit for digit in text[1:4])
+            )
+        )
     if text.startswith("rgb"):
-        parts = [round(float(part) * (2.55 if percent else 1)) for part, percent in _COLOR_PART.findall(text)]
+        parts = [
+            round(float(part) * (2.55 if percent else 1))
+            for part, percent in _COLOR_PART.findall(text)
+        ]
         return tuple(parts[:3]) if len(parts) > 2 else None
     return _NAMED.get(text, text)

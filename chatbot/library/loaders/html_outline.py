@@ -8,19 +8,58 @@ from lxml import etree
 from lxml.etree import _Element
 from lxml.html import HtmlElement
 
-from .sections import LEVEL, LINE, PARAGRAPH, HeadingOutline, label, row_text, table_text
+from .sections import (
+    LEVEL,
+    LINE,
+    PARAGRAPH,
+    HeadingOutline,
+    label,
+    row_text,
+    table_text,
+)
 
 _NEVER_CONTENT = {
-    "script", "style", "template", "noscript", "nav", "dialog", "svg", "iframe", "object", "embed", "canvas", "audio",
-    "video", "del", "button", "select", "textarea", "input", "datalist", "map", "head",
-}  # fmt: skip
-_FURNITURE_ROLES = {"navigation", "banner", "contentinfo", "search", "dialog", "alertdialog", "menu", "menubar"}
+    "script",
+    "style",
+    "template",
+    "noscript",
+    "nav",
+    "dialog",
+    "svg",
+    "iframe",
+    "object",
+    "embed",
+    "canvas",
+    "audio",
+    "video",
+    "del",
+    "button",
+    "select",
+    "textarea",
+    "input",
+    "datalist",
+    "map",
+    "head",
+}
+_FURNITURE_ROLES = {
+    "navigation",
+    "banner",
+    "contentinfo",
+    "search",
+    "dialog",
+    "alertdialog",
+    "menu",
+    "menubar",
+}
 # Whole words of class and id, without words that reports are about ("social", "share", "related").
 _FURNITURE = re.compile(
     r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
     re.IGNORECASE,
 )
-_LINK_LISTS = re.compile(r"(?<![a-z])(?:nav|menu|footer|header|toc|share|social|related|pager)(?![a-z])", re.IGNORECASE)
+_LINK_LISTS = re.compile(
+    r"(?<![a-z])(?:nav|menu|footer|header|toc|share|social|related|pager)(?![a-z])",
+    re.IGNORECASE,
+)
 _CONTENT = {"main", "article", "section", "blockquote"}
 _MOSTLY = 0.5
 """Share of the page's text above which an element is content, and share of links above which a list is furniture."""
@@ -45,7 +84,9 @@ def main_part(page: HtmlElement) -> HtmlElement:
     body = page.find("body")
     body = page if body is None else body
     size = len(body.text_content())
-    mains = body.xpath("//*[(self::main or @role='main') and not(ancestor::main or ancestor::*[@role='main'])]")
+    mains = body.xpath(
+        "//*[(self::main or @role='main') and not(ancestor::main or ancestor::*[@role='main'])]"
+    )
     articles = body.xpath("//article[not(ancestor::article)]")
     best = max(mains, key=lambda element: len(element.text_content()), default=None)
     if best is not None and len(best.text_content()) >= _MAIN_SHARE * size:
@@ -63,7 +104,9 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
     walk = etree.iterwalk(page, events=("start", "end"))
     for event, element in walk:
         if event == "start":
-            content = open_elements[-1].content + (element.tag in _CONTENT or element.get("role") == "main")
+            content = open_elements[-1].content + (
+                element.tag in _CONTENT or element.get("role") == "main"
+            )
             measure = _Measure(len((element.text or "").strip()), content=content)
             if _is_never_content(element):
                 furniture.append(element)
@@ -73,7 +116,9 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
             continue
         measure = open_elements.pop()
         measure.linked = measure.text if element.tag == "a" else measure.linked
-        if element.tag not in {"main", "body", "html"} and _may_be_furniture(element, measure):
+        if element.tag not in {"main", "body", "html"} and _may_be_furniture(
+            element, measure
+        ):
             doubtful.append((element, measure.text))
         around = open_elements[-1]
         around.text += measure.text + len((element.tail or "").strip())
@@ -84,7 +129,11 @@ def _furniture(page: HtmlElement) -> list[HtmlElement]:
 
 def _is_never_content(element: HtmlElement) -> bool:
     hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
-    return hidden or element.tag in _NEVER_CONTENT or element.get("role", "") in _FURNITURE_ROLES
+    return (
+        hidden
+        or element.tag in _NEVER_CONTENT
+        or element.get("role", "") in _FURNITURE_ROLES
+    )
 
 
 def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
@@ -94,14 +143,39 @@ def _may_be_furniture(element: HtmlElement, measure: _Measure) -> bool:
     if names != " " and _FURNITURE.search(names):
         return True
     links = measure.text > 0 and measure.linked >= _MOSTLY * measure.text
-    return links and (element.tag in {"header", "footer", "aside"} or bool(_LINK_LISTS.search(names)))
+    return links and (
+        element.tag in {"header", "footer", "aside"} or bool(_LINK_LISTS.search(names))
+    )
 
 
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _PARAGRAPHS = {
-    "address", "article", "aside", "blockquote", "body", "center", "details", "dialog", "div", "dl", "fieldset",
-    "figure", "footer", "form", "header", "hgroup", "hr", "main", "ol", "p", "section", "table", "td", "th", "ul",
-}  # fmt: skip
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "center",
+    "details",
+    "dialog",
+    "div",
+    "dl",
+    "fieldset",
+    "figure",
+    "footer",
+    "form",
+    "header",
+    "hgroup",
+    "hr",
+    "main",
+    "ol",
+    "p",
+    "section",
+    "table",
+    "td",
+    "th",
+    "ul",
+}
 _LINES = {"caption", "dd", "dt", "figcaption", "legend", "li", "summary", "tr"}
 _MAX_HEADING_CHARACTERS = 500
 """Characters. A heading that is not closed would contain the rest of the page."""
@@ -236,7 +310,9 @@ def html_table_text(table: _Element) -> str:
         headed = headed or rows[0].names[0]
         lines.append(rows.pop(0).cells[0])
     heads = 0
-    while heads < len(rows) - 1 and len(rows[heads].names) > 1 and all(rows[heads].names):
+    while (
+        heads < len(rows) - 1 and len(rows[heads].names) > 1 and all(rows[heads].names)
+    ):
         heads += 1
     # A heading cell alone in its row is the name of the rows below it.
     body = [row.cells[:1] if row.names == [True] else row.cells for row in rows[heads:]]
@@ -261,7 +337,9 @@ def _joined(rows: list[_Row]) -> list[str]:
 
 
 def _rows(table: _Element) -> Iterator[_Row]:
-    hanging: dict[int, tuple[int, str]] = {}  # cells that span rows, by column: remaining rows, text
+    hanging: dict[
+        int, tuple[int, str]
+    ] = {}  # cells that span rows, by column: remaining rows, text
     for row in _table_rows(table):
         cells, names = list[str](), list[bool]()
         for cell in row.iterchildren("td", "th"):
@@ -270,9 +348,15 @@ def _rows(table: _Element) -> Iterator[_Row]:
             width, height = _span(cell, "colspan"), _span(cell, "rowspan")
             for place in range(len(cells), len(cells) + min(width, _MAX_SPAN)):
                 if height > 1 and place < _MAX_SPAN:
-                    hanging[place] = (height - 1, label(text) if place == len(cells) < _LABEL_COLUMNS else "")
+                    hanging[place] = (
+                        height - 1,
+                        label(text) if place == len(cells) < _LABEL_COLUMNS else "",
+                    )
             # A heading over several columns names each of them.
-            cells += [text, *([label(text) if heads else ""] * (min(width, _MAX_SPAN) - 1))]
+            cells += [
+                text,
+                *([label(text) if heads else ""] * (min(width, _MAX_SPAN) - 1)),
+            ]
             names.append(heads)
         if names:
             _fill_spanned(hanging, cells)
@@ -298,7 +382,15 @@ def _text(cell: _Element) -> str:
     pieces = []
     for element in cell.iter():
         if element is not cell:
-            pieces.append(_ITEM if element.tag in _ITEMS else " " if element.tag in _BLOCKS else "")
+            pieces.append(
+                _ITEM
+                if element.tag in _ITEMS
+                else " "
+                if element.tag in _BLOCKS
+                else ""
+            )
         pieces.append(element.text or "")
         pieces.append((element.tail or "") if element is not cell else "")
-    return ", ".join(filter(None, (" ".join(item.split()) for item in "".join(pieces).split(_ITEM))))
+    return ", ".join(
+        filter(None, (" ".join(item.split()) for item in "".join(pieces).split(_ITEM)))
+    )

@@ -22,7 +22,15 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 
-from ...domain import Cancellation, CancelledError, ChatbotError, Loaded, LoadError, ReaderFailedError, StoppedError
+from ...domain import (
+    Cancellation,
+    CancelledError,
+    ChatbotError,
+    Loaded,
+    LoadError,
+    ReaderFailedError,
+    StoppedError,
+)
 from ...language.reported_figures import Stated, figure_years, stated
 from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
 from .ocr import Ocr
@@ -71,7 +79,9 @@ ATTACHMENT_LIMITS = ReadingLimits(512 * 1024**2, 10)
 class IsolatedLoader:
     """Reads files in a child, one at a time. Usable again after `close`."""
 
-    def __init__(self, *, time_limit: float, worker: str, limits: ReadingLimits) -> None:
+    def __init__(
+        self, *, time_limit: float, worker: str, limits: ReadingLimits
+    ) -> None:
         self._time_limit = time_limit
         self._worker = worker
         self._limits = limits
@@ -79,7 +89,13 @@ class IsolatedLoader:
         self._child: subprocess.Popen[bytes] | None = None
         self._closed = threading.Event()
 
-    def read(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> Any:
+    def read(
+        self,
+        path: Path,
+        name: str,
+        cancel: Cancellation,
+        on_page: Callable[[int, int], None],
+    ) -> Any:
         """Return what the loader or text reader of this ``name`` reads, as JSON. Raises as `LoaderPool.load` does."""
         with self._turn:
             if cancel.cancelled:
@@ -98,20 +114,33 @@ class IsolatedLoader:
         with self._turn:
             self._discard()
 
-    def _ask(self, path: Path, name: str, cancel: Cancellation, on_page: Callable[[int, int], None]) -> dict[str, Any]:
-        from ..control import heartbeat  # here, because the children do not need what it imports
+    def _ask(
+        self,
+        path: Path,
+        name: str,
+        cancel: Cancellation,
+        on_page: Callable[[int, int], None],
+    ) -> dict[str, Any]:
+        from ..control import (
+            heartbeat,
+        )  # here, because the children do not need what it imports
 
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before
         child = self._child = self._child or _start(self._worker, self._limits)
-        end, error = time.monotonic() + self._time_limit, cast("ChatbotError | None", None)
+        end, error = (
+            time.monotonic() + self._time_limit,
+            cast("ChatbotError | None", None),
+        )
 
         def watch() -> bool:
             """End the child when it may not go on."""
             nonlocal error
             if self._closed.is_set():
-                error = StoppedError(f"{path.name} was not read: the server is shutting down.")
+                error = StoppedError(
+                    f"{path.name} was not read: the server is shutting down."
+                )
             elif cancel.cancelled:
                 error = _cancelled(path)
             elif time.monotonic() > end:
@@ -130,12 +159,16 @@ class IsolatedLoader:
             with heartbeat("reader-watch", _POLL_SECONDS, watch):
                 request = json.dumps({"path": str(path.absolute()), "format": name})
                 has_started, line = _exchange(child, request, next_page)
-        except BaseException:  # a keyboard interrupt: its answer would be taken for that of the next file
+        except (
+            BaseException
+        ):  # a keyboard interrupt: its answer would be taken for that of the next file
             self._discard()
             raise
         complete = line.endswith(b"\n")
         if not error and not complete:
-            with contextlib.suppress(subprocess.TimeoutExpired):  # its own exit status says more than that of a kill
+            with contextlib.suppress(
+                subprocess.TimeoutExpired
+            ):  # its own exit status says more than that of a kill
                 child.wait(timeout=5)
         answer: dict[str, Any] = json.loads(line) if complete and not error else {}
         if answer.get("last", True):
@@ -143,12 +176,16 @@ class IsolatedLoader:
         if error:
             raise error
         if not has_started and used:
-            return self._ask(path, name, cancel, on_page)  # it died before this file: try a new one
+            return self._ask(
+                path, name, cancel, on_page
+            )  # it died before this file: try a new one
         if complete:
             return answer
         # Linux kills the largest process with signal 9 when the machine's memory runs out.
         out_of_time = "processor time to be read than a file of its size may"
-        exceeded = {-9: MEMORY, -getattr(signal, "SIGXCPU", 0): out_of_time}.get(child.returncode)
+        exceeded = {-9: MEMORY, -getattr(signal, "SIGXCPU", 0): out_of_time}.get(
+            child.returncode
+        )
         status = f"its process ended with status {child.returncode}"
         raise needs_more(path, exceeded) if exceeded else reader_failed(path, status)
 
@@ -164,12 +201,20 @@ class LoaderPool:
     file does not delay the others, and the memory of readers is bounded for the machine."""
 
     def __init__(
-        self, readers: int, *, time_limit: float = TIME_LIMIT, worker: str = WORKER,
-        limits: ReadingLimits = UPLOAD_LIMITS, folder: Path | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        readers: int,
+        *,
+        time_limit: float = TIME_LIMIT,
+        worker: str = WORKER,
+        limits: ReadingLimits = UPLOAD_LIMITS,
+        folder: Path | None = None,
+    ) -> None:
         """``time_limit``: seconds for one file; ``worker``: the module that runs in the children. ``folder``: holds the
         locks; None = no other process has readers."""
-        self._all = [IsolatedLoader(time_limit=time_limit, worker=worker, limits=limits) for _ in range(readers)]
+        self._all = [
+            IsolatedLoader(time_limit=time_limit, worker=worker, limits=limits)
+            for _ in range(readers)
+        ]
         self._folder = folder
         self._idle = list(self._all)
         self._waiting: dict[int, str] = {}
@@ -180,9 +225,13 @@ class LoaderPool:
         self._changed = threading.Condition()
 
     def load(
-        self, path: Path, *, cancel: Cancellation | None = None, caller: str = "",
+        self,
+        path: Path,
+        *,
+        cancel: Cancellation | None = None,
+        caller: str = "",
         on_page: Callable[[int, int], None] = lambda page, pages: None,
-    ) -> Loaded:  # fmt: skip
+    ) -> Loaded:
         """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
         ``on_page`` is called with the number of pages that were read and of all; with that of a page and 0 before OCR
         reads it.
@@ -200,7 +249,11 @@ class LoaderPool:
             return LOADED.validate_python(loader.read(path, name, cancel, on_page))
 
     def read_texts(
-        self, read: Callable[[str], Any], texts: Sequence[str], name: str, cancel: Cancellation | None = None
+        self,
+        read: Callable[[str], Any],
+        texts: Sequence[str],
+        name: str,
+        cancel: Cancellation | None = None,
     ) -> Iterator[Any]:
         """Yield what ``read``, one of `TEXT_READERS`, returns for each text of the file ``name``. Many are read in a
         child: threads of this process answer questions meanwhile. Raises as `load`."""
@@ -213,16 +266,23 @@ class LoaderPool:
                 path = Path(folder) / f"Text of {Path(name).name}"
                 path.write_text(json.dumps(list(portion)), "utf-8")
                 with self._turn(path, "", cancel) as loader, self._lock(path, cancel):
-                    answer = loader.read(path, read.__name__, cancel, lambda page, pages: None)
+                    answer = loader.read(
+                        path, read.__name__, cancel, lambda page, pages: None
+                    )
             yield from TEXT_READERS[read.__name__][1].validate_python(answer)
 
     @contextlib.contextmanager
-    def _turn(self, path: Path, caller: str, cancel: Cancellation) -> Iterator[IsolatedLoader]:
+    def _turn(
+        self, path: Path, caller: str, cancel: Cancellation
+    ) -> Iterator[IsolatedLoader]:
         """Wait for a reader. The caller with the fewest turns so far is next, then the one who came first."""
         number = next(self._numbers)
 
         def is_next() -> bool:
-            return number == min(self._waiting, key=lambda each: (self._turns_taken[self._waiting[each]], each))
+            return number == min(
+                self._waiting,
+                key=lambda each: (self._turns_taken[self._waiting[each]], each),
+            )
 
         with self._changed:
             self._waiting[number] = caller
@@ -257,9 +317,16 @@ class LoaderPool:
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 places = range(len(self._all))
-                files = [stack.enter_context((self._folder / f"{place}.lock").open("a")) for place in places]
+                files = [
+                    stack.enter_context((self._folder / f"{place}.lock").open("a"))
+                    for place in places
+                ]
             except OSError as error:
-                log.info("%s cannot be locked (%s): each process has its own readers.", self._folder, error)
+                log.info(
+                    "%s cannot be locked (%s): each process has its own readers.",
+                    self._folder,
+                    error,
+                )
                 files = []
             while files:
                 for file in files:
@@ -281,7 +348,9 @@ class LoaderPool:
 def _kill(child: subprocess.Popen[bytes]) -> None:
     """End a child and the programs that it started."""
     child.kill()
-    with contextlib.suppress(ProcessLookupError, AttributeError):  # they ended before; Windows has no groups
+    with contextlib.suppress(
+        ProcessLookupError, AttributeError
+    ):  # they ended before; Windows has no groups
         os.killpg(child.pid, signal.SIGKILL)
 
 
@@ -289,20 +358,36 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
     # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
     environment = {
         "PATH": os.pathsep.join([os.defpath, "/usr/local/bin"]),
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)]),
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(__file__).parents[3]), *filter(None, sys.path)]
+        ),
         "PYTHONUTF8": "1",
         "LC_ALL": "C.UTF-8",
         "OPENBLAS_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "1",  # as does each arena of the allocator
     }
-    command = [sys.executable, "-P", "-W", "ignore", "-m", worker, *map(str, astuple(limits))]
+    command = [
+        sys.executable,
+        "-P",
+        "-W",
+        "ignore",
+        "-m",
+        worker,
+        *map(str, astuple(limits)),
+    ]
     # A session of its own: Ctrl-C only reaches the server, which then ends the child.
     return subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, start_new_session=True
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=environment,
+        start_new_session=True,
     )
 
 
-def _exchange(child: subprocess.Popen[bytes], request: str, on_page: Callable[[int, int], None]) -> tuple[bool, bytes]:
+def _exchange(
+    child: subprocess.Popen[bytes], request: str, on_page: Callable[[int, int], None]
+) -> tuple[bool, bytes]:
     """Return whether the child began with the file, and its answer: a line, without an end if it is not complete.
     ``on_page`` as in `LoaderPool.load`."""
     assert child.stdin
@@ -340,7 +425,11 @@ def main() -> None:
         path = Path(request["path"])
         # From now on. The system ends the process, as no library would stop.
         size = path.stat().st_size if path.exists() else 0
-        end = time.process_time() + limits.seconds + limits.seconds_per_mb * size / 1024**2
+        end = (
+            time.process_time()
+            + limits.seconds
+            + limits.seconds_per_mb * size / 1024**2
+        )
         _limit("RLIMIT_CPU", int(end) + 1)
         answers.write(_BEGUN)
         answers.flush()
@@ -356,12 +445,16 @@ def main() -> None:
             note_page(page, 0)
 
         try:
-            answer = _load(path, request["format"], Ocr(limits.ocr_pages, begin_page, note_page))
+            answer = _load(
+                path, request["format"], Ocr(limits.ocr_pages, begin_page, note_page)
+            )
             last = _is_worn(limits.memory)
         except MemoryError:
             answer, last = {"error": needs_more(path, MEMORY).message}, True
         # Half a surrogate pair, as in a damaged file, can be neither sent nor stored.
-        line = json.dumps(answer | {"last": last}, ensure_ascii=False).encode(errors="replace")
+        line = json.dumps(answer | {"last": last}, ensure_ascii=False).encode(
+            errors="replace"
+        )
         answers.write(line + b"\n")
         answers.flush()
 
@@ -369,26 +462,41 @@ def main() -> None:
 def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
     if name in TEXT_READERS:
         read, results = TEXT_READERS[name]
-        return {"loaded": results.dump_python([read(text) for text in json.loads(path.read_bytes())], mode="json")}
+        return {
+            "loaded": results.dump_python(
+                [read(text) for text in json.loads(path.read_bytes())], mode="json"
+            )
+        }
     try:
         loader = LOADERS.builder(name)()
         if isinstance(loader, PictureLoader):
             loader.ocr = ocr
         loaded = read_file(loader, path)
-        size = sum(SECTION_COST + len(section.text) + sum(map(len, section.path)) for section in loaded.sections)
+        size = sum(
+            SECTION_COST + len(section.text) + sum(map(len, section.path))
+            for section in loaded.sections
+        )
         if size > MAX_LOADED:
             limit = f"{MAX_LOADED // 1024**2} million characters"
-            raise LoadError(f"{path.name} has more text than the limit for one file ({limit}). Split it and try again.")
+            raise LoadError(
+                f"{path.name} has more text than the limit for one file ({limit}). Split it and try again."
+            )
         return {"loaded": LOADED.dump_python(loaded)}
     except ChatbotError as error:
-        if isinstance(error.__cause__, MemoryError):  # a library that reports any failure as damage
+        if isinstance(
+            error.__cause__, MemoryError
+        ):  # a library that reports any failure as damage
             raise error.__cause__ from error
-        return {"failed" if isinstance(error, ReaderFailedError) else "error": error.message}
+        return {
+            "failed" if isinstance(error, ReaderFailedError) else "error": error.message
+        }
 
 
 def needs_more(path: Path, limit: str) -> LoadError:
     """Return the error for a file that exceeds a ``limit``, such as `MEMORY`."""
-    return LoadError(f"{path.name} needs more {limit}. Save it in parts or in another format, and try again.")
+    return LoadError(
+        f"{path.name} needs more {limit}. Save it in parts or in another format, and try again."
+    )
 
 
 def _is_worn(memory: int) -> bool:
@@ -397,7 +505,14 @@ def _is_worn(memory: int) -> bool:
         return False
     # Not ru_maxrss: a child inherits the peak of its parent, the server.
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    peak = next((int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+    peak = next(
+        (
+            int(line.split()[1])
+            for line in status.splitlines()
+            if line.startswith("VmHWM:")
+        ),
+        0,
+    )
     return peak * 1024 > memory // 4
 
 
@@ -408,7 +523,10 @@ def _limit(kind: str, value: int) -> None:
 
         number = getattr(resource, kind)
         _, hard = resource.getrlimit(number)
-        resource.setrlimit(number, (value if hard == resource.RLIM_INFINITY else min(value, hard), hard))
+        resource.setrlimit(
+            number,
+            (value if hard == resource.RLIM_INFINITY else min(value, hard), hard),
+        )
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:

@@ -32,30 +32,48 @@ class MailLoader(ArchiveLoader):
         sections = [*_body_sections(body, path.name)] if body else []
         files = list[str]()
         for part in message.walk():
-            if part is body or not (part.is_attachment() or part.get_content_maintype() not in {"text", "multipart"}):
+            if part is body or not (
+                part.is_attachment()
+                or part.get_content_maintype() not in {"text", "multipart"}
+            ):
                 continue
             name = part.get_filename() or part.get_content_type()
             pictured = self._picture(part, name)
             sections += pictured
             files += [] if pictured else [name]
         if not sections:
-            raise LoadError(f"{path.name} has no text. Save its attachments and add them as files.")
-        lines = [f"{name}: {one_line(str(message[name]))}" for name in ("From", "To", "Date") if message[name]]
+            raise LoadError(
+                f"{path.name} has no text. Save its attachments and add them as files."
+            )
+        lines = [
+            f"{name}: {one_line(str(message[name]))}"
+            for name in ("From", "To", "Date")
+            if message[name]
+        ]
         return Loaded(
-            one_line(str(message["Subject"] or "")) or path.stem, lay_out([Section((), "\n".join(lines)), *sections]),
+            one_line(str(message["Subject"] or "")) or path.stem,
+            lay_out([Section((), "\n".join(lines)), *sections]),
             properties={"created": str(message["Date"] or "")},
-            notes=(ATTACHMENTS_NOTE.format(count=len(files), names=", ".join(files)),) if files else (),
-        )  # fmt: skip
+            notes=(ATTACHMENTS_NOTE.format(count=len(files), names=", ".join(files)),)
+            if files
+            else (),
+        )
 
     def _picture(self, part: MIMEPart, name: str) -> list[Section]:
         """Return what OCR reads in a picture, under the picture's name."""
-        if part.get_content_type() not in {"image/png", "image/jpeg"} or self.ocr.missing:
+        if (
+            part.get_content_type() not in {"image/png", "image/jpeg"}
+            or self.ocr.missing
+        ):
             return []
         try:
             _, sections = read_picture(BytesIO(part.get_content()), name, self.ocr)
         except LoadError:  # it is named among what was left out
             return []
-        return [replace(section, path=(name, *section.path), page=None) for section in sections]
+        return [
+            replace(section, path=(name, *section.path), page=None)
+            for section in sections
+        ]
 
 
 def _body_sections(body: MIMEPart, name: str) -> Sequence[Section]:
@@ -67,4 +85,8 @@ def _body_sections(body: MIMEPart, name: str) -> Sequence[Section]:
     except (LookupError, UnicodeDecodeError):
         text = decode(content, name)
     is_page = body.get_content_subtype() == "html"
-    return page_sections(text.encode(), name=name).sections if is_page else (Section((), text),)
+    return (
+        page_sections(text.encode(), name=name).sections
+        if is_page
+        else (Section((), text),)
+    )

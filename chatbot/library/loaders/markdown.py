@@ -42,7 +42,9 @@ class MarkdownLoader:
         title, sections = markdown_sections(body)
         if not sections:
             raise LoadError(f"{path.name} has no text below its front matter.")
-        return replace(front, title=front.title or title or path.stem, sections=sections)
+        return replace(
+            front, title=front.title or title or path.stem, sections=sections
+        )
 
 
 class TextLoader:
@@ -70,7 +72,9 @@ def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
         if level == 1 and not headings and not sections and not title:
             title = name
         elif level:
-            headings = {kept: text for kept, text in headings.items() if kept < level} | {level: name}
+            headings = {
+                kept: text for kept, text in headings.items() if kept < level
+            } | {level: name}
         path = tuple(headings[level] for level in sorted(headings))
         bare = bool(path) and (place + 1 == len(parts) or parts[place + 1][0] <= level)
         if body or bare:
@@ -133,7 +137,10 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":
         return _NO_FRONT_MATTER, text
-    marks = (line.rstrip() in {"---", "..."} for line in lines[1 : MAX_FRONT_MATTER_LINES + 2])
+    marks = (
+        line.rstrip() in {"---", "..."}
+        for line in lines[1 : MAX_FRONT_MATTER_LINES + 2]
+    )
     end = next((place for place, closes in enumerate(marks, start=1) if closes), None)
     entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
     if end is None or not entries:
@@ -149,7 +156,9 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     if year := texts.get("year"):
         if not (year.isdecimal() and int(year) in _YEARS):
             line, _ = entries["year"]
-            raise LoadError(f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}.")
+            raise LoadError(
+                f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}."
+            )
         metadata["year"] = int(year)
     if kind := texts.get("type"):
         metadata["type"] = kind
@@ -158,7 +167,15 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
         labels = [part.strip() for part in labels[0].split(",")]
     description = texts.get(first("description", "summary", "abstract"), "")
     dated = {"created": texts["date"]} if "date" in texts else {}
-    front = Loaded(texts.get("title", ""), (), None, metadata, (*filter(None, labels),), description, properties=dated)
+    front = Loaded(
+        texts.get("title", ""),
+        (),
+        None,
+        metadata,
+        (*filter(None, labels),),
+        description,
+        properties=dated,
+    )
     return front, "\n".join(lines[end + 1 :])
 
 

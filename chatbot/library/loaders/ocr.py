@@ -52,7 +52,9 @@ class Ocr:
             scale = PIXELS / max(page.get_size())
             return self.words(page.render(scale=scale).to_numpy(), number, 1 / scale)
 
-    def words(self, picture: Any, number: int, point: float) -> "tuple[list[Word], float]":
+    def words(
+        self, picture: Any, number: int, point: float
+    ) -> "tuple[list[Word], float]":
         """Return the words of a picture, an array of pixels that are ``point`` points wide. A line that was read with
         little confidence ends with `UNSURE`."""
         from .pdf.words import Word
@@ -62,14 +64,28 @@ class Ocr:
         result = _engine()(picture)
         if result.txts is None:
             return [], 0.0
-        lines = list(zip(result.txts, result.scores, (result.boxes * point).tolist(), strict=True))
+        lines = list(
+            zip(
+                result.txts, result.scores, (result.boxes * point).tolist(), strict=True
+            )
+        )
         # A page that was scanned askew is turned back.
-        long = [box for _, _, box in lines if box[1][0] - box[0][0] > 4 * (box[3][1] - box[0][1])]
-        slope = median([(box[1][1] - box[0][1]) / (box[1][0] - box[0][0]) for box in long] or [0.0])
+        long = [
+            box
+            for _, _, box in lines
+            if box[1][0] - box[0][0] > 4 * (box[3][1] - box[0][1])
+        ]
+        slope = median(
+            [(box[1][1] - box[0][1]) / (box[1][0] - box[0][0]) for box in long] or [0.0]
+        )
         usual = median(box[3][1] - box[0][1] for _, _, box in lines)
         words = []
         for text, score, box in lines:
-            x0, x1, height = min(x for x, _ in box), max(x for x, _ in box), box[3][1] - box[0][1]
+            x0, x1, height = (
+                min(x for x, _ in box),
+                max(x for x, _ in box),
+                box[3][1] - box[0][1],
+            )
             size = _SIZE * (height if height > _LARGER * usual else usual)
             middle = fmean(y - slope * x for x, y in box)
             width = (x1 - x0) / max(len(text), 1)
@@ -77,9 +93,21 @@ class Ocr:
                 unsure = score < _SURE and word.end() == len(text.rstrip())
                 left, right = x0 + width * word.start(), x0 + width * word.end()
                 shown = f"{word[0]} {UNSURE}" if unsure else word[0]
-                words.append(Word(shown, left, right, middle - size / 2, middle + size / 2, size, bold=False))
+                words.append(
+                    Word(
+                        shown,
+                        left,
+                        right,
+                        middle - size / 2,
+                        middle + size / 2,
+                        size,
+                        bold=False,
+                    )
+                )
         letters = sum(len(text) for text, _, _ in lines)
-        return words, sum(score * len(text) for text, score, _ in lines) / max(letters, 1)
+        return words, sum(score * len(text) for text, score, _ in lines) / max(
+            letters, 1
+        )
 
 
 @cache
@@ -87,7 +115,14 @@ def _engine() -> Any:
     from rapidocr import RapidOCR
 
     # It took lines for upside down that were not. One line at a time takes half the memory of six.
-    params = {"Global.log_level": "critical", "Global.use_cls": False, "Rec.rec_batch_num": 1}
+    params = {
+        "Global.log_level": "critical",
+        "Global.use_cls": False,
+        "Rec.rec_batch_num": 1,
+    }
     params |= {"Det.limit_type": "max", "Det.limit_side_len": _DETECTED_PIXELS}
-    params |= {f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1 for kind in ("intra", "inter")}
+    params |= {
+        f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1
+        for kind in ("intra", "inter")
+    }
     return RapidOCR(params=params)

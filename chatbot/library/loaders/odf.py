@@ -10,20 +10,43 @@ from typing import IO, Any
 from zipfile import ZipFile
 
 from ...domain import LoadError, Section
-from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, SLIDES_NOTE, OfficeLoader, parse_part
-from .sections import LINE, MAX_COLUMNS, PARAGRAPH, HeadingOutline, apart, one_line, table_text
+from .office import (
+    COLUMNS_NOTE,
+    ROWS_NOTE,
+    SHEETS_NOTE,
+    SLIDES_NOTE,
+    OfficeLoader,
+    parse_part,
+)
+from .sections import (
+    LINE,
+    MAX_COLUMNS,
+    PARAGRAPH,
+    HeadingOutline,
+    apart,
+    one_line,
+    table_text,
+)
 from .xlsx import MAX_CELLS, SheetNotes, fill_merged, sheet_sections
 
-_STANDARD = {name: name for name in ("office", "style", "text", "table", "presentation", "meta")} | {"draw": "drawing"}
-NAMESPACES = {prefix: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for prefix, name in _STANDARD.items()} | {
+_STANDARD = {
+    name: name for name in ("office", "style", "text", "table", "presentation", "meta")
+} | {"draw": "drawing"}
+NAMESPACES = {
+    prefix: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"
+    for prefix, name in _STANDARD.items()
+} | {
     "calcext": "urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0",
     "xlink": "http://www.w3.org/1999/xlink",
     "dc": "http://purl.org/dc/elements/1.1/",
 }
 _PROPERTIES = {
-    "title": "dc:title", "description": "dc:description", "keywords": "meta:keyword", "subject": "dc:subject",
+    "title": "dc:title",
+    "description": "dc:description",
+    "keywords": "meta:keyword",
+    "subject": "dc:subject",
     "created": "meta:creation-date",
-}  # fmt: skip
+}
 
 
 def q(name: str) -> str:
@@ -32,10 +55,20 @@ def q(name: str) -> str:
     return f"{{{NAMESPACES[prefix]}}}{local}"
 
 
-_SKIPPED = frozenset(map(q, (
-    "text:tracked-changes", "text:table-of-content", "text:note-citation", "text:note", "office:annotation",
-    "text:sequence-decls", "office:forms",
-)))  # fmt: skip
+_SKIPPED = frozenset(
+    map(
+        q,
+        (
+            "text:tracked-changes",
+            "text:table-of-content",
+            "text:note-citation",
+            "text:note",
+            "office:annotation",
+            "text:sequence-decls",
+            "office:forms",
+        ),
+    )
+)
 _SIGNS = {q("text:tab"): " ", q("text:s"): " ", q("text:line-break"): "\n"}
 
 
@@ -49,7 +82,10 @@ class OpenDocument:
             self.content = self.part("content.xml")
             self.body = next(self.content.iter(q("office:body")))[0]
         meta = self.optional("meta.xml")
-        texts = {name: "; ".join(each.text or "" for each in meta.iter(q(tag))) for name, tag in _PROPERTIES.items()}
+        texts = {
+            name: "; ".join(each.text or "" for each in meta.iter(q(tag)))
+            for name, tag in _PROPERTIES.items()
+        }
         self.core_properties = SimpleNamespace(**texts)
 
     def part(self, name: str) -> Any:
@@ -57,7 +93,9 @@ class OpenDocument:
 
     def optional(self, name: str) -> Any:
         """Return a part that small files lack: then one without any text."""
-        return self.part(name if name in self._archive.namelist() else "META-INF/manifest.xml")
+        return self.part(
+            name if name in self._archive.namelist() else "META-INF/manifest.xml"
+        )
 
     def charts(self, reference: Any) -> Iterator[Any]:
         """Yield the tables with the figures of an embedded chart."""
@@ -69,7 +107,9 @@ class OpenDocument:
     def styles(self) -> dict[str, dict[str, str]]:
         """The properties of the file's own styles, by the style's name."""
         return {
-            style.get(q("style:name"), ""): dict(chain.from_iterable(each.attrib.items() for each in (style, *style)))
+            style.get(q("style:name"), ""): dict(
+                chain.from_iterable(each.attrib.items() for each in (style, *style))
+            )
             for style in self.content.iter(q("style:style"))
         }
 
@@ -83,22 +123,37 @@ class OdfLoader(OfficeLoader):
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         return OpenDocument, ()
 
-    def read(self, document: Any, path: Path) -> tuple[str, list[Section], int | None, list[str]]:
+    def read(
+        self, document: Any, path: Path
+    ) -> tuple[str, list[Section], int | None, list[str]]:
         if document.body is None:
-            raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
+            raise LoadError(
+                f"{path.name} is protected by a password. Save it without one and try again."
+            )
         notes = SheetNotes()
         reader = _Reader(document, notes)
         title, sections, pages = "", list[Section](), None
         if document.body.tag == q("office:spreadsheet"):
             for sheet in document.body.iterchildren(q("table:table")):
-                if document.styles.get(sheet.get(q("table:style-name"), ""), {}).get(q("table:display")) == "false":
+                if (
+                    document.styles.get(sheet.get(q("table:style-name"), ""), {}).get(
+                        q("table:display")
+                    )
+                    == "false"
+                ):
                     notes.hidden[SHEETS_NOTE] += 1
                 else:
-                    sections += sheet_sections(sheet.get(q("table:name"), ""), reader.rows(sheet, path), notes)
+                    sections += sheet_sections(
+                        sheet.get(q("table:name"), ""), reader.rows(sheet, path), notes
+                    )
         elif document.body.tag == q("office:presentation"):
             slides = document.body.findall(q("draw:page"))
             pages = len(slides)
-            sections = [section for number, slide in enumerate(slides, 1) for section in reader.slide(slide, number)]
+            sections = [
+                section
+                for number, slide in enumerate(slides, 1)
+                for section in reader.slide(slide, number)
+            ]
         else:
             reader.walk(document.body)
             title = reader.title or reader.outline.title()
@@ -106,8 +161,16 @@ class OdfLoader(OfficeLoader):
         return title, sections, pages, notes.sentences()
 
     def margins(self, document: Any) -> Iterator[str]:
-        for margin in document.optional("styles.xml").iter(q("style:header"), q("style:footer")):
-            yield from filter(None, (one_line("".join(line.itertext())) for line in margin.iter(q("text:p"))))
+        for margin in document.optional("styles.xml").iter(
+            q("style:header"), q("style:footer")
+        ):
+            yield from filter(
+                None,
+                (
+                    one_line("".join(line.itertext()))
+                    for line in margin.iter(q("text:p"))
+                ),
+            )
 
 
 @dataclass
@@ -123,20 +186,36 @@ class _Reader:
 
     def walk(self, parent: Any, depth: int = 0) -> None:
         """Add the headings, paragraphs, items and tables below an element. ``depth``: of lists around it."""
-        for element in self.document.charts(parent) if parent.tag == q("draw:object") else parent.iterchildren("*"):
+        for element in (
+            self.document.charts(parent)
+            if parent.tag == q("draw:object")
+            else parent.iterchildren("*")
+        ):
             if element.tag == q("text:h"):
-                self.outline.heading(int(element.get(q("text:outline-level"), "1")), one_line(self.text(element)))
+                self.outline.heading(
+                    int(element.get(q("text:outline-level"), "1")),
+                    one_line(self.text(element)),
+                )
             elif element.tag == q("text:p"):
                 item = f"{'  ' * (depth - 1)}- " if depth else ""
                 text, style = self.text(element), element.get(q("text:style-name"), "")
-                if "Title" in {style, self.document.styles.get(style, {}).get(q("style:parent-style-name"))}:
+                if "Title" in {
+                    style,
+                    self.document.styles.get(style, {}).get(
+                        q("style:parent-style-name")
+                    ),
+                }:
                     self.title = self.title or one_line(text)
                     continue
-                self.outline.add(item + text if text else "", gap=LINE if depth else PARAGRAPH)
+                self.outline.add(
+                    item + text if text else "", gap=LINE if depth else PARAGRAPH
+                )
                 for box in element.iter(q("draw:text-box"), q("draw:object")):
                     self.walk(box)
                 for note in element.iter(q("text:note-body")):
-                    self.outline.add(f"Note: {one_line(' '.join(map(self.text, note)))}", gap=LINE)
+                    self.outline.add(
+                        f"Note: {one_line(' '.join(map(self.text, note)))}", gap=LINE
+                    )
             elif element.tag == q("table:table"):
                 self.outline.add(table_text(list(self.rows(element, Path()))))
             elif element.tag not in _SKIPPED:
@@ -147,8 +226,16 @@ class _Reader:
         if style.get(q("presentation:visibility")) == "hidden":
             self.notes.hidden[SLIDES_NOTE] += 1
             return
-        titles = [frame for frame in slide.iter(q("draw:frame")) if frame.get(q("presentation:class")) == "title"]
-        title = one_line(" ".join(self.text(line) for frame in titles for line in frame.iter(q("text:p"))))
+        titles = [
+            frame
+            for frame in slide.iter(q("draw:frame"))
+            if frame.get(q("presentation:class")) == "title"
+        ]
+        title = one_line(
+            " ".join(
+                self.text(line) for frame in titles for line in frame.iter(q("text:p"))
+            )
+        )
         for frame in titles:
             frame.getparent().remove(frame)
         self.outline = HeadingOutline()
@@ -163,7 +250,11 @@ class _Reader:
             style = self.document.styles.get(child.get(q("text:style-name"), ""), {})
             if child.tag in _SIGNS:
                 written += _SIGNS[child.tag]
-            elif child.tag not in _SKIPPED and not child.tag.startswith(q("draw:")) and q("text:display") not in style:
+            elif (
+                child.tag not in _SKIPPED
+                and not child.tag.startswith(q("draw:"))
+                and q("text:display") not in style
+            ):
                 inner = self.text(child)
                 is_raised = style.get(q("style:text-position"), "").startswith("super")
                 written += apart(inner, written) if is_raised else inner
@@ -174,8 +265,14 @@ class _Reader:
         """Yield the shown texts of the visible rows and columns; a merged cell fills its range. Raises LoadError."""
         hidden, at = set[int](), 1
         for column in _own(table, "table:table-column"):
-            width = min(int(column.get(q("table:number-columns-repeated"), "1")), MAX_COLUMNS)
-            hidden |= set(range(at, at + width)) if column.get(q("table:visibility"), "visible") != "visible" else set()
+            width = min(
+                int(column.get(q("table:number-columns-repeated"), "1")), MAX_COLUMNS
+            )
+            hidden |= (
+                set(range(at, at + width))
+                if column.get(q("table:visibility"), "visible") != "visible"
+                else set()
+            )
             at += width
         rows: dict[int, list[str]] = {}
         merged, number, cells = list[tuple[int, int, int, int]](), 0, 0
@@ -190,11 +287,15 @@ class _Reader:
                     rows[number + 1 + again] = list(texts)
                     cells += len(texts)
                     if cells > MAX_CELLS:
-                        raise LoadError(f"{path.name} has more than {MAX_CELLS:,} cells. Split it into smaller files.")
+                        raise LoadError(
+                            f"{path.name} has more than {MAX_CELLS:,} cells. Split it into smaller files."
+                        )
             number += times
         for left, top, right, bottom in merged:
             fill_merged(rows, left, top, right, bottom)
-        filled = {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
+        filled = {
+            at for texts in rows.values() for at, text in enumerate(texts, 1) if text
+        }
         self.notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
         for texts in rows.values():
             shown = [text for at, text in enumerate(texts, 1) if at not in hidden]
@@ -202,19 +303,35 @@ class _Reader:
                 shown.pop()
             yield shown
 
-    def _cells(self, row: Any, number: int, merged: list[tuple[int, int, int, int]]) -> list[str]:
+    def _cells(
+        self, row: Any, number: int, merged: list[tuple[int, int, int, int]]
+    ) -> list[str]:
         texts: list[str] = []
-        for cell in row.iterchildren(q("table:table-cell"), q("table:covered-table-cell")):
-            lines = (*cell.iterchildren(q("text:p"), q("text:h")), *cell.iterfind(f"{q('text:list')}//{q('text:p')}"))
+        for cell in row.iterchildren(
+            q("table:table-cell"), q("table:covered-table-cell")
+        ):
+            lines = (
+                *cell.iterchildren(q("text:p"), q("text:h")),
+                *cell.iterfind(f"{q('text:list')}//{q('text:p')}"),
+            )
             text = one_line(" ".join(map(self.text, lines)))
             if cell.get(q("calcext:value-type")) == "error":
                 text = ""
-            elif cell.get(q("table:formula")) and not text and cell.get(q("office:value-type")) != "string":
+            elif (
+                cell.get(q("table:formula"))
+                and not text
+                and cell.get(q("office:value-type")) != "string"
+            ):
                 self.notes.formulas += 1
             times = int(cell.get(q("table:number-columns-repeated"), "1"))
-            down, across = (int(cell.get(q(f"table:number-{way}-spanned"), "1")) for way in ("rows", "columns"))
+            down, across = (
+                int(cell.get(q(f"table:number-{way}-spanned"), "1"))
+                for way in ("rows", "columns")
+            )
             if text and (down > 1 or across > 1):
-                merged.append((len(texts) + 1, number, len(texts) + across, number + down - 1))
+                merged.append(
+                    (len(texts) + 1, number, len(texts) + across, number + down - 1)
+                )
             texts += [text] * min(times, MAX_COLUMNS + 1 - len(texts))
         while texts and not texts[-1]:
             texts.pop()
@@ -223,4 +340,8 @@ class _Reader:
 
 def _own(table: Any, tag: str) -> Iterator[Any]:
     """Yield the rows or columns of a table, without those of tables in its cells."""
-    return (each for each in table.iter(q(tag)) if next(each.iterancestors(q("table:table"))) is table)
+    return (
+        each
+        for each in table.iter(q(tag))
+        if next(each.iterancestors(q("table:table"))) is table
+    )

@@ -39,10 +39,20 @@ MAX_MARKUP = 5_000_000
 _BLOCK = 256 * 1024
 _XML = (".xml", ".rels")
 # Office files never have a document type (ECMA-376-2, 10.1.2). Only an attack declares entities there.
-_DOCTYPES = tuple("<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be"))
+_DOCTYPES = tuple(
+    "<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be")
+)
 _MAX_DOCTYPE_BYTES = max(map(len, _DOCTYPES))
 
-_DAMAGED = (BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, etree.XMLSyntaxError, ParseError)
+_DAMAGED = (
+    BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    etree.XMLSyntaxError,
+    ParseError,
+)
 """Errors of zipfile and the XML parsers about a damaged file. Any other error is a fault of the reader."""
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
@@ -75,29 +85,50 @@ class OfficeLoader(ArchiveLoader):
         with warnings.catch_warnings(), office_file(path, kind, *errors) as file:
             # The libraries warn of each feature that they would not write back. Nothing is written here.
             warnings.simplefilter("ignore", category=UserWarning)
-            with office_errors(path, kind, KeyError, ValueError):  # a part is missing, or it is another kind of file
+            with office_errors(
+                path, kind, KeyError, ValueError
+            ):  # a part is missing, or it is another kind of file
                 document = open_document(file)
-                stated = document.properties if self.parts == "xl/" else document.core_properties
+                stated = (
+                    document.properties
+                    if self.parts == "xl/"
+                    else document.core_properties
+                )
             title, sections, pages, notes = self.read(document, path)
-            placed, margins = lay_out(sections), tuple(islice(self.margins(document), MAX_MARGINS))
+            placed, margins = (
+                lay_out(sections),
+                tuple(islice(self.margins(document), MAX_MARGINS)),
+            )
         if not placed:
             raise LoadError(f"{path.name} has no {self.nothing}")
         texts = [one_line(getattr(stated, name, None) or "") for name in _PROPERTIES]
-        named, *described, keywords = ("" if FILLED_IN.match(text) else text for text in texts)
+        named, *described, keywords = (
+            "" if FILLED_IN.match(text) else text for text in texts
+        )
         created = str(getattr(stated, "created", None) or "")
-        labels = dict.fromkeys(filter(None, map(str.strip, re.split(r"[;,]", keywords))))
+        labels = dict.fromkeys(
+            filter(None, map(str.strip, re.split(r"[;,]", keywords)))
+        )
         about = next(filter(None, described), "")
         return Loaded(
-            title or named or path.stem, placed, pages, labels=tuple(labels), description=about, notes=tuple(notes),
-            margins=margins, properties={"title": named, "subject": described[-1], "created": created},
-        )  # fmt: skip
+            title or named or path.stem,
+            placed,
+            pages,
+            labels=tuple(labels),
+            description=about,
+            notes=tuple(notes),
+            margins=margins,
+            properties={"title": named, "subject": described[-1], "created": created},
+        )
 
     @abstractmethod
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         """Import the library. Return the function that opens a file, and its errors about damaged files."""
 
     @abstractmethod
-    def read(self, document: Any, path: Path) -> tuple[str, Iterable[Section], int | None, Sequence[str]]:
+    def read(
+        self, document: Any, path: Path
+    ) -> tuple[str, Iterable[Section], int | None, Sequence[str]]:
         """Return the title in the text ("" if there is none), the sections, the number of pages if it is fixed, and
         the notes."""
 
@@ -131,14 +162,23 @@ def diagram_texts(element: Any, part: Any) -> Iterator[str]:
         if relation is None or relation.is_external:
             continue
         data = parse_part(part.related_part(relation.rId).blob)
-        for text in (text for point in data.iter(f"{_DIAGRAM}pt") for text in point.iterchildren(f"{_DIAGRAM}t")):
-            lines = ("".join(run.text or "" for run in line.iter(f"{_MAIN}t")) for line in text.iter(f"{_MAIN}p"))
+        for text in (
+            text
+            for point in data.iter(f"{_DIAGRAM}pt")
+            for text in point.iterchildren(f"{_DIAGRAM}t")
+        ):
+            lines = (
+                "".join(run.text or "" for run in line.iter(f"{_MAIN}t"))
+                for line in text.iter(f"{_MAIN}p")
+            )
             yield from filter(None, map(one_line, lines))
 
 
 def parse_part(blob: bytes) -> Any:
     """Parse the XML of a part that the library does not read."""
-    return etree.fromstring(blob, etree.XMLParser(resolve_entities=False, no_network=True))
+    return etree.fromstring(
+        blob, etree.XMLParser(resolve_entities=False, no_network=True)
+    )
 
 
 @contextmanager
@@ -149,7 +189,9 @@ def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[N
     try:
         yield
     except OSError as error:
-        if error.strerror is None:  # not the system's: openpyxl and the OPC packages raise it for a missing part
+        if (
+            error.strerror is None
+        ):  # not the system's: openpyxl and the OPC packages raise it for a missing part
             raise _damaged(path, kind) from error
         raise unreadable(path, error) from error
     except (*_DAMAGED, *errors) as error:
@@ -164,7 +206,11 @@ def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[
     check_archive(path)
     with office_errors(path, kind, *errors), path.open("rb") as file:
         with ZipFile(file) as archive:
-            if not any(_STRICT in archive.read(name) for name in archive.namelist() if name == "_rels/.rels"):
+            if not any(
+                _STRICT in archive.read(name)
+                for name in archive.namelist()
+                if name == "_rels/.rels"
+            ):
                 file.seek(0)
                 yield file
                 return
@@ -173,8 +219,12 @@ def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[
                 for entry in archive.infolist():
                     part = archive.read(entry)
                     if entry.filename.lower().endswith(_XML):
-                        part = _STRICT_NAME.sub(rb"http://schemas.openxmlformats.org/\1/2006/", part)
-                        part = part.replace(b"extendedProperties", b"extended-properties")
+                        part = _STRICT_NAME.sub(
+                            rb"http://schemas.openxmlformats.org/\1/2006/", part
+                        )
+                        part = part.replace(
+                            b"extendedProperties", b"extended-properties"
+                        )
                     usual.writestr(entry.filename, part)
         copy.seek(0)
         yield copy
@@ -198,7 +248,9 @@ def check_archive(path: Path) -> None:
 def check_entries(path: Path, entries: list[ZipInfo]) -> None:
     """Raise LoadError for an archive with too many parts, or with one that is no ordinary file inside of it."""
     if len(entries) > MAX_ENTRIES:
-        raise _refused(path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read")
+        raise _refused(
+            path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read"
+        )
     for entry in entries:
         name = PurePosixPath(entry.filename.replace("\\", "/"))
         if name.is_absolute() or ".." in name.parts or entry.filename[1:2] == ":":
@@ -206,8 +258,13 @@ def check_entries(path: Path, entries: list[ZipInfo]) -> None:
         if stat.S_ISLNK(entry.external_attr >> 16):
             raise _refused(path, "has a part that is a link")
         if entry.flag_bits & 0x1:
-            raise LoadError(f"{path.name} is protected by a password. Save it without one and try again.")
-        if entry.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:  # others expand without bound
+            raise LoadError(
+                f"{path.name} is protected by a password. Save it without one and try again."
+            )
+        if entry.compress_type not in {
+            ZIP_STORED,
+            ZIP_DEFLATED,
+        }:  # others expand without bound
             raise _refused(path, "is packed in a way that is not read")
 
 
@@ -220,17 +277,27 @@ def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> Non
             while block := part.read(_BLOCK):
                 size += len(block)
                 if size > bound:
-                    raise _refused(path, f"unpacks to more than {MAX_RATIO} times its size")
+                    raise _refused(
+                        path, f"unpacks to more than {MAX_RATIO} times its size"
+                    )
                 if size > MAX_BYTES:
-                    raise _refused(path, f"unpacks to more than {MAX_BYTES // 1024**2} MB. Split it into smaller files")
+                    raise _refused(
+                        path,
+                        f"unpacks to more than {MAX_BYTES // 1024**2} MB. Split it into smaller files",
+                    )
                 if not is_xml:
                     continue
                 markup += block.count(b"<") + block.count(b"=")
                 if markup > MAX_MARKUP:
-                    raise _refused(path, "is too large to be read at once. Split it into smaller files")
+                    raise _refused(
+                        path,
+                        "is too large to be read at once. Split it into smaller files",
+                    )
                 text = end + block
                 if any(mark in text for mark in _DOCTYPES):
-                    raise _refused(path, "declares a document type, which Office files never do")
+                    raise _refused(
+                        path, "declares a document type, which Office files never do"
+                    )
                 end = text[-_MAX_DOCTYPE_BYTES:]
 
 
@@ -253,20 +320,47 @@ class LegacyOfficeLoader(ArchiveLoader):
     isolated = True
 
     def load(self, path: Path) -> Loaded:
-        kind = next((OFFICE_STREAMS[stream] for stream in ole_streams(path) if stream in OFFICE_STREAMS), "")
+        kind = next(
+            (
+                OFFICE_STREAMS[stream]
+                for stream in ole_streams(path)
+                if stream in OFFICE_STREAMS
+            ),
+            "",
+        )
         if not kind:
-            raise LoadError(f"{path.name} is damaged or is not {self.noun}. Save it in a present format and try again.")
+            raise LoadError(
+                f"{path.name} is damaged or is not {self.noun}. Save it in a present format and try again."
+            )
         program = shutil.which("soffice")
         if program is None:
             advice = f"Save it as .{kind}, or install LibreOffice on the server, and try again."
             raise LoadError(f"{path.name} is {self.noun}. {advice}")
         with TemporaryDirectory(prefix="report-chat-") as folder:
             Path(folder, "user").mkdir()
-            Path(folder, "user", "registrymodifications.xcu").write_text(_SETTINGS, encoding="utf-8")
-            options = ["--headless", "--norestore", "--convert-to", kind, "--outdir", folder]
-            command = [program, f"-env:UserInstallation={Path(folder).as_uri()}", *options, str(path)]
-            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603
+            Path(folder, "user", "registrymodifications.xcu").write_text(
+                _SETTINGS, encoding="utf-8"
+            )
+            options = [
+                "--headless",
+                "--norestore",
+                "--convert-to",
+                kind,
+                "--outdir",
+                folder,
+            ]
+            command = [
+                program,
+                f"-env:UserInstallation={Path(folder).as_uri()}",
+                *options,
+                str(path),
+            ]
+            subprocess.run(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
             converted = Path(folder, f"{path.stem}.{kind}")
             if not converted.exists():
-                raise LoadError(f"LibreOffice cannot read {path.name}. Save it as .{kind} and try again.")
+                raise LoadError(
+                    f"LibreOffice cannot read {path.name}. Save it as .{kind} and try again."
+                )
             return all_loaders()[kind].load(converted)

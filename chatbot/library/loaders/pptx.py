@@ -42,9 +42,15 @@ class PptxLoader(OfficeLoader):
 
         return pptx.Presentation, (PythonPptxError,)
 
-    def read(self, document: Any, path: Path) -> tuple[str, list[Section], int, list[str]]:
+    def read(
+        self, document: Any, path: Path
+    ) -> tuple[str, list[Section], int, list[str]]:
         slides = list(document.slides)
-        shown = [(slide, number) for number, slide in enumerate(slides, 1) if slide._element.get("show") not in _NO]
+        shown = [
+            (slide, number)
+            for number, slide in enumerate(slides, 1)
+            if slide._element.get("show") not in _NO
+        ]
         sections = [_section(slide, number) for slide, number in shown]
         notes = left_out((SLIDES_NOTE, len(slides) - len(shown)))
         return _title(slides[0]) if slides else "", sections, len(slides), notes
@@ -55,8 +61,15 @@ def _section(slide: Any, number: int) -> Section:
     _part_scripts(slide)
     title = _title(slide)
     head = slide.shapes.title
-    texts = [_shape_text(one) for one in _in_order(slide.shapes) if head is None or one._element is not head._element]
-    if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None:
+    texts = [
+        _shape_text(one)
+        for one in _in_order(slide.shapes)
+        if head is None or one._element is not head._element
+    ]
+    if (
+        slide.has_notes_slide
+        and (notes := slide.notes_slide.notes_text_frame) is not None
+    ):
         texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
     body = "\n\n".join(text for text in texts if text)
     # A section needs a text to be kept, so on a slide with only a title this is the text.
@@ -66,7 +79,8 @@ def _section(slide: Any, number: int) -> Section:
 def _drop_hidden(slide: Any) -> None:
     """Remove invisible text: tiny, unpainted, or white on a slide that is white throughout."""
     white_background = not any(
-        _xpath(part._element, _BACKGROUNDS) for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
+        _xpath(part._element, _BACKGROUNDS)
+        for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
     )
     for run in _xpath(slide._element, "//a:r[a:rPr]"):
         if _xpath(run, _HIDDEN) or (white_background and _xpath(run, _WHITE)):
@@ -74,11 +88,15 @@ def _drop_hidden(slide: Any) -> None:
 
 
 def _part_scripts(slide: Any) -> None:
-    for run in _xpath(slide._element, "//a:r[a:rPr[@baseline and @baseline != 0] and a:t]"):
+    for run in _xpath(
+        slide._element, "//a:r[a:rPr[@baseline and @baseline != 0] and a:t]"
+    ):
         before = _xpath(run, "preceding-sibling::a:r[1]/a:t")
         text = run.find(f"{{{_NAMES['a']}}}t")
         lowered = bool(_xpath(run, "a:rPr[@baseline < 0]"))
-        text.text = apart(text.text or "", (before[0].text or "") if before else "", lowered=lowered)
+        text.text = apart(
+            text.text or "", (before[0].text or "") if before else "", lowered=lowered
+        )
 
 
 def _title(slide: Any) -> str:
@@ -97,11 +115,15 @@ def _shape_text(shape: Any) -> str:
     if shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
         return ""
     if hasattr(shape, "shapes"):  # a group
-        return "\n".join(text for text in map(_shape_text, _in_order(shape.shapes)) if text)
+        return "\n".join(
+            text for text in map(_shape_text, _in_order(shape.shapes)) if text
+        )
     if shape.has_text_frame:
         return _frame_text(shape.text_frame)
     if shape.has_table:
-        return table_text(_table_rows(shape.table), header=shape.table.first_row or None)
+        return table_text(
+            _table_rows(shape.table), header=shape.table.first_row or None
+        )
     if shape.has_chart:
         return _chart_text(shape.chart)
     return "\n".join(diagram_texts(shape._element, shape.part))
@@ -116,14 +138,20 @@ def _table_rows(table: Any) -> list[list[str]]:
             if not cell.is_spanned:
                 texts.append(cell.text)
             else:
-                texts.append(label(above[place]) if cell._tc.vMerge and place < len(above) else "")
+                texts.append(
+                    label(above[place])
+                    if cell._tc.vMerge and place < len(above)
+                    else ""
+                )
         rows.append(texts)
     return rows
 
 
 def _frame_text(frame: Any) -> str:
     """Return a line for each paragraph, indented by its level."""
-    lines = ((paragraph.level, one_line(paragraph.text)) for paragraph in frame.paragraphs)
+    lines = (
+        (paragraph.level, one_line(paragraph.text)) for paragraph in frame.paragraphs
+    )
     return "\n".join("  " * level + text for level, text in lines if text)
 
 
@@ -141,8 +169,13 @@ def _chart_text(chart: Any) -> str:
             values.append(_points(series, "c:val//c:pt | c:yVal//c:pt"))
         rows = [names]
         for place in sorted(set[int]().union(*values)):
-            category = next((points[place] for points in categories if place in points), str(place + 1))
-            rows.append([category, *(_figure(points.get(place, "")) for points in values)])
+            category = next(
+                (points[place] for points in categories if place in points),
+                str(place + 1),
+            )
+            rows.append(
+                [category, *(_figure(points.get(place, "")) for points in values)]
+            )
         texts.append(table_text(rows, header=True))
     return "\n".join(text for text in texts if text)
 
@@ -152,7 +185,11 @@ def _points(series: Any, path: str) -> dict[int, str]:
     points: dict[int, str] = {}
     for point in _xpath(series, path):
         place = point.get("idx", "")
-        if place.isdecimal() and len(place) < _MAX_PLACE_DIGITS and int(place) not in points:
+        if (
+            place.isdecimal()
+            and len(place) < _MAX_PLACE_DIGITS
+            and int(place) not in points
+        ):
             points[int(place)] = one_line(" ".join(_xpath(point, "c:v/text()")))
     return points
 

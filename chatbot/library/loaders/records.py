@@ -33,21 +33,40 @@ class CsvLoader:
     isolated = False
 
     def fit(self, sample: Sample) -> Fit:
-        return Fit.NAMED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
+        return (
+            Fit.NAMED
+            if sample.text is not None and sample.is_named(self.suffixes)
+            else Fit.NO
+        )
 
     def load(self, path: Path) -> Loaded:
         rows = [row for _, row in _rows(read_text(path), path.name)]
         # Lines about the table, of a cell or two, may stand above its header.
-        ((usual, _),) = Counter(len(row) for row in rows[: 2 * _SAMPLE_ROWS]).most_common(1)
-        filled = (sum(bool(cell.strip()) for cell in row) for row in rows[:_MAX_PREFACE_ROWS])
+        ((usual, _),) = Counter(
+            len(row) for row in rows[: 2 * _SAMPLE_ROWS]
+        ).most_common(1)
+        filled = (
+            sum(bool(cell.strip()) for cell in row) for row in rows[:_MAX_PREFACE_ROWS]
+        )
         few = 0 if usual == 1 else 2 if usual > 5 else 1
         start = next((place for place, count in enumerate(filled) if count > few), 0)
         preface = "\n".join(tables.row_text((), row) for row in rows[:start])
-        sections = tables.record_sections(rows[start], rows[start + 1 :], name=path.name)
+        sections = tables.record_sections(
+            rows[start], rows[start + 1 :], name=path.name
+        )
         names = tables.column_names(rows[start], 0)
-        columns = () if any(tables.column_key(name) in tables.TEXT_COLUMNS for name in names) else tuple(names)
+        columns = (
+            ()
+            if any(tables.column_key(name) in tables.TEXT_COLUMNS for name in names)
+            else tuple(names)
+        )
         notes = (NO_TEXT_NOTE,) if columns else ()
-        return Loaded(path.stem, lay_out([Section((), preface), *sections]), columns=columns, notes=notes)
+        return Loaded(
+            path.stem,
+            lay_out([Section((), preface), *sections]),
+            columns=columns,
+            notes=notes,
+        )
 
 
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[ \t;,]*\n", re.IGNORECASE)
@@ -73,10 +92,14 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     except csv.Error as error:
         # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
         if delimiter == "\t":
-            reader = csv.reader(io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+            reader = csv.reader(
+                io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE
+            )
             return [(reader.line_num, row) for row in reader if row]
         advice = "A quoted value must be closed, and a quotation mark inside it written twice."
-        raise LoadError(f"{name} is not a valid CSV table from line {line} on ({error}). {advice}") from error
+        raise LoadError(
+            f"{name} is not a valid CSV table from line {line} on ({error}). {advice}"
+        ) from error
     return rows
 
 
@@ -99,7 +122,11 @@ def choose_delimiter(text: str) -> str:
 
 
 def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:
-    rows = (row for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=strict) if row)
+    rows = (
+        row
+        for row in csv.reader(io.StringIO(text), delimiter=delimiter, strict=strict)
+        if row
+    )
     return [len(row) for row in islice(rows, _SAMPLE_ROWS)]
 
 
@@ -109,7 +136,9 @@ def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
     rows = _rows(read_text(path), path.name)
     for line, row in rows:
         if len(row) > len(rows[0][1]):
-            raise LoadError(f"{path.name}, line {line}: more cells than the header. Quote cells with commas.")
+            raise LoadError(
+                f"{path.name}, line {line}: more cells than the header. Quote cells with commas."
+            )
         if any(cells := [cell.strip() for cell in row]):
             yield line, cells
 
@@ -140,7 +169,11 @@ class JsonLoader:
         except RecursionError:
             return Fit.WELL_FORMED
         except ValueError:
-            return Fit.WELL_FORMED if len(sample.text) >= _LONG_SAMPLE_CHARACTERS else Fit.NO
+            return (
+                Fit.WELL_FORMED
+                if len(sample.text) >= _LONG_SAMPLE_CHARACTERS
+                else Fit.NO
+            )
         return Fit.WELL_FORMED
 
     def load(self, path: Path) -> Loaded:
@@ -149,13 +182,23 @@ class JsonLoader:
             content = _parse(text, path.name)
             sections = lay_out(_sections(content, path.name))
         except RecursionError as error:
-            raise LoadError(f"{path.name} is nested too deeply to be read. Flatten it and try again.") from error
+            raise LoadError(
+                f"{path.name} is nested too deeply to be read. Flatten it and try again."
+            ) from error
         if not sections:
             raise LoadError(f"{path.name} has no text: all its values are empty.")
         if not isinstance(content, dict):
             return Loaded(path.stem, sections)
-        values = {tables.column_key(key): _scalar(value) for key, value in content.items() if _is_scalar(value)}
-        return Loaded(_heading(content)[1] or path.stem, sections, metadata=tables.row_metadata(values))
+        values = {
+            tables.column_key(key): _scalar(value)
+            for key, value in content.items()
+            if _is_scalar(value)
+        }
+        return Loaded(
+            _heading(content)[1] or path.stem,
+            sections,
+            metadata=tables.row_metadata(values),
+        )
 
 
 def _parse(text: str, name: str) -> Any:
@@ -167,11 +210,17 @@ def _parse(text: str, name: str) -> Any:
             with suppress(ValueError):
                 _value(text.strip().split("\n")[0])
                 return list(_json_lines(text, name))
-        raise LoadError(f"{name} is not valid JSON: line {error.lineno}: {error.msg}.") from error
+        raise LoadError(
+            f"{name} is not valid JSON: line {error.lineno}: {error.msg}."
+        ) from error
     except ValueError as error:  # an integer beyond the limit that Python sets
-        raise LoadError(f"{name} has a number with thousands of digits. Write it as a string.") from error
+        raise LoadError(
+            f"{name} has a number with thousands of digits. Write it as a string."
+        ) from error
     if not isinstance(content, dict | list):
-        raise LoadError(f"{name} is a single JSON value, not an object or a list. Save it as text.")
+        raise LoadError(
+            f"{name} is a single JSON value, not an object or a list. Save it as text."
+        )
     return content
 
 
@@ -181,8 +230,14 @@ def _json_lines(text: str, name: str) -> Iterator[Any]:
             if line.strip():
                 yield _value(line)
         except ValueError as error:
-            problem = error.msg if isinstance(error, json.JSONDecodeError) else "a number with thousands of digits"
-            raise LoadError(f"{name} is not valid JSON Lines: line {number}: {problem}.") from error
+            problem = (
+                error.msg
+                if isinstance(error, json.JSONDecodeError)
+                else "a number with thousands of digits"
+            )
+            raise LoadError(
+                f"{name} is not valid JSON Lines: line {number}: {problem}."
+            ) from error
 
 
 def _value(text: str) -> Any:
@@ -194,7 +249,9 @@ def _sections(content: Any, name: str) -> list[Section]:
     if isinstance(content, list):
         if content and all(isinstance(item, dict) for item in content):
             records = [_record(item) for item in content]
-            if (flat := [record for record in records if record is not None]) and len(flat) == len(content):
+            if (flat := [record for record in records if record is not None]) and len(
+                flat
+            ) == len(content):
                 return tables.record_sections(*_columns(flat), name=name)
         return list(_list_sections(content, (), ""))
     heading, _ = _heading(content)
@@ -214,15 +271,21 @@ def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
     for key, value in item.items():
         if _is_scalar(value):
             record[clean(key)] = _scalar(value)
-        elif isinstance(value, dict) and all(_is_scalar(inner) for inner in value.values()):
+        elif isinstance(value, dict) and all(
+            _is_scalar(inner) for inner in value.values()
+        ):
             for inner_key, inner in value.items():
-                record[clean(f"{key} {inner_key}" if inner_key in item else inner_key)] = _scalar(inner)
+                record[
+                    clean(f"{key} {inner_key}" if inner_key in item else inner_key)
+                ] = _scalar(inner)
         else:
             return None
     return record
 
 
-def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: str) -> Iterator[Section]:
+def _object_sections(
+    content: Mapping[str, Any], path: tuple[str, ...], skip: str
+) -> Iterator[Section]:
     """Yield the object's own text, then what is nested in it. ``skip`` is the key that is already its heading."""
     lines, long_values, nested = list[str](), list[Section](), list[tuple[str, Any]]()
     for key, value in content.items():
@@ -245,13 +308,25 @@ def _object_sections(content: Mapping[str, Any], path: tuple[str, ...], skip: st
             yield from _list_sections(value, path, _label(key))
         else:
             heading, name = _heading(value)
-            yield from _object_sections(value, (*path, name or _label(key)), skip=heading)
+            yield from _object_sections(
+                value, (*path, name or _label(key)), skip=heading
+            )
 
 
-def _list_sections(items: Sequence[Any], path: tuple[str, ...], label: str) -> Iterator[Section]:
+def _list_sections(
+    items: Sequence[Any], path: tuple[str, ...], label: str
+) -> Iterator[Section]:
     """Yield items with headings under these, and records without as rows under the list's own name."""
-    records = [_record(item) for item in items if isinstance(item, dict) and not _heading(item)[1]]
-    if label and (flat := [record for record in records if record]) and len(flat) == len(items):
+    records = [
+        _record(item)
+        for item in items
+        if isinstance(item, dict) and not _heading(item)[1]
+    ]
+    if (
+        label
+        and (flat := [record for record in records if record])
+        and len(flat) == len(items)
+    ):
         yield from tables.row_sections(*_columns(flat), (*path, label))
         return
     for number, item in enumerate(items, start=1):
@@ -270,7 +345,10 @@ def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
     keys = {tables.column_key(key): key for key in reversed(list(content))}
     for heading in HEADINGS:
         value = content.get(keys.get(heading, ""))
-        if isinstance(value, str) and 0 < len(name := tables.one_line(clean(value))) <= MAX_LINE_CHARACTERS:
+        if (
+            isinstance(value, str)
+            and 0 < len(name := tables.one_line(clean(value))) <= MAX_LINE_CHARACTERS
+        ):
             return keys[heading], name
     return "", ""
 

@@ -27,7 +27,11 @@ def apart(text: str, before: str, *, lowered: bool = False) -> str:
     is_note = not lowered and signs.isdecimal() and NOTED.search(before)
     if not (before[-1:].isdigit() or is_note) or _ORDINAL.fullmatch(signs):
         return text
-    return signs.translate(raised) if all(ord(sign) in raised for sign in signs) else f" [{signs}]"
+    return (
+        signs.translate(raised)
+        if all(ord(sign) in raised for sign in signs)
+        else f" [{signs}]"
+    )
 
 
 class HeadingOutline:
@@ -41,7 +45,9 @@ class HeadingOutline:
     def heading(self, level: int, text: str) -> None:
         """Begin a part. A heading of ``level`` closes those of the same level and below."""
         self._names.append((level, text))
-        self._headings = {kept: name for kept, name in self._headings.items() if kept < level} | {level: text}
+        self._headings = {
+            kept: name for kept, name in self._headings.items() if kept < level
+        } | {level: text}
         self._parts.append((self._headings, []))
 
     def add(self, text: str, *, gap: str = PARAGRAPH) -> None:
@@ -59,7 +65,9 @@ class HeadingOutline:
         """Yield the sections in order. Their paths leave the title out unless ``keep_title``."""
         lowest = 1 if self.title() and not keep_title else 0
         for headings, texts in self._parts:
-            path = tuple(headings[level] for level in sorted(headings) if level > lowest)
+            path = tuple(
+                headings[level] for level in sorted(headings) if level > lowest
+            )
             yield Section(path, "".join(texts))
 
 
@@ -73,7 +81,9 @@ class WidthError(ValueError):
 def require_width(columns: int) -> None:
     """Raise WidthError if a table has more than `MAX_COLUMNS` columns."""
     if columns > MAX_COLUMNS:
-        raise WidthError(f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns")
+        raise WidthError(
+            f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns"
+        )
 
 
 _NUMERIC_CELL = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
@@ -91,9 +101,16 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
     for place, cell in enumerate(cells):
         if not (value := one_line(cell)):
             continue
-        levels = [one_line(level).rstrip(" :") for level in header[place].split(LEVEL)] if place < len(header) else []
+        levels = (
+            [one_line(level).rstrip(" :") for level in header[place].split(LEVEL)]
+            if place < len(header)
+            else []
+        )
         shared = 0
-        while shared < min(len(levels), len(before)) - 1 and levels[shared] == before[shared]:
+        while (
+            shared < min(len(levels), len(before)) - 1
+            and levels[shared] == before[shared]
+        ):
             shared += 1
         name = " ".join(filter(None, levels[shared:]))
         written.append(f"{name}: {value}" if name else value)
@@ -104,14 +121,27 @@ def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
 def labelled_row(cells: Sequence[str]) -> str:
     """Return a row whose columns have no names: ``Label: value; value``."""
     first, *others = [value for cell in cells if (value := one_line(cell))] or [""]
-    labelled = bool(others) and bool(cells[0].strip()) and bool(label(first)) and not is_number(first)
-    return f"{first.rstrip(' :')}: {'; '.join(others)}" if labelled else "; ".join([first, *others])
+    labelled = (
+        bool(others)
+        and bool(cells[0].strip())
+        and bool(label(first))
+        and not is_number(first)
+    )
+    return (
+        f"{first.rstrip(' :')}: {'; '.join(others)}"
+        if labelled
+        else "; ".join([first, *others])
+    )
 
 
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line that names the columns without a value in any row, as a form has them; no line if all have one."""
     filled = {place for row in rows for place, cell in enumerate(row) if cell.strip()}
-    names = [" ".join(name.split(LEVEL)).strip() for place, name in enumerate(header) if place not in filled]
+    names = [
+        " ".join(name.split(LEVEL)).strip()
+        for place, name in enumerate(header)
+        if place not in filled
+    ]
     names = list(dict.fromkeys(filter(None, names)))
     return [f"Empty columns: {', '.join(names)}"] if names else []
 
@@ -121,18 +151,29 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
 
     ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
     cell above it are captions. Such rows below it, notes and names of groups, stand alone too."""
-    table = [row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)]
+    table = [
+        row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)
+    ]
     require_width(max(map(len, table), default=0))
-    first = next((place for place, row in enumerate(table) if not is_single(row)), len(table))
-    named = first + 1 < len(table) and (looks_like_header(table[first]) if header is None else header)
+    first = next(
+        (place for place, row in enumerate(table) if not is_single(row)), len(table)
+    )
+    named = first + 1 < len(table) and (
+        looks_like_header(table[first]) if header is None else header
+    )
     names = [label(name) for name in table.pop(first)] if named else []
-    lines = [row_text(names, row) if names and not is_single(row) else labelled_row(row) for row in table]
+    lines = [
+        row_text(names, row) if names and not is_single(row) else labelled_row(row)
+        for row in table
+    ]
     return "\n".join([*lines, *empty_columns(names, table)])
 
 
 def is_single(row: Sequence[str]) -> bool:
     """Return whether only the first cell is filled: a caption, a note or the name of a group of rows."""
-    return bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
+    return (
+        bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
+    )
 
 
 def looks_like_header(cells: Sequence[str]) -> bool:
@@ -141,7 +182,9 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
         return False
     numbers = [text for text in texts if is_number(text)]
-    return len(numbers) < len(texts) and all(_HEADER_YEAR.fullmatch(number) for number in numbers)
+    return len(numbers) < len(texts) and all(
+        _HEADER_YEAR.fullmatch(number) for number in numbers
+    )
 
 
 def is_number(text: str) -> bool:
@@ -167,7 +210,9 @@ _FIGURE = re.compile(r"[-+−]?[\d\s.,'’%$€£¥]*\d[\d\s.,'’%$€£¥]*(?:
 _YEAR_VALUE = re.compile(r"([12]\d{3})(?:\.0+)?")
 
 
-def record_sections(header: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "The table") -> list[Section]:
+def record_sections(
+    header: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "The table"
+) -> list[Section]:
     """Return `row_sections` of a whole file. An error calls the table ``name`` (the file's name).
 
     Raises:
@@ -177,19 +222,35 @@ def record_sections(header: Sequence[str], rows: Iterable[Sequence[str]], *, nam
     sections = row_sections(names, table, ())
     if not sections:
         columns = {column_key(column): column for column in names}
-        text = next((columns[column] for column in TEXT_COLUMNS if column in columns), None)
-        problem = f'has a column "{text}", but no row has any text in it' if text else "has no values below its header"
-        raise LoadError(f"{name} {problem}. Columns found: {', '.join(names) or 'none'}.")
+        text = next(
+            (columns[column] for column in TEXT_COLUMNS if column in columns), None
+        )
+        problem = (
+            f'has a column "{text}", but no row has any text in it'
+            if text
+            else "has no values below its header"
+        )
+        raise LoadError(
+            f"{name} {problem}. Columns found: {', '.join(names) or 'none'}."
+        )
     return sections
 
 
-def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]) -> list[Section]:
+def row_sections(
+    names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]
+) -> list[Section]:
     """Return a section for each row that has text, below ``path``. Rows are numbered from 1, without the header. With a
     text column (`TEXT_COLUMNS`) a row is a passage, otherwise a line of a table. A row that names a country or a year
     is found under that country or year. ``names`` name all columns."""
     table = [[cell.strip() for cell in row] for row in rows]
-    columns = {column_key(column): place for place, column in reversed(list(enumerate(names)))}
-    text, title, source = _first(columns, TEXT_COLUMNS), columns.get("title"), _first(columns, SOURCE_COLUMNS)
+    columns = {
+        column_key(column): place for place, column in reversed(list(enumerate(names)))
+    }
+    text, title, source = (
+        _first(columns, TEXT_COLUMNS),
+        columns.get("title"),
+        _first(columns, SOURCE_COLUMNS),
+    )
     named_by, year = _naming_column(columns, table), columns.get("year")
     sections = []
     for number, row in enumerate(table, start=1):
@@ -200,18 +261,31 @@ def row_sections(names: Sequence[str], rows: Iterable[Sequence[str]], path: tupl
             if heading := one_line(_cell(row, title)):
                 name = f"{name}: {heading}"
             # Country and year too: a passage that does not mention them is still searched by them.
-            rest = [place for place in range(len(row)) if place not in {text, title, source}]
-            lines = [body, row_text([names[place] for place in rest], [row[place] for place in rest])]
+            rest = [
+                place for place in range(len(row)) if place not in {text, title, source}
+            ]
+            lines = [
+                body,
+                row_text(
+                    [names[place] for place in rest], [row[place] for place in rest]
+                ),
+            ]
             lines.append(f"Source: {origin}" if (origin := _cell(row, source)) else "")
             body = "\n".join(filter(None, lines))
         else:
             if not any(row):
                 continue
-            if 0 < len(heading := one_line(_cell(row, named_by))) <= MAX_ROW_NAME_CHARACTERS:
+            if (
+                0
+                < len(heading := one_line(_cell(row, named_by)))
+                <= MAX_ROW_NAME_CHARACTERS
+            ):
                 row_year = _cell(row, year) if year not in {None, named_by} else ""
                 name = f"{heading}, {row_year}" if row_year else heading
             body = row_text(names, row)
-        metadata = row_metadata({key: _cell(row, place) for key, place in columns.items()})
+        metadata = row_metadata(
+            {key: _cell(row, place) for key, place in columns.items()}
+        )
         sections.append(Section((*path, name), body, metadata=metadata))
     return sections
 
@@ -226,7 +300,9 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
         name = one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
         name = name or f"Column {place + 1}"
         counts[name] += 1
-        while (counted := f"{name} ({counts[name]})" if counts[name] > 1 else name) in names:
+        while (
+            counted := f"{name} ({counts[name]})" if counts[name] > 1 else name
+        ) in names:
             counts[name] += 1
         names[counted] = None
     return list(names)
@@ -241,7 +317,9 @@ def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
     """Return the country, year and type of a record from its values by `column_key`, without invalid ones."""
     metadata: dict[str, Value] = {}
     countries = (values.get(column, "") for column in COUNTRY_COLUMNS)
-    if country := next((name for name in countries if name and country_code(name)), None):
+    if country := next(
+        (name for name in countries if name and country_code(name)), None
+    ):
         metadata["country_name"] = country
     if year := _YEAR_VALUE.fullmatch(values.get("year", "")):
         metadata["year"] = int(year[1])
@@ -250,7 +328,9 @@ def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
     return metadata
 
 
-def _naming_column(columns: Mapping[str, int], table: Sequence[Sequence[str]]) -> int | None:
+def _naming_column(
+    columns: Mapping[str, int], table: Sequence[Sequence[str]]
+) -> int | None:
     """Return the column whose values name the rows: the country, else the first that is mostly words."""
     country = _first(columns, COUNTRY_COLUMNS)
     if country is not None:

@@ -22,14 +22,35 @@ _MARKS = (
 _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _ENCODINGS = (
-    "cp1252", "cp1250", "iso8859_2", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257",
-    "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949",
-)  # fmt: skip
+    "cp1252",
+    "cp1250",
+    "iso8859_2",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "koi8_r",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+)
 """The encodings of desktop programs besides UTF-8."""
 _WESTERN = (
-    "", "áãåçéëíñóôöü", "àâæçéèêëîïôœùûüÿ", "äöüß", "áéíóúüñºª", "áàâãçéêíóôõúüºª", "àèéìíîòóùúºª", "åäöæøé",
-    "áéíóúýðþæö", "ëïéèöüó",
-)  # fmt: skip
+    "",
+    "áãåçéëíñóôöü",
+    "àâæçéèêëîïôœùûüÿ",
+    "äöüß",
+    "áéíóúüñºª",
+    "áàâãçéêíóôõúüºª",
+    "àèéìíîòóùúºª",
+    "åäöæøé",
+    "áéíóúýðþæö",
+    "ëïéèöüó",
+)
 """Letters beyond ASCII in English, in the names of countries, in French, German, Spanish, Portuguese, Italian, the
 Nordic languages, Icelandic and Dutch."""
 _WESTERN_MARKS = frozenset("“”‘’„–—…•·«»‹›€£¥§©®°±×÷½¼¾µ¿¡´\u00a0\u00ad")
@@ -49,7 +70,9 @@ def read_text(path: Path) -> str:
         data = file.read(MAX_TEXT_BYTES + 1)
     if len(data) > MAX_TEXT_BYTES:
         limit = MAX_TEXT_BYTES // (1024 * 1024)
-        raise LoadError(f"{path.name} is larger than {limit} MB, the limit for a text file. Split it.")
+        raise LoadError(
+            f"{path.name} is larger than {limit} MB, the limit for a text file. Split it."
+        )
     text = decode(data, path.name)
     if not text.strip():
         raise LoadError(f"{path.name} has no text.")
@@ -85,7 +108,9 @@ def decode(data: bytes, name: str) -> str:
             return clean(mixed)
         guessed = guess_encoding(data)
         if guessed is None:
-            raise LoadError(f"{name} is not UTF-8 text. Save it as UTF-8 and try again.") from error
+            raise LoadError(
+                f"{name} is not UTF-8 text. Save it as UTF-8 and try again."
+            ) from error
     return clean(_decode_strictly(data, guessed, name))
 
 
@@ -123,7 +148,11 @@ def guess_encoding(data: bytes) -> str | None:
     sample = data[: end if end > 0 else SAMPLE_BYTES]
     # Western text has few accented letters, so encodings look alike; the alphabets of its languages differ.
     western = sample.decode("cp1252", errors="replace")
-    foreign = [char.lower() for char in _POWER.sub("", western) if ord(char) > 127 and char not in _WESTERN_MARKS]
+    foreign = [
+        char.lower()
+        for char in _POWER.sub("", western)
+        if ord(char) > 127 and char not in _WESTERN_MARKS
+    ]
     few = len(foreign) * 2 < sum(map(str.isalpha, western))
     if few and any(set(foreign) <= set(letters) for letters in _WESTERN):
         return "cp1252"
@@ -135,7 +164,11 @@ def guess_encoding(data: bytes) -> str | None:
     if not matches or matches[0].coherence < 0.1:
         return None
     best, text = matches[0], str(matches[0])
-    near = (m for m in matches[1:] if m.chaos <= best.chaos + 0.02 and m.coherence >= best.coherence - 0.05)
+    near = (
+        m
+        for m in matches[1:]
+        if m.chaos <= best.chaos + 0.02 and m.coherence >= best.coherence - 0.05
+    )
     return best.encoding if all(str(match) == text for match in near) else None
 
 

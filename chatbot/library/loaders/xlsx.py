@@ -29,25 +29,32 @@ class XlsxLoader(OfficeLoader):
 
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
         import openpyxl
-        from openpyxl.utils.exceptions import CellCoordinatesException, InvalidFileException
+        from openpyxl.utils.exceptions import (
+            CellCoordinatesException,
+            InvalidFileException,
+        )
 
-        opened = partial(openpyxl.load_workbook, read_only=True, data_only=True, keep_links=False)
+        opened = partial(
+            openpyxl.load_workbook, read_only=True, data_only=True, keep_links=False
+        )
         return opened, (CellCoordinatesException, InvalidFileException)
 
-    def read(self, document: Any, path: Path) -> tuple[str, list[Section], None, list[str]]:
+    def read(
+        self, document: Any, path: Path
+    ) -> tuple[str, list[Section], None, list[str]]:
         sections: list[Section] = []
         notes = SheetNotes()
         for sheet in document.worksheets:
             if sheet.sheet_state == "visible":
-                sections += sheet_sections(sheet.title, _rows(path, sheet, notes), notes)
+                sections += sheet_sections(
+                    sheet.title, _rows(path, sheet, notes), notes
+                )
             else:
                 notes.hidden[SHEETS_NOTE] += 1
         return "", sections, None, notes.sentences()
 
 
-FORMULAS_NOTE = (
-    "Formulas without a stored result: {count}. Open the file in a spreadsheet program, save it and add it again."
-)
+FORMULAS_NOTE = "Formulas without a stored result: {count}. Open the file in a spreadsheet program, save it and add it again."
 HEADLESS_NOTE = "Tables without column headings, in: {names}."
 
 
@@ -64,7 +71,11 @@ class SheetNotes:
     def sentences(self) -> list[str]:
         names = ", ".join(dict.fromkeys(self.headless))
         headless = [HEADLESS_NOTE.format(names=names)] if names else []
-        return left_out((FORMULAS_NOTE, self.formulas)) + headless + left_out(*sorted(self.hidden.items()))
+        return (
+            left_out((FORMULAS_NOTE, self.formulas))
+            + headless
+            + left_out(*sorted(self.hidden.items()))
+        )
 
 
 _SHOWN_NOWHERE = {"1", "true"}
@@ -79,13 +90,19 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
     book = sheet.parent
     formulas: list[tuple[int, int]] = []
     # Programs that write formulas without calculating them store nothing, or 0 (XlsxWriter), and ask Excel to do it.
-    uncalculated = {None, 0} if book.calculation and book.calculation.fullCalcOnLoad else {None}
+    uncalculated = (
+        {None, 0} if book.calculation and book.calculation.fullCalcOnLoad else {None}
+    )
 
     class Parser(WorkSheetParser):  # type: ignore[misc]
         def parse_cell(self, element: Any) -> dict[str, Any]:
             cell: dict[str, Any] = super().parse_cell(element)
             number = element.get("t", "n") == "n"  # an empty text is a result
-            if number and cell["value"] in uncalculated and element.find(FORMULA_TAG) is not None:
+            if (
+                number
+                and cell["value"] in uncalculated
+                and element.find(FORMULA_TAG) is not None
+            ):
                 formulas.append((cell["row"], cell["column"]))
                 cell["value"] = None
             return cell
@@ -96,9 +113,13 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
     count = last = 0
     with sheet._get_source() as source:
         parser = Parser(
-            source, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
+            source,
+            sheet._shared_strings,
+            data_only=True,
+            epoch=book.epoch,
+            date_formats=book._date_formats,
             timedelta_formats=book._timedelta_formats,
-        )  # fmt: skip
+        )
         for number, cells in parser.parse():
             count += max(number - last, 1) + (cells[-1]["column"] if cells else 0)
             last = number
@@ -107,21 +128,39 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
                     f"{path.name} has cells too far apart. Delete the empty rows and columns and try again."
                 )
             texts: list[str] = []
-            for cell in (ReadOnlyCell(sheet, **values) for values in cells if values["value"] is not None):
+            for cell in (
+                ReadOnlyCell(sheet, **values)
+                for values in cells
+                if values["value"] is not None
+            ):
                 if cell._style_id not in visible:
                     visible[cell._style_id] = _shows_value(cell)
                 if visible[cell._style_id]:
                     texts += [""] * (cell.column - len(texts))
                     texts[cell.column - 1] = cell_text(cell)
             rows[number] = texts
-            if parser.row_dimensions.pop(str(number), {}).get("hidden") in _SHOWN_NOWHERE:
+            if (
+                parser.row_dimensions.pop(str(number), {}).get("hidden")
+                in _SHOWN_NOWHERE
+            ):
                 hidden_rows.add(number)
     for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
         fill_merged(rows, *merged.bounds)
-    columns = (entry for entry in parser.column_dimensions.values() if entry.get("hidden") in _SHOWN_NOWHERE)
-    spans = ((int(entry["min"]), min(int(entry["max"]), tables.MAX_COLUMNS)) for entry in columns)
+    columns = (
+        entry
+        for entry in parser.column_dimensions.values()
+        if entry.get("hidden") in _SHOWN_NOWHERE
+    )
+    spans = (
+        (int(entry["min"]), min(int(entry["max"]), tables.MAX_COLUMNS))
+        for entry in columns
+    )
     hidden = {at for first, last in spans for at in range(first, last + 1)}
-    shown = [row for row, column in formulas if row not in hidden_rows and column not in hidden]
+    shown = [
+        row
+        for row, column in formulas
+        if row not in hidden_rows and column not in hidden
+    ]
     notes.formulas += len(shown)
     for row in shown:
         if sum(map(bool, rows[row])) == 1:  # the label alone says nothing
@@ -134,7 +173,9 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
             yield []
         last = number
-        texts = [text for at, text in enumerate(rows[number], start=1) if at not in hidden]
+        texts = [
+            text for at, text in enumerate(rows[number], start=1) if at not in hidden
+        ]
         while texts and not texts[-1]:
             texts.pop()
         yield texts
@@ -143,12 +184,16 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
 def _shows_value(cell: Any) -> bool:
     """Return whether a cell is neither white on white, nor in a format that shows nothing."""
     color = cell.font.color if cell.font else None
-    white = color is not None and (color.rgb == _WHITE or (color.type == "theme" and color.theme == 0))
+    white = color is not None and (
+        color.rgb == _WHITE or (color.type == "theme" and color.theme == 0)
+    )
     filled = cell.fill is not None and cell.fill.fill_type is not None
     return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
 
 
-def fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int) -> None:
+def fill_merged(
+    rows: dict[int, list[str]], left: int, top: int, right: int, bottom: int
+) -> None:
     """Repeat a merged cell in its range. A title over a whole row stays alone."""
     first = rows.get(top, [])
     text = tables.label(first[left - 1]) if len(first) >= left else ""
@@ -156,13 +201,19 @@ def fill_merged(rows: dict[int, list[str]], left: int, top: int, right: int, bot
     if not text or (top == bottom and not beside):
         return
     right = min(right, max(map(len, rows.values()))) if beside else left
-    for number in range(top, bottom + 1) if bottom - top < len(rows) else [row for row in rows if top <= row <= bottom]:
+    for number in (
+        range(top, bottom + 1)
+        if bottom - top < len(rows)
+        else [row for row in rows if top <= row <= bottom]
+    ):
         if number in rows:
             rows[number] += [""] * (right - len(rows[number]))
             rows[number][left - 1 : right] = [text] * (right - left + 1)
 
 
-def sheet_sections(name: str, rows: Iterable[list[str]], notes: SheetNotes) -> Iterator[Section]:
+def sheet_sections(
+    name: str, rows: Iterable[list[str]], notes: SheetNotes
+) -> Iterator[Section]:
     """Yield the tables of a sheet, which empty rows separate. Rows of one cell above a table are its captions."""
     header: list[str] = []
     captions: list[str] = []
@@ -177,7 +228,10 @@ def sheet_sections(name: str, rows: Iterable[list[str]], notes: SheetNotes) -> I
             continue
         # Below another table, a header is a row in which a name stands above a number.
         below = zip(table[0], table[1] if len(table) > 1 else (), strict=False)
-        named = not header or any(tables.is_number(value) and not tables.is_number(name) for name, value in below)
+        named = not header or any(
+            tables.is_number(value) and not tables.is_number(name)
+            for name, value in below
+        )
         if names := _heading_rows(table, start) if named else []:
             header = names
         elif start < _start(header) or max(map(len, table)) > len(header):
@@ -199,7 +253,12 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
     """Take the rows that name the columns from the top of a table, and return the names; [] if there are none."""
     width = max(map(len, table))
     tagged = next(
-        (at for at, row in enumerate(table[:_MAX_HEADING_ROWS]) if all(map(_TAG.fullmatch, filter(None, row)))), 0
+        (
+            at
+            for at, row in enumerate(table[:_MAX_HEADING_ROWS])
+            if all(map(_TAG.fullmatch, filter(None, row)))
+        ),
+        0,
     )
     heads = tagged
     if table and not tagged and any(map(_TAG.fullmatch, table[0])):  # only tags
@@ -211,9 +270,20 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
             names = _joined_names(table[:heads], width)[start:]
             # A row of units has no label of its own, or that of the heading, whose cell reaches down to it.
             repeated = row[0] in {above[start] for above in table[:heads]}
-            units = heads > 0 and (repeated or not row[0]) and all(map(_UNIT.fullmatch, filter(None, row[1:])))
-            complete = heads > 0 and all(names[1:]) and len(set(names)) == len(names) and not (units or repeated)
-            figures = not units and any(tables.is_number(cell) and not _YEAR.fullmatch(cell) for cell in row)
+            units = (
+                heads > 0
+                and (repeated or not row[0])
+                and all(map(_UNIT.fullmatch, filter(None, row[1:])))
+            )
+            complete = (
+                heads > 0
+                and all(names[1:])
+                and len(set(names)) == len(names)
+                and not (units or repeated)
+            )
+            figures = not units and any(
+                tables.is_number(cell) and not _YEAR.fullmatch(cell) for cell in row
+            )
             if complete or figures or tables.is_single(row):
                 break
             heads += 1
@@ -233,15 +303,23 @@ def _joined_names(rows: Rows, width: int) -> list[str]:
         above = ""
         for place in range(width):
             cell = row[place] if place < len(row) else ""
-            spread = at + 1 < len(rows) and place > 0 and bool(rows[at + 1][place : place + 1] != [""])
+            spread = (
+                at + 1 < len(rows)
+                and place > 0
+                and bool(rows[at + 1][place : place + 1] != [""])
+            )
             above = cell or (above if spread else "")
             if above and above not in levels[place]:
                 levels[place].append(above)
     return [" ".join(level) for level in levels]
 
 
-def _table_sections(name: str, captions: list[str], header: list[str], table: Rows) -> Iterator[Section]:
-    path = (name, captions.pop(0)) if captions and tables.label(captions[0]) else (name,)
+def _table_sections(
+    name: str, captions: list[str], header: list[str], table: Rows
+) -> Iterator[Section]:
+    path = (
+        (name, captions.pop(0)) if captions and tables.label(captions[0]) else (name,)
+    )
     yield Section(path, "\n".join(captions))
     if not header:
         yield Section(path, tables.table_text(table, header=False))
@@ -251,7 +329,11 @@ def _table_sections(name: str, captions: list[str], header: list[str], table: Ro
     notes: list[str] = []
     while table and tables.is_single(table[-1]) and len(header) - start > 1:
         notes.insert(0, table.pop()[0])
-    yield from tables.row_sections(tables.column_names(header[start:], max(map(len, table), default=0)), table, path)
+    yield from tables.row_sections(
+        tables.column_names(header[start:], max(map(len, table), default=0)),
+        table,
+        path,
+    )
     yield Section(path, "\n".join(notes))
 
 
@@ -274,9 +356,19 @@ _UNUSUAL = re.compile(r"[Ee/@yYdDhHsS]")
 def number_text(value: float, number_format: str) -> str:
     """Return a number as its format shows it: currency, unit, percent, leading zeros, separators, decimals."""
     # Excel's precision: .1 + .2 is .3
-    plain = str(int(value)) if isinstance(value, int) or value.is_integer() else f"{value:.15g}"
+    plain = (
+        str(int(value))
+        if isinstance(value, int) or value.is_integer()
+        else f"{value:.15g}"
+    )
     sections = re.findall(r'(?:"[^"]*"|\\.|[^;"\\])+', number_format)
-    section = sections[1] if value < 0 and len(sections) > 1 else sections[0] if sections else "General"
+    section = (
+        sections[1]
+        if value < 0 and len(sections) > 1
+        else sections[0]
+        if sections
+        else "General"
+    )
     parts = list(_FORMAT_PART.finditer(section))
     others = "".join(part["other"] or "" for part in parts)
     patterns = [part["number"] for part in parts if part["number"]]
@@ -285,11 +377,21 @@ def number_text(value: float, number_format: str) -> str:
     shown = ""
     for part in parts:
         if part["number"]:
-            pattern = part["number"].rstrip(",")  # each comma at the end hides three digits
-            scale = (100 if "%" in others else 1) / 1000 ** (len(part["number"]) - len(pattern))
+            pattern = part["number"].rstrip(
+                ","
+            )  # each comma at the end hides three digits
+            scale = (100 if "%" in others else 1) / 1000 ** (
+                len(part["number"]) - len(pattern)
+            )
             shown += _digits(abs(value) * scale, pattern)
         else:
-            shown += part["quoted"] or part["escaped"] or part["currency"] or part["other"] or ""
+            shown += (
+                part["quoted"]
+                or part["escaped"]
+                or part["currency"]
+                or part["other"]
+                or ""
+            )
     return tables.one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)
 
 
@@ -303,7 +405,11 @@ def _digits(value: float, pattern: str) -> str:
             break
         text = text[:-1]
     text = text.rstrip(".") if "." in text else text
-    return text if "," in whole else text.zfill(whole.count("0") + len(text) - len(text.partition(".")[0]))
+    return (
+        text
+        if "," in whole
+        else text.zfill(whole.count("0") + len(text) - len(text.partition(".")[0]))
+    )
 
 
 def cell_text(cell: Any) -> str:
@@ -316,8 +422,16 @@ def cell_text(cell: Any) -> str:
     if isinstance(value, int | float):
         return number_text(value, cell.number_format or "General")
     if isinstance(value, datetime):
-        return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ", timespec="minutes")
+        return (
+            value.date().isoformat()
+            if value.time() == time()
+            else value.isoformat(sep=" ", timespec="minutes")
+        )
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-    return value.isoformat() if isinstance(value, date | time) else tables.one_line(str(value))
+    return (
+        value.isoformat()
+        if isinstance(value, date | time)
+        else tables.one_line(str(value))
+    )

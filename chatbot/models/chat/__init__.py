@@ -7,7 +7,15 @@ from ...config.registry import Registry
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
-from ...domain import ATTACHMENTS, NOTHING_WRITTEN, ChatModel, Delta, Prompt, RequestContext, Usage
+from ...domain import (
+    ATTACHMENTS,
+    NOTHING_WRITTEN,
+    ChatModel,
+    Delta,
+    Prompt,
+    RequestContext,
+    Usage,
+)
 from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...language import estimate_tokens
 from ..caches import cache_key
@@ -49,7 +57,9 @@ class EchoChatModel:
             if request.cancelled:
                 return
             yield Delta(word if position == 0 else f" {word}")
-        prompt_tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
+        prompt_tokens = sum(
+            estimate_tokens(message.content) for message in prompt.messages
+        )
         yield Delta(usage=Usage(prompt_tokens, len(words), calls=1))
 
 
@@ -71,12 +81,18 @@ class ManagedChatModel:
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
         """Yield the cached reply as one delta, without a call, else the model's reply. Replies on attachments are
         not cached (R-A1). Raises BudgetExhaustedError, ChatModelError."""
-        if not request.cache or any(one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages):
+        if not request.cache or any(
+            one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages
+        ):
             yield from self._counted(Reply(prompt), request)
             return
-        messages = [[message.role, unmarked(message.content)] for message in prompt.messages]
+        messages = [
+            [message.role, unmarked(message.content)] for message in prompt.messages
+        ]
         parameters = (self.settings.temperature, float(self.settings.max_answer_tokens))
-        key = cache_key(self.model_id, parameters, messages, prompt.json_schema, request.cached_for)
+        key = cache_key(
+            self.model_id, parameters, messages, prompt.json_schema, request.cached_for
+        )
         if (text := self.cache.get("response", key, request=request)) is not None:
             yield Delta(text, Usage(cached_calls=1))
             return
@@ -89,10 +105,23 @@ class ManagedChatModel:
         """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
         who, limit = request.caller, self.settings.daily_token_limit
         if limit is not None and (used := self.usage.today()) >= limit:
-            raise BudgetExhaustedError(used=used, limit=limit, retry_after=seconds_to_reset())
-        if who.daily_tokens is not None and (used := self.counters.tokens_today(who.account)) >= who.daily_tokens:
-            raise BudgetExhaustedError(used=used, limit=who.daily_tokens, retry_after=seconds_to_reset(), whose="Your")
-        prompt, failed = replace(reply.prompt, messages=sealed(reply.prompt.messages)), None
+            raise BudgetExhaustedError(
+                used=used, limit=limit, retry_after=seconds_to_reset()
+            )
+        if (
+            who.daily_tokens is not None
+            and (used := self.counters.tokens_today(who.account)) >= who.daily_tokens
+        ):
+            raise BudgetExhaustedError(
+                used=used,
+                limit=who.daily_tokens,
+                retry_after=seconds_to_reset(),
+                whose="Your",
+            )
+        prompt, failed = (
+            replace(reply.prompt, messages=sealed(reply.prompt.messages)),
+            None,
+        )
         left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
         try:
             for delta in self.inner.stream(prompt, request=request):
@@ -104,7 +133,11 @@ class ManagedChatModel:
                         reason=NOTHING_WRITTEN,
                     )
                 left -= len(delta.text)
-                bounded = delta if left >= 0 else replace(delta, text=delta.text[:left], truncated=True)
+                bounded = (
+                    delta
+                    if left >= 0
+                    else replace(delta, text=delta.text[:left], truncated=True)
+                )
                 reply.add(bounded)
                 yield bounded
                 if left < 0:

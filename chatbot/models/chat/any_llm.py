@@ -8,7 +8,14 @@ from queue import SimpleQueue
 from typing import Any
 
 from ...config.settings import Settings
-from ...domain import ChatModelError, Delta, Prompt, RequestContext, SettingsError, Usage
+from ...domain import (
+    ChatModelError,
+    Delta,
+    Prompt,
+    RequestContext,
+    SettingsError,
+    Usage,
+)
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import check_withheld, timed_out
 
@@ -23,7 +30,10 @@ class AnyLLMChatModel:
         self.model_id = model_id
         self._client = client
         self._timeout = settings.model_timeout
-        self._parameters = {"temperature": settings.temperature, "max_tokens": settings.max_answer_tokens}
+        self._parameters = {
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_answer_tokens,
+        }
         # boto is not asynchronous: each call to it needs a loop of its own, which it blocks.
         self._loop = None if model_id.startswith("bedrock:") else EventLoop()
 
@@ -46,7 +56,11 @@ class AnyLLMChatModel:
                 text = (choice.delta.content if choice else None) or ""
                 finished = (choice.finish_reason if choice else None) or finished
                 counted = chunk.usage
-                usage = Usage(counted.prompt_tokens, counted.completion_tokens, calls=1) if counted else None
+                usage = (
+                    Usage(counted.prompt_tokens, counted.completion_tokens, calls=1)
+                    if counted
+                    else None
+                )
                 if text or usage or finished == "length":
                     yield Delta(text, usage, finished == "length")
             if not request.cancelled:
@@ -68,16 +82,23 @@ class AnyLLMChatModel:
         except TimeoutError as error:
             raise timed_out(ChatModelError, self.model_id) from error
         except errors.AnyLLMError as error:
-            raise sdk_error(ChatModelError, error, self.model_id, setting="CHAT") from error
+            raise sdk_error(
+                ChatModelError, error, self.model_id, setting="CHAT"
+            ) from error
         check_withheld(self.model_id, finished)
 
     async def _read(self, prompt: Prompt, chunks: SimpleQueue[Any]) -> None:
         """Put each chunk of the reply into ``chunks``, and None at its end, however it ends."""
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        messages = [
+            {"role": message.role, "content": message.content}
+            for message in prompt.messages
+        ]
         model = self.model_id.partition(":")[2]
         try:
             async with asyncio.timeout(self._timeout) as limit:
-                reply = await self._client.acompletion(model, messages, stream=True, **self._parameters)
+                reply = await self._client.acompletion(
+                    model, messages, stream=True, **self._parameters
+                )
                 async for chunk in reply:
                     chunks.put(chunk)
                     limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
@@ -85,12 +106,18 @@ class AnyLLMChatModel:
             chunks.put(None)
 
 
-def of_maker(settings: Settings, *, provider: str, model: str, **_: object) -> AnyLLMChatModel:
+def of_maker(
+    settings: Settings, *, provider: str, model: str, **_: object
+) -> AnyLLMChatModel:
     """Raises MissingPackageError, SettingsError."""
     if not model:
-        raise SettingsError(f"CHAT_MODEL={provider} needs a model: CHAT_MODEL={provider}:MODEL.")
+        raise SettingsError(
+            f"CHAT_MODEL={provider} needs a model: CHAT_MODEL={provider}:MODEL."
+        )
     key = settings.chat_api_key.get_secret_value() if settings.chat_api_key else None
-    client = any_llm_client(settings, provider, key=key, base_url=settings.chat_base_url, setting="CHAT")
+    client = any_llm_client(
+        settings, provider, key=key, base_url=settings.chat_base_url, setting="CHAT"
+    )
     return AnyLLMChatModel(client, f"{provider}:{model}", settings=settings)
 
 

@@ -14,7 +14,13 @@ from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotatio
 from ...domain.documents import word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import PROSE_SENTENCE, WORD_PATTERN, analyzer_for, quotation_item, sentences
+from ...language import (
+    PROSE_SENTENCE,
+    WORD_PATTERN,
+    analyzer_for,
+    quotation_item,
+    sentences,
+)
 from ...language.words import speaking
 from ...questions import kinds
 from ...questions.reading import NAME, SHARE_WORDS
@@ -67,7 +73,11 @@ class Statement:
     @property
     def whole(self) -> str:
         """The statement with the names of what it is about, as it is compared with questions."""
-        about = [name for name in (self.heading, self.label) if name and not self.text.startswith(name)]
+        about = [
+            name
+            for name in (self.heading, self.label)
+            if name and not self.text.startswith(name)
+        ]
         return ": ".join([*about, self.text])
 
 
@@ -85,7 +95,11 @@ class ExtractiveChatModel:
         say = speaking(prompt.language)
         quotes = self.quotes(prompt.question, prompt.context.passages)
         items = [quotation_item(quote, say) for quote in quotes]
-        text = "\n\n".join([say(HEADER), *items]) if items else say("No passage was given to quote from.")
+        text = (
+            "\n\n".join([say(HEADER), *items])
+            if items
+            else say("No passage was given to quote from.")
+        )
         yield Delta("" if request.cancelled else text, Usage())
 
     def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
@@ -93,22 +107,42 @@ class ExtractiveChatModel:
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
-        closest, names, has_statements = 0.0, list[str](), any(map(statements, passages))
+        closest, names, has_statements = (
+            0.0,
+            list[str](),
+            any(map(statements, passages)),
+        )
         in_question = NAME.findall(question)
-        for passage in _in_order(passages, in_question, asks_for_prose=kinds.asks_for_prose(question)):
+        for passage in _in_order(
+            passages, in_question, asks_for_prose=kinds.asks_for_prose(question)
+        ):
             if len(chosen) == MAX_QUOTATIONS:
                 break
             is_far = _cosine(passage) < CLOSE * closest
-            if is_far or any(name not in passage.hit.chunk.search_text for name in names):
+            if is_far or any(
+                name not in passage.hit.chunk.search_text for name in names
+            ):
                 continue
-            lines = statements(passage) if has_statements else list(_split(passage.hit.chunk))
+            lines = (
+                statements(passage)
+                if has_statements
+                else list(_split(passage.hit.chunk))
+            )
             chunk = passage.hit.chunk
-            key = (chunk.metadata.get("country_name"), chunk.heading, *(one.text for one in lines))
+            key = (
+                chunk.metadata.get("country_name"),
+                chunk.heading,
+                *(one.text for one in lines),
+            )
             if not lines or key in seen:
                 continue
             if not chosen:  # the names in the question that its text has, besides that of its report
                 closest = _cosine(passage)
-                names = [name for name in in_question if name in chunk.text and name not in chunk.title]
+                names = [
+                    name
+                    for name in in_question
+                    if name in chunk.text and name not in chunk.title
+                ]
             seen.add(key)
             chosen.append(_quotation(passage, self._best_run(question, lines)))
         return chosen
@@ -118,15 +152,25 @@ class ExtractiveChatModel:
         if lines[0].heading == lines[-1].heading and _length(lines) <= MAX_CHARACTERS:
             return list(lines)
         terms = analyzer_for(question, self._language).terms
-        shares = SHARE_WORDS.intersection(WORD_PATTERN.findall(question.lower()))  # which a line says by its "%"
+        shares = SHARE_WORDS.intersection(
+            WORD_PATTERN.findall(question.lower())
+        )  # which a line says by its "%"
         scores = word_scores(
-            [*terms(question), *shares], [[*terms(one.whole), *(shares if "%" in one.text else ())] for one in lines]
+            [*terms(question), *shares],
+            [
+                [*terms(one.whole), *(shares if "%" in one.text else ())]
+                for one in lines
+            ],
         )
         best, least = int(scores.argmax()), scores.mean() - scores.std()
         places = [best]
 
         def fits(place: int) -> bool:
-            if not 0 <= place < len(lines) or lines[place].heading != lines[best].heading or scores[place] < least:
+            if (
+                not 0 <= place < len(lines)
+                or lines[place].heading != lines[best].heading
+                or scores[place] < least
+            ):
                 return False
             return _length([lines[one] for one in [*places, place]]) <= MAX_CHARACTERS
 
@@ -148,11 +192,15 @@ def _line(passage: Passage) -> tuple[object, ...]:
     """Return what the editions of one report share: the country and the heading. Other reports share nothing, and
     passages without a heading are each a line of their own."""
     chunk = passage.hit.chunk
-    owner = chunk.document_id if chunk.year is None else chunk.metadata.get("country_name")
+    owner = (
+        chunk.document_id if chunk.year is None else chunk.metadata.get("country_name")
+    )
     return owner, chunk.heading or chunk.id
 
 
-def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool) -> list[Passage]:
+def _in_order(
+    passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool
+) -> list[Passage]:
     """Return the passages in the order of the search, the editions of one line together, lone notes as its last. Of one
     table or section those with more of the question's ``names`` come first. Where prose is asked for, lines that have
     sentences come first; what stands around a chart comes last."""
@@ -162,12 +210,24 @@ def _in_order(passages: Sequence[Passage], names: Sequence[str], *, asks_for_pro
         first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
     prose = set[tuple[object, ...]]()
     if asks_for_prose:
-        prose = {_line(one) for one in passages if PROSE_SENTENCE.search(one.hit.chunk.text)}
+        prose = {
+            _line(one) for one in passages if PROSE_SENTENCE.search(one.hit.chunk.text)
+        }
 
     def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
         line, chunk = _line(passage), passage.hit.chunk
-        named, is_note = sum(map(chunk.text.__contains__, names)), _NOTE.match(chunk.text) is not None
-        return _is_chart(chunk), line not in prose, first[line], first[chunk.document_id, *line], -named, is_note
+        named, is_note = (
+            sum(map(chunk.text.__contains__, names)),
+            _NOTE.match(chunk.text) is not None,
+        )
+        return (
+            _is_chart(chunk),
+            line not in prose,
+            first[line],
+            first[chunk.document_id, *line],
+            -named,
+            is_note,
+        )
 
     return sorted(passages, key=place_of)
 
@@ -177,7 +237,9 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
     chunk, first = passage.hit.chunk, run[0]
     text = first.text
     for before, one in pairwise(run):
-        same_line = one.line == before.line or (_WRAPPED.search(before.text) and len(before.text) >= 60)
+        same_line = one.line == before.line or (
+            _WRAPPED.search(before.text) and len(before.text) >= 60
+        )
         text += f"{' ' if same_line else NEW_LINE}{one.text}"
     text = " ".join(text.split())
     if len(text) > MAX_CHARACTERS:
@@ -214,7 +276,12 @@ def _split(chunk: Chunk) -> Iterator[Statement]:
     heading, number, label = chunk.heading, 0, ""
     for place, block in enumerate(chunk.text.split("\n\n")):
         lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
-        if place and len(lines) > 1 and len(lines[0].split()) <= MAX_NAME_WORDS and _NAME.fullmatch(lines[0]):
+        if (
+            place
+            and len(lines) > 1
+            and len(lines[0].split()) <= MAX_NAME_WORDS
+            and _NAME.fullmatch(lines[0])
+        ):
             heading, label, lines = lines[0], "", lines[1:]
         for line in lines:
             number += 1
@@ -222,7 +289,11 @@ def _split(chunk: Chunk) -> Iterator[Statement]:
                 label = line[:-1]
                 continue
             parts = sentences(line)
-            if parts and (match := _LABEL.match(parts[0])) and len(match[1].split()) <= MAX_NAME_WORDS:
+            if (
+                parts
+                and (match := _LABEL.match(parts[0]))
+                and len(match[1].split()) <= MAX_NAME_WORDS
+            ):
                 label = match[1]
             for at, sentence in enumerate(parts):
                 about = label if at or sentence[:1].islower() else ""
@@ -230,7 +301,9 @@ def _split(chunk: Chunk) -> Iterator[Statement]:
                 is_cut = len(pieces) > 1
                 for piece in pieces:
                     if _letters(piece):
-                        yield Statement(heading, about or label * is_cut, piece, number, is_cut)
+                        yield Statement(
+                            heading, about or label * is_cut, piece, number, is_cut
+                        )
 
 
 def _pieces(sentence: str) -> list[str]:
@@ -250,5 +323,7 @@ def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> ExtractiveChatModel:
+def build(
+    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
+) -> ExtractiveChatModel:
     return ExtractiveChatModel(settings.language)

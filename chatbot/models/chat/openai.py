@@ -13,10 +13,26 @@ from ...domain import Delta, Prompt, Usage
 from ...domain.errors import ChatModelError, ContextLengthError, SettingsError
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ..openai_client import OPENAI_URL, Abandoned, breakable, check_withheld, openai_client, refused_name, translated
+from ..openai_client import (
+    OPENAI_URL,
+    Abandoned,
+    breakable,
+    check_withheld,
+    openai_client,
+    refused_name,
+    translated,
+)
 
 DEFAULT_MODEL = "gpt-4o"
-OPTIONAL = frozenset({"temperature", "max_tokens", "max_completion_tokens", "stream_options", "response_format"})
+OPTIONAL = frozenset(
+    {
+        "temperature",
+        "max_tokens",
+        "max_completion_tokens",
+        "stream_options",
+        "response_format",
+    }
+)
 """Parameters that an answer does not need."""
 MAX_EVENT = 1 << 20
 """Bytes of one event of a stream, or of a whole answer that is not streamed."""
@@ -27,7 +43,14 @@ class OpenAIChatModel:
 
     is_language_model = True
 
-    def __init__(self, client: OpenAI, model: str, *, temperature: float, max_answer: dict[str, int]) -> None:
+    def __init__(
+        self,
+        client: OpenAI,
+        model: str,
+        *,
+        temperature: float,
+        max_answer: dict[str, int],
+    ) -> None:
         """``max_answer``: the limit in tokens, under the name that the server knows."""
         self._client = client
         self._model = model
@@ -48,7 +71,10 @@ class OpenAIChatModel:
 
     def _deltas(self, prompt: Prompt, request: RequestContext) -> Iterator[Delta]:
         finished = ""
-        with breakable(self._client, request.cancel) as client, self._open(client, prompt) as stream:
+        with (
+            breakable(self._client, request.cancel) as client,
+            self._open(client, prompt) as stream,
+        ):
             try:
                 for chunk in stream:
                     if request.cancelled:
@@ -57,14 +83,20 @@ class OpenAIChatModel:
                     finished, truncated = finished or reason, reason == "length"
                     if text or usage or truncated:
                         yield Delta(text, usage, truncated)
-            except ValueError as error:  # no JSON, or not even text: the SDK does not catch it
+            except (
+                ValueError
+            ) as error:  # no JSON, or not even text: the SDK does not catch it
                 raise self._failed("sent what is no event of a stream") from error
         check_withheld(self.model_id, finished)
         if not (finished or stream.is_done):
             raise self._failed("broke off in the middle of its answer")
 
     def _failed(self, how: str) -> ChatModelError:
-        return ChatModelError(f"The endpoint of {self.model_id} {how}.", remedy="Try again.", retry_after=5)
+        return ChatModelError(
+            f"The endpoint of {self.model_id} {how}.",
+            remedy="Try again.",
+            retry_after=5,
+        )
 
     def close(self) -> None:
         self._client.close()
@@ -78,25 +110,48 @@ class OpenAIChatModel:
                 # Not `chat.completions.create`: its types take five sixths of the processor time of a token.
                 with translated(ChatModelError, self.model_id):
                     stream = client.post(
-                        "/chat/completions", body=body, cast_to=object, stream=True, stream_cls=_Completion
+                        "/chat/completions",
+                        body=body,
+                        cast_to=object,
+                        stream=True,
+                        stream_cls=_Completion,
                     )
             except ChatModelError as error:
                 # Without a schema there is no second try of a request that is wrong otherwise.
-                named = refused_name(error.__cause__, body.keys() & OPTIONAL, unnamed="response_format")
+                named = refused_name(
+                    error.__cause__, body.keys() & OPTIONAL, unnamed="response_format"
+                )
                 if not named or isinstance(error, ContextLengthError):
                     raise
                 refused.append(named)
                 _leave_out(body, named)
             else:
-                self._refused.update(dict.fromkeys(refused))  # only now: others may have been the cause
+                self._refused.update(
+                    dict.fromkeys(refused)
+                )  # only now: others may have been the cause
                 return stream
 
     def _body(self, prompt: Prompt) -> dict[str, Any]:
-        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
-        body: dict[str, Any] = {"model": self._model, "messages": messages, "temperature": self._temperature}
-        body |= {"stream": True, "stream_options": {"include_usage": True}, **self._max_answer}
+        messages = [
+            {"role": message.role, "content": message.content}
+            for message in prompt.messages
+        ]
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": messages,
+            "temperature": self._temperature,
+        }
+        body |= {
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            **self._max_answer,
+        }
         if schema := prompt.json_schema:
-            named = {"name": schema.get("title", "reply"), "strict": True, "schema": dict(schema)}
+            named = {
+                "name": schema.get("title", "reply"),
+                "strict": True,
+                "schema": dict(schema),
+            }
             body["response_format"] = {"type": "json_schema", "json_schema": named}
         for name in list(self._refused):
             _leave_out(body, name)
@@ -110,7 +165,10 @@ class _Completion(Stream[object]):
     """True if the server said that it has sent everything."""
 
     def __stream__(self) -> Iterator[object]:
-        if self.response.headers.get("content-type", "").partition(";")[0] != "application/json":
+        if (
+            self.response.headers.get("content-type", "").partition(";")[0]
+            != "application/json"
+        ):
             yield from super().__stream__()
             return
         try:
@@ -118,7 +176,11 @@ class _Completion(Stream[object]):
         finally:
             self.response.close()
         if isinstance(whole, dict) and whole.get("error"):
-            raise APIError("An error in place of an answer", self.response.request, body=whole["error"])
+            raise APIError(
+                "An error in place of an answer",
+                self.response.request,
+                body=whole["error"],
+            )
         self.is_done = True
         yield whole
 
@@ -138,7 +200,10 @@ class _Completion(Stream[object]):
         for part in self.response.iter_bytes():
             seen = last + part  # the end of an event may come in two parts
             end = max(seen.rfind(blank) for blank in (b"\n\n", b"\r\r", b"\r\n\r\n"))
-            length, last = len(seen) - end if end >= 0 else length + len(part), seen[-3:]
+            length, last = (
+                len(seen) - end if end >= 0 else length + len(part),
+                seen[-3:],
+            )
             if length > MAX_EVENT:
                 raise ValueError(f"an event of more than {MAX_EVENT} bytes")
             yield part
@@ -163,22 +228,39 @@ def _read(chunk: object) -> tuple[str, str, Usage | None]:
 
     choices = part(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    content, reason = part(part(choice, "delta") or part(choice, "message"), "content"), part(choice, "finish_reason")
+    content, reason = (
+        part(part(choice, "delta") or part(choice, "message"), "content"),
+        part(choice, "finish_reason"),
+    )
     parts = content if isinstance(content, list) else [{"text": content}]
-    text = "".join(piece for one in parts if isinstance(piece := part(one, "text"), str))
+    text = "".join(
+        piece for one in parts if isinstance(piece := part(one, "text"), str)
+    )
     usage = Usage(count("prompt_tokens"), count("completion_tokens"), calls=1)
-    return text, reason if isinstance(reason, str) else "", usage if usage.tokens else None
+    return (
+        text,
+        reason if isinstance(reason, str) else "",
+        usage if usage.tokens else None,
+    )
 
 
-def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> OpenAIChatModel:
+def build(
+    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
+) -> OpenAIChatModel:
     """Raises SettingsError: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
-        raise SettingsError("CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own).")
+        raise SettingsError(
+            "CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own)."
+        )
     # OpenAI renamed the limit; other servers know the old name.
     limit = "max_tokens" if settings.openai_base_url else "max_completion_tokens"
-    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    key = (
+        settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    )
     return OpenAIChatModel(
-        openai_client(settings, key=key, base_url=settings.openai_base_url or OPENAI_URL),
+        openai_client(
+            settings, key=key, base_url=settings.openai_base_url or OPENAI_URL
+        ),
         model or DEFAULT_MODEL,
         temperature=settings.temperature,
         max_answer={limit: settings.max_answer_tokens},

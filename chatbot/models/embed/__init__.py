@@ -23,7 +23,10 @@ class _Embedders(Registry[Embedder]):
         build = super().builder(name)
         if name not in PROVIDERS:
             return partial(_whole, name, build)
-        return partial(build if PROVIDERS[name].shortens else partial(_whole, name, build), provider=name)
+        return partial(
+            build if PROVIDERS[name].shortens else partial(_whole, name, build),
+            provider=name,
+        )
 
     def default_model(self, name: str) -> str:
         """Return the model to use without EMBEDDING_MODEL, "" if that setting is required. Raises as `module` does."""
@@ -31,7 +34,9 @@ class _Embedders(Registry[Embedder]):
         return row.default_model if row else str(self.module(name).MODEL)
 
 
-def _whole(name: str, build: Callable[..., Embedder], settings: Settings, **of_model: str) -> Embedder:
+def _whole(
+    name: str, build: Callable[..., Embedder], settings: Settings, **of_model: str
+) -> Embedder:
     """Build an embedder whose vectors have one length. Raises SettingsError: another one is set."""
     if settings.embedding_dimensions is not None:
         able = ", ".join(sorted(one for one, row in PROVIDERS.items() if row.shortens))
@@ -61,30 +66,56 @@ def text_windows(text: str, size: int, count_tokens: Callable[[str], int]) -> li
         return [text]
     middle = len(text) // 2
     space = max(text.rfind(mark, len(text) // 4, middle) for mark in (" ", "\n", "\t"))
-    halves = (text[:space], text[space:]) if space > 0 else (text[:middle], text[middle:])
-    return [piece for half in halves if half.strip() for piece in text_windows(half.strip(), size, count_tokens)]
+    halves = (
+        (text[:space], text[space:]) if space > 0 else (text[:middle], text[middle:])
+    )
+    return [
+        piece
+        for half in halves
+        if half.strip()
+        for piece in text_windows(half.strip(), size, count_tokens)
+    ]
 
 
 def average(vectors: Sequence[Vector], tokens: Sequence[int]) -> Vector:
     """Return the mean of windows, weighted by their tokens, with length one."""
-    pooled = np.sum([vector * max(count, 1) for vector, count in zip(vectors, tokens, strict=True)], axis=0)
-    return np.asarray(pooled / max(float(np.linalg.norm(pooled)), 1e-12), dtype=np.float32)
+    pooled = np.sum(
+        [vector * max(count, 1) for vector, count in zip(vectors, tokens, strict=True)],
+        axis=0,
+    )
+    return np.asarray(
+        pooled / max(float(np.linalg.norm(pooled)), 1e-12), dtype=np.float32
+    )
 
 
 def embed_windows(
-    texts: Sequence[str], size: int, count_tokens: Callable[[str], int], embed: Callable[[list[str]], Iterable[Vector]]
+    texts: Sequence[str],
+    size: int,
+    count_tokens: Callable[[str], int],
+    embed: Callable[[list[str]], Iterable[Vector]],
 ) -> Matrix:
     """Return a row for each text (at least one). ``embed`` gets the windows of all texts at once."""
     windows = [text_windows(text, size, count_tokens) for text in texts]
     rows = iter(embed([piece for pieces in windows for piece in pieces]))
-    return np.vstack([average([next(rows) for _ in pieces], [*map(count_tokens, pieces)]) for pieces in windows])
+    return np.vstack(
+        [
+            average([next(rows) for _ in pieces], [*map(count_tokens, pieces)])
+            for pieces in windows
+        ]
+    )
 
 
 def check_file(path: Path, sha256: str, *, remedy: str) -> None:
     """Raises EmbeddingError: the file of a local model is missing or has another checksum."""
     if not path.is_file():
-        raise EmbeddingError(f"The local embedding model is incomplete: {path} is missing.", remedy=remedy)
+        raise EmbeddingError(
+            f"The local embedding model is incomplete: {path} is missing.",
+            remedy=remedy,
+        )
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != sha256:
-        raise EmbeddingError(f"The local embedding model is damaged: {path} has another checksum.", remedy=remedy)
+        raise EmbeddingError(
+            f"The local embedding model is damaged: {path} has another checksum.",
+            remedy=remedy,
+        )

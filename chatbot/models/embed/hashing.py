@@ -26,17 +26,23 @@ class HashingEmbedder:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         """Return shape (dimensions,). A text without words gets a fixed direction, so that no vector is zero."""
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for term in analyzer("english").terms(text) or [""]:
-            digest = int.from_bytes(hashlib.blake2b(term.encode(), digest_size=8).digest(), "big")
+            digest = int.from_bytes(
+                hashlib.blake2b(term.encode(), digest_size=8).digest(), "big"
+            )
             vector[digest % self.dimensions] += 1.0 if digest >> 63 else -1.0
         if not vector.any():
             vector[0] = 1.0
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([self.embed_query(text) for text in texts])
@@ -45,5 +51,7 @@ class HashingEmbedder:
 def build(settings: Settings, *, model: str) -> HashingEmbedder:
     """Raises SettingsError: ``model`` is not a number of dimensions."""
     if not model.isdigit() or not 8 <= int(model) <= 8192:
-        raise SettingsError(f"EMBEDDING_MODEL={model!r}: hashing takes the number of dimensions, 8 to 8192.")
+        raise SettingsError(
+            f"EMBEDDING_MODEL={model!r}: hashing takes the number of dimensions, 8 to 8192."
+        )
     return HashingEmbedder(int(model))

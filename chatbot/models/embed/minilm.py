@@ -46,7 +46,9 @@ class MiniLMEmbedder:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         for name, expected in SHA256.items():
-            check_file(folder / name, expected, remedy="Restore the file from the repository.")
+            check_file(
+                folder / name, expected, remedy="Restore the file from the repository."
+            )
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
@@ -58,17 +60,25 @@ class MiniLMEmbedder:
         # On processors without VNNI products overflow: other vectors than elsewhere, which find less. Preventing that
         # takes half as long again, so it is left to those that need it.
         cpu = Path("/proc/cpuinfo")
-        if not (cpu.exists() and re.search(r"\bavx(512)?_vnni\b", cpu.read_text(encoding="utf-8"))):
+        if not (
+            cpu.exists()
+            and re.search(r"\bavx(512)?_vnni\b", cpu.read_text(encoding="utf-8"))
+        ):
             options.add_session_config_entry("session.x64quantprecision", "1")
         self._session = onnxruntime.InferenceSession(
             str(folder / "model-int8.onnx"), options, providers=["CPUExecutionProvider"]
         )
-        self._special = self._tokenizer.token_to_id("[CLS]"), self._tokenizer.token_to_id("[SEP]")
+        self._special = (
+            self._tokenizer.token_to_id("[CLS]"),
+            self._tokenizer.token_to_id("[SEP]"),
+        )
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._tokenized)
 
     def _tokenized(self, text: str) -> Sequence[int]:
         # As a batch of one: of a megabyte `encode` would block all other threads for a second.
-        ids: Sequence[int] = self._tokenizer.encode_batch([text], add_special_tokens=False)[0].ids
+        ids: Sequence[int] = self._tokenizer.encode_batch(
+            [text], add_special_tokens=False
+        )[0].ids
         return ids
 
     def count_tokens(self, text: str) -> int:
@@ -78,12 +88,19 @@ class MiniLMEmbedder:
     def token_places(self, text: str) -> Sequence[int]:
         """Return the places where the tokens of a text begin, in order."""
         pieces, places = [match.span() for match in _PIECE.finditer(text)], array("q")
-        for start, end in pieces:  # one at a time: the tokenizer takes a hundred bytes for a token
-            (encoding,) = self._tokenizer.encode_batch([text[start:end]], add_special_tokens=False)
+        for (
+            start,
+            end,
+        ) in pieces:  # one at a time: the tokenizer takes a hundred bytes for a token
+            (encoding,) = self._tokenizer.encode_batch(
+                [text[start:end]], add_special_tokens=False
+            )
             places.extend(start + begin for begin, _ in encoding.offsets)
         return places
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         """Return shape (384,). Longer text than the model reads is embedded window by window."""
         ids, size = self._ids(text), self.max_tokens
         if len(ids) <= size:
@@ -91,22 +108,36 @@ class MiniLMEmbedder:
         windows = [ids[start : start + size] for start in range(0, len(ids), size)]
         return average(list(map(self._infer, windows)), list(map(len, windows)))
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         with ThreadPoolExecutor(PARALLEL) as pool:
             vectors = list(pool.map(self.embed_query, texts))
-        return np.vstack(vectors) if vectors else np.empty((0, DIMENSIONS), dtype=np.float32)
+        return (
+            np.vstack(vectors)
+            if vectors
+            else np.empty((0, DIMENSIONS), dtype=np.float32)
+        )
 
     def _infer(self, ids: Sequence[int]) -> Vector:
         """Return the masked mean over the last hidden state, L2-normalised."""
         cls, sep = self._special
         tokens = np.asarray([[cls, *ids, sep]], dtype=np.int64)
-        inputs = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
-        pooled = np.asarray(self._session.run(["last_hidden_state"], inputs)[0][0]).mean(axis=0)
+        inputs = {
+            "input_ids": tokens,
+            "attention_mask": np.ones_like(tokens),
+            "token_type_ids": np.zeros_like(tokens),
+        }
+        pooled = np.asarray(
+            self._session.run(["last_hidden_state"], inputs)[0][0]
+        ).mean(axis=0)
         return np.asarray(pooled / np.linalg.norm(pooled), dtype=np.float32)
 
 
 def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
     """Raises SettingsError: another model is set; EmbeddingError: the model cannot be loaded."""
     if model != MODEL:
-        raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}.")
+        raise SettingsError(
+            f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}."
+        )
     return MiniLMEmbedder()

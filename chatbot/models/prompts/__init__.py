@@ -55,7 +55,11 @@ def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Return the messages as a model gets them: with their own mark, no invisible characters and no control tokens."""
     mark = _new_mark()
     return tuple(
-        replace(one, content=_CONTROL.sub(r"\g<0> ", visible(one.content)).replace(_MARK, mark)) for one in messages
+        replace(
+            one,
+            content=_CONTROL.sub(r"\g<0> ", visible(one.content)).replace(_MARK, mark),
+        )
+        for one in messages
     )
 
 
@@ -84,7 +88,9 @@ _SEEN_AS = {
     "v": "\u03bd\u0475\u1d20",
     "i": "\u0456\u03b9\u0131\u026a",
 }
-_LOOK_ALIKES = str.maketrans({other: letter for letter, others in _SEEN_AS.items() for other in others})
+_LOOK_ALIKES = str.maketrans(
+    {other: letter for letter, others in _SEEN_AS.items() for other in others}
+)
 """Letters of other scripts that look the same; what Unicode itself calls the same letter is folded before."""
 
 
@@ -92,7 +98,9 @@ def inert(text: str, tag: str = "passage") -> str:
     """Return the text without invisible characters and without this tag, in whatever spelling. The other tags stay:
     "<" is "less than", too."""
     text = visible(text)
-    return _OPENING.sub(lambda match: "(" if _reads_on_as(tag, text, match.end()) else match[0], text)
+    return _OPENING.sub(
+        lambda match: "(" if _reads_on_as(tag, text, match.end()) else match[0], text
+    )
 
 
 def on_one_line(text: str, tag: str = "passage") -> str:
@@ -115,7 +123,11 @@ def _reads_on_as(tag: str, text: str, place: int) -> bool:
 def _folded(char: str) -> str:
     """Return the letter that is seen: without style, case and accents; "" for a blank or an accent."""
     plain = unicodedata.normalize("NFKD", char).casefold().strip("()")
-    letters = (one for one in plain if unicodedata.category(one) not in _BARE and not one.isspace())
+    letters = (
+        one
+        for one in plain
+        if unicodedata.category(one) not in _BARE and not one.isspace()
+    )
     return "".join(letters).translate(_LOOK_ALIKES)
 
 

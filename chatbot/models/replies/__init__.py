@@ -13,7 +13,14 @@ from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
 from ..prompts import render
-from .readers import ReportOutline, read_choice, read_follow_up, read_numbers, read_outline, read_queries
+from .readers import (
+    ReportOutline,
+    read_choice,
+    read_follow_up,
+    read_numbers,
+    read_outline,
+    read_queries,
+)
 from .stream import Reply, complete, readable
 
 T = TypeVar("T")
@@ -47,11 +54,21 @@ class ParsedReply(Generic[T]):
 def stage_prompt(stage: str, shape: Shape[T], query: str, /, **values: str) -> Prompt:
     """Return the prompt made of the two templates of ``stage``, which asks for ``shape``; ``query`` is the person's
     question, for models that only quote."""
-    messages = (Message(role, render(f"{stage}_{role}", **values)) for role in ("system", "user"))
+    messages = (
+        Message(role, render(f"{stage}_{role}", **values))
+        for role in ("system", "user")
+    )
     return Prompt(tuple(messages), query, Context(), json_schema=shape.schema)
 
 
-def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestContext, *, stage: str) -> ParsedReply[T]:
+def ask(
+    model: ChatModel,
+    prompt: Prompt,
+    shape: Shape[T],
+    request: RequestContext,
+    *,
+    stage: str,
+) -> ParsedReply[T]:
     """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`. A failed
     call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first. Raises
     BudgetExhaustedError: the day's tokens were used up before the first call."""
@@ -75,7 +92,10 @@ def ask(model: ChatModel, prompt: Prompt, shape: Shape[T], request: RequestConte
         if request.cancelled:
             return ParsedReply(None, tuple(steps), "it took too long")
         # Some servers refuse an empty message.
-        again = (Message("assistant", reply.text[:REPAIR_CHARACTERS] or "(nothing)"), Message("user", shape.repair))
+        again = (
+            Message("assistant", reply.text[:REPAIR_CHARACTERS] or "(nothing)"),
+            Message("user", shape.repair),
+        )
         prompt = replace(prompt, messages=(*prompt.messages, *again))
     return ParsedReply(None, tuple(steps), "its reply could not be read")
 
@@ -84,12 +104,22 @@ def queries(most: int) -> Shape[list[str]]:
     """At most ``most`` different search questions, each on one line of at most 300 characters. [] = none needed."""
     examples = [{"queries": ["first question", "second question"]}, {"queries": []}]
     read = partial(read_queries, most=most)
-    return _shape("queries", {"queries": _list(_TEXT)}, read, "list of questions", examples, f" (at most {most})")
+    return _shape(
+        "queries",
+        {"queries": _list(_TEXT)},
+        read,
+        "list of questions",
+        examples,
+        f" (at most {most})",
+    )
 
 
 def numbers(count: int) -> Shape[list[int]]:
     """Different 1-based numbers of passages up to ``count``, best first. [] = none."""
-    fields, examples = {"numbers": _list({"type": "integer"})}, [{"numbers": [2, 1][-count:]}, {"numbers": []}]
+    fields, examples = (
+        {"numbers": _list({"type": "integer"})},
+        [{"numbers": [2, 1][-count:]}, {"numbers": []}],
+    )
     read, note = partial(read_numbers, count=count), f", with numbers from 1 to {count}"
     return _shape("numbers", fields, read, "list of passage numbers", examples, note)
 
@@ -97,28 +127,46 @@ def numbers(count: int) -> Shape[list[int]]:
 def choice(names: Sequence[str]) -> Shape[int]:
     """The 1-based place of one of ``names``, of which there is at least one."""
     fields = {"choice": {"type": "string", "enum": list(names)}}
-    read, note = partial(read_choice, names=tuple(names)), f", with one of: {', '.join(names)}"
+    read, note = (
+        partial(read_choice, names=tuple(names)),
+        f", with one of: {', '.join(names)}",
+    )
     return _shape("choice", fields, read, "choice of one", [{"choice": names[0]}], note)
 
 
 def follow_up() -> Shape[str]:
     """The next question on one line of at most 300 characters; "" = the passages are enough."""
     fields = {"enough": {"type": "boolean"}, "question": _TEXT}
-    examples = [{"enough": False, "question": "the next question"}, {"enough": True, "question": ""}]
+    examples = [
+        {"enough": False, "question": "the next question"},
+        {"enough": True, "question": ""},
+    ]
     return _shape("follow_up", fields, read_follow_up, "next question", examples)
 
 
 def outline(most: int) -> Shape[ReportOutline]:
     """A title and at most ``most`` sections, each with the question that it answers."""
-    fields = {"title": _TEXT, "sections": _list(_record({"title": _TEXT, "question": _TEXT}))}
+    fields = {
+        "title": _TEXT,
+        "sections": _list(_record({"title": _TEXT, "question": _TEXT})),
+    }
     section = {"title": "title of the section", "question": "question that it answers"}
-    read, examples = partial(read_outline, most=most), [{"title": "title of the report", "sections": [section]}]
-    return _shape("outline", fields, read, "outline", examples, f" (at most {most} sections)")
+    read, examples = (
+        partial(read_outline, most=most),
+        [{"title": "title of the report", "sections": [section]}],
+    )
+    return _shape(
+        "outline", fields, read, "outline", examples, f" (at most {most} sections)"
+    )
 
 
 def prose() -> Shape[str]:
     """Any text, without thoughts, of at most 20,000 characters."""
-    return Shape(None, lambda reply: readable(reply) or None, "Your reply was empty. Write only the answer.")
+    return Shape(
+        None,
+        lambda reply: readable(reply) or None,
+        "Your reply was empty. Write only the answer.",
+    )
 
 
 def _shape(
@@ -132,12 +180,19 @@ def _shape(
     """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
     first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
     expected = " or ".join([first + note, *others])
-    repair = f"Your reply is not a readable {what}. Write only JSON like this: {expected}."
+    repair = (
+        f"Your reply is not a readable {what}. Write only JSON like this: {expected}."
+    )
     return Shape({"title": name, **_record(fields)}, read, repair)
 
 
 def _record(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": dict(fields), "required": list(fields), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": dict(fields),
+        "required": list(fields),
+        "additionalProperties": False,
+    }
 
 
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,7 +68,10 @@ _NUMBER = re.compile(r"(?<![\w.-])\d{1,4}(?![\w%]|\.\d)")
 _WORD = re.compile(r"[^\W\d]+")
 _NUMBER_OF_LINE = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]+(?=[^\W\d])", re.MULTILINE)
 _PASSAGE_WORDS = frozenset(["and", "number", "numbers"]).union(
-    *((noun, f"{noun}s") for noun in ("passage", "document", "doc", "chunk", "source", "collection"))
+    *(
+        (noun, f"{noun}s")
+        for noun in ("passage", "document", "doc", "chunk", "source", "collection")
+    )
 )
 
 
@@ -117,9 +120,13 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
             break
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
         if depth:
-            rest = text[start:].encode("utf-8", "replace")  # it may hold half a character
+            rest = text[start:].encode(
+                "utf-8", "replace"
+            )  # it may hold half a character
             value = from_json(rest, allow_partial=True)
-            return (value, len(text)) if value else None  # an empty list would say that there is none
+            return (
+                (value, len(text)) if value else None
+            )  # an empty list would say that there is none
         source = _STRAY_BACKSLASH.sub("", text[start:end].translate(_PLAIN_QUOTES))
         value = literal_eval(_FORGOTTEN_COMMA.sub(",", source))
         return (value, end) if isinstance(value, list | dict) else None
@@ -128,7 +135,10 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
     """Return the field under the first of ``names`` that exists, or None: "Sub-query" and "sub_query" are one name."""
-    named = {re.sub(r"[\s_-]+", "", str(name).casefold()): field for name, field in fields.items()}
+    named = {
+        re.sub(r"[\s_-]+", "", str(name).casefold()): field
+        for name, field in fields.items()
+    }
     return next((named[name] for name in names if name in named), None)
 
 
@@ -140,14 +150,20 @@ def read_queries(reply: str, most: int) -> list[str] | None:
     Read in this order: lists and objects; words for "none"; numbered or bulleted lines; lines that are questions."""
     text = readable(reply)
     values = json_values(text)
-    for value in (*values, values) if values else ():  # at last all together: an object for each question
+    for value in (
+        (*values, values) if values else ()
+    ):  # at last all together: an object for each question
         if (questions := _listed_questions(value)) is not None:
             return questions[:most]
     if _REFUSAL.match(text):
         return None
     if _NOTHING.fullmatch(text):
         return []
-    marked = [line for mark, line in _marked_lines(text) if mark != "heading" and not line.endswith(":")]
+    marked = [
+        line
+        for mark, line in _marked_lines(text)
+        if mark != "heading" and not line.endswith(":")
+    ]
     return _distinct(marked or _question_lines(text))[:most] or None
 
 
@@ -157,14 +173,27 @@ def _listed_questions(value: Any) -> list[str] | None:
     if isinstance(value, Mapping):
         lists = [field for field in value.values() if isinstance(field, list)]
         value = value.get("queries", lists[0] if len(lists) == 1 else value)
-        value = value.splitlines() if isinstance(value, str) else [] if value is None else value
+        value = (
+            value.splitlines()
+            if isinstance(value, str)
+            else []
+            if value is None
+            else value
+        )
     if not isinstance(value, list):
         return None
-    items = [first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item for item in value]
+    items = [
+        first_of(item, _QUESTION_KEYS) if isinstance(item, Mapping) else item
+        for item in value
+    ]
     texts = [item for item in items if isinstance(item, str)]
     if items and not texts:
         return None
-    return _distinct(texts) or ([] if all(not text.strip() or _NOTHING.fullmatch(text) for text in texts) else None)
+    return _distinct(texts) or (
+        []
+        if all(not text.strip() or _NOTHING.fullmatch(text) for text in texts)
+        else None
+    )
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:
@@ -184,18 +213,39 @@ def _clean_question(text: object) -> str:
 def _marked_lines(text: str) -> Iterator[tuple[str, str]]:
     """Yield the lines of a list: "heading", "number" ("1.", "Q1:") or "bullet", and the text without that mark."""
     for line in text.splitlines()[:MAX_LINES]:
-        if (match := _MARKED_LINE.match(line.strip())) and (bare := _one_line(match["text"], MAX_QUESTION_CHARACTERS)):
-            yield "heading" if match["heading"] else "number" if match["number"] else "bullet", bare
+        if (match := _MARKED_LINE.match(line.strip())) and (
+            bare := _one_line(match["text"], MAX_QUESTION_CHARACTERS)
+        ):
+            yield (
+                "heading"
+                if match["heading"]
+                else "number"
+                if match["number"]
+                else "bullet",
+                bare,
+            )
 
 
 def _question_lines(text: str) -> list[str]:
     """Return the lines if each one is a question of one sentence. Lines that end in a colon announce them."""
-    lines = [line.strip(" \t*_`\"”'") for line in text.splitlines()[:MAX_LINES] if line.strip()]
+    lines = [
+        line.strip(" \t*_`\"”'")
+        for line in text.splitlines()[:MAX_LINES]
+        if line.strip()
+    ]
     lines = [line for line in lines if not line.endswith((":", "："))]
     for line in lines:
-        if not line.endswith(_QUESTION_END) or len(line) > MAX_QUESTION_CHARACTERS or _SENTENCE_END.search(line):
+        if (
+            not line.endswith(_QUESTION_END)
+            or len(line) > MAX_QUESTION_CHARACTERS
+            or _SENTENCE_END.search(line)
+        ):
             return []
-    return [_one_line(line, MAX_QUESTION_CHARACTERS) for line in lines if line[0] not in "[{"]
+    return [
+        _one_line(line, MAX_QUESTION_CHARACTERS)
+        for line in lines
+        if line[0] not in "[{"
+    ]
 
 
 def _one_line(text: object, longest: int) -> str:
@@ -225,7 +275,10 @@ def read_follow_up(reply: str) -> str | None:
     for value in json_values(text):
         if isinstance(value, Mapping):
             question = first_of(value, _QUESTION_KEYS)
-            clean, enough = _clean_question(question), _verdict(first_of(value, _ENOUGH_KEYS))
+            clean, enough = (
+                _clean_question(question),
+                _verdict(first_of(value, _ENOUGH_KEYS)),
+            )
             if enough is None and isinstance(question, str):
                 enough = not clean and not _REFUSAL.match(question)
             if enough or clean:
@@ -233,7 +286,9 @@ def read_follow_up(reply: str) -> str | None:
     if _REFUSAL.match(text):
         return None
     questions = _question_lines(text)
-    return questions[0] or None if len(questions) == 1 else "" if _verdict(text) else None
+    return (
+        questions[0] or None if len(questions) == 1 else "" if _verdict(text) else None
+    )
 
 
 def _verdict(value: object) -> bool | None:
@@ -253,7 +308,12 @@ def read_outline(reply: str, most: int) -> ReportOutline | None:
         listed = items if isinstance(items, list) else []
         fields = [one if isinstance(one, Mapping) else {"title": one} for one in listed]
         if outline := _outline(
-            title, [(first_of(one, _TITLE_KEYS), first_of(one, _ABOUT_KEYS)) for one in fields], most
+            title,
+            [
+                (first_of(one, _TITLE_KEYS), first_of(one, _ABOUT_KEYS))
+                for one in fields
+            ],
+            most,
         ):
             return outline
     if _REFUSAL.match(text):
@@ -261,17 +321,29 @@ def read_outline(reply: str, most: int) -> ReportOutline | None:
     lines = list(_marked_lines(text))
     used = next((mark for mark, _ in lines if mark != "heading"), "heading")
     title = next((line for mark, line in lines if mark == "heading" != used), "")
-    parts = [(line, _TITLE_AND_QUESTION.fullmatch(line)) for mark, line in lines if mark == used]
-    return _outline(title, [both.groups() if both else (line.rstrip(":"), "") for line, both in parts], most)
+    parts = [
+        (line, _TITLE_AND_QUESTION.fullmatch(line))
+        for mark, line in lines
+        if mark == used
+    ]
+    return _outline(
+        title,
+        [both.groups() if both else (line.rstrip(":"), "") for line, both in parts],
+        most,
+    )
 
 
-def _outline(title: object, sections: Iterable[Sequence[object]], most: int) -> ReportOutline | None:
+def _outline(
+    title: object, sections: Iterable[Sequence[object]], most: int
+) -> ReportOutline | None:
     """Return the outline, None without a section; the title stands in for a missing question and the question for a
     missing title."""
     distinct: dict[str, OutlineSection] = {}
     for name, about in sections:
         question = _one_line(about, MAX_QUESTION_CHARACTERS)
-        if line := _one_line(name, MAX_TITLE_CHARACTERS) or _one_line(about, MAX_TITLE_CHARACTERS):
+        if line := _one_line(name, MAX_TITLE_CHARACTERS) or _one_line(
+            about, MAX_TITLE_CHARACTERS
+        ):
             distinct.setdefault(line.casefold(), OutlineSection(line, question or line))
     kept = tuple(distinct.values())[:most]
     return ReportOutline(_one_line(title, MAX_TITLE_CHARACTERS), kept) if kept else None
@@ -284,9 +356,18 @@ def read_choice(reply: str, names: Sequence[str]) -> int | None:
     """Return the 1-based place in ``names``; None where the reply is out of range or names several. Read in this order:
     the fields of objects; a first or last line that is a number or a name; the only name in the text."""
     text = readable(reply)
-    fields = [str(field) for value in json_values(text) if isinstance(value, Mapping) for field in value.values()]
+    fields = [
+        str(field)
+        for value in json_values(text)
+        if isinstance(value, Mapping)
+        for field in value.values()
+    ]
     lines = [line for line in text.splitlines() if line.strip()]
-    mentioned = [name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)]
+    mentioned = [
+        name
+        for name in names
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE)
+    ]
     for parts in (fields, lines[:1] + lines[-1:], mentioned):
         if places := {place for part in parts if (place := _place(part, names))}:
             return places.pop() if len(places) == 1 else None
@@ -310,7 +391,11 @@ def read_numbers(reply: str, count: int) -> list[int] | None:
     for part in (text, *map(str, json_values(text))):
         listed = _NUMBER_OF_LINE.sub("", part)
         numbers = list(map(int, _NUMBER.findall(listed)))
-        if _PASSAGE_WORDS.issuperset(_WORD.findall(listed.casefold())) and (numbers or "[]" in listed):
-            in_range = list(dict.fromkeys(number for number in numbers if 1 <= number <= count))
+        if _PASSAGE_WORDS.issuperset(_WORD.findall(listed.casefold())) and (
+            numbers or "[]" in listed
+        ):
+            in_range = list(
+                dict.fromkeys(number for number in numbers if 1 <= number <= count)
+            )
             return in_range or (None if numbers else [])
     return None

@@ -54,7 +54,9 @@ class Reply:
             text = whole.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if text:
             self._pieces.append(text)
-        self._counted = delta.usage or self._counted  # some servers count anew with every piece
+        self._counted = (
+            delta.usage or self._counted
+        )  # some servers count anew with every piece
         self.truncated = self.truncated or delta.truncated
         return text
 
@@ -73,14 +75,20 @@ class Reply:
         """A warning where the server read far fewer tokens than it was sent, else ""."""
         sent = sum(estimate_tokens(message.content) for message in self.prompt.messages)
         read = self._counted.prompt_tokens if self._counted else 0
-        return CUT.format(read=read, sent=sent) if sent >= LEAST_CUT and LEAST_READ < read < sent * CUT_SHARE else ""
+        return (
+            CUT.format(read=read, sent=sent)
+            if sent >= LEAST_CUT and LEAST_READ < read < sent * CUT_SHARE
+            else ""
+        )
 
     @property
     def usage(self) -> Usage:
         """The server's count of tokens; an estimate if the server gave none."""
         if self._counted is not None:
             return self._counted
-        prompt_tokens = sum(estimate_tokens(message.content) for message in self.prompt.messages)
+        prompt_tokens = sum(
+            estimate_tokens(message.content) for message in self.prompt.messages
+        )
         return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
@@ -90,7 +98,12 @@ class Reply:
 
 
 def completion(
-    model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None, *, above: str = ""
+    model: ChatModel,
+    prompt: Prompt,
+    request: RequestContext,
+    reply: Reply | None = None,
+    *,
+    above: str = "",
 ) -> Generator[TokenEvent, None, Reply]:
     """Yield tokens, without thoughts, and return the whole reply.
 
@@ -106,14 +119,20 @@ def completion(
         if not reply.has_begun:
             raise
         raise ChatModelError(
-            f"{model.model_id} had no room left in the middle of its answer.", remedy="Lower CONTEXT_TOKENS."
+            f"{model.model_id} had no room left in the middle of its answer.",
+            remedy="Lower CONTEXT_TOKENS.",
         ) from error
     if rest := visible.rest():
         yield TokenEvent(above + rest)
     return reply
 
 
-def complete(model: ChatModel, prompt: Prompt, request: RequestContext, reply: Reply | None = None) -> Reply:
+def complete(
+    model: ChatModel,
+    prompt: Prompt,
+    request: RequestContext,
+    reply: Reply | None = None,
+) -> Reply:
     """Return the whole reply at once. See `completion`."""
     reply = reply or Reply(prompt)
     for _ in completion(model, prompt, request, reply):

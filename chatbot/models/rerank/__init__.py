@@ -40,7 +40,14 @@ class NoReranker:
     def candidates(self, top_k: int) -> int:
         return top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         return Reranked(tuple(hits[:top_k]))
 
 
@@ -52,14 +59,25 @@ class DiversityReranker(NoReranker):
         """Return ten for three, as in the seed, and three times as many as requested beyond."""
         return max(10, 3 * top_k)
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """Put a report's second hit after the first of every other report."""
         groups: dict[str, list[SearchHit]] = {}
         for place, hit in enumerate(hits):
-            source = hit.chunk.document_id or f"\0{place}"  # a hit without a report is a group of its own
+            source = (
+                hit.chunk.document_id or f"\0{place}"
+            )  # a hit without a report is a group of its own
             groups.setdefault(source, []).append(hit)
         rounds = zip_longest(*groups.values())
-        return Reranked(tuple(hit for one in rounds for hit in one if hit is not None)[:top_k])
+        return Reranked(
+            tuple(hit for one in rounds for hit in one if hit is not None)[:top_k]
+        )
 
 
 RELEVANCE = 0.7
@@ -70,14 +88,23 @@ class MmrReranker:
     """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and not yet said (R-B8). Passages
     are compared by their words: no vector leaves the store for it."""
 
-    def __init__(self, *, language: str, relevance: float = RELEVANCE, **_: object) -> None:
+    def __init__(
+        self, *, language: str, relevance: float = RELEVANCE, **_: object
+    ) -> None:
         self._terms_of = analyzer(language).terms
         self._relevance = relevance
 
     def candidates(self, top_k: int) -> int:
         return 4 * top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """Choose greedily the hit with the highest relevance less its similarity to the hits chosen before."""
         words = [Counter(self._terms_of(hit.chunk.text)) for hit in hits]
         scores = [_ordering_score(hit) for hit in hits]
@@ -88,7 +115,11 @@ class MmrReranker:
         chosen: list[int] = []
         rest = list(range(len(hits)))
         while rest and len(chosen) < top_k:
-            gains = {n: self._relevance * relevance[n] - (1 - self._relevance) * similarity[n] for n in rest}
+            gains = {
+                n: self._relevance * relevance[n]
+                - (1 - self._relevance) * similarity[n]
+                for n in rest
+            }
             best = max(rest, key=lambda n: (gains[n], -n))
             chosen.append(best)
             rest.remove(best)
@@ -98,7 +129,10 @@ class MmrReranker:
 
 
 def _ordering_score(hit: SearchHit) -> float:
-    scores = (hit.fused_score, hit.score if "vector" in hit.found_by else hit.keyword_score)
+    scores = (
+        hit.fused_score,
+        hit.score if "vector" in hit.found_by else hit.keyword_score,
+    )
     return next((score for score in scores if score is not None), 0.0)
 
 
@@ -130,7 +164,14 @@ class LlmReranker(_ModelReranker):
     def __init__(self, *, chat_model: Callable[[], ChatModel], **_: object) -> None:
         self._chat_model = chat_model
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """Make one call per BATCH hits, two if the first reply is unreadable. Raises ChatModelError."""
         named: list[SearchHit] = []
         others: list[SearchHit] = []
@@ -140,22 +181,32 @@ class LlmReranker(_ModelReranker):
             places = list(range(len(batch)))
             if len(hits) > 1 and not request.cancelled:
                 passages = "\n".join(
-                    passage_fence(number, inert(hit.chunk.search_text[:MAX_PASSAGE_CHARACTERS]))
+                    passage_fence(
+                        number, inert(hit.chunk.search_text[:MAX_PASSAGE_CHARACTERS])
+                    )
                     for number, hit in enumerate(batch, start=1)
                 )
                 shape = numbers(len(batch))
-                prompt = stage_prompt("rerank", shape, query, passages=passages, question=query)
+                prompt = stage_prompt(
+                    "rerank", shape, query, passages=passages, question=query
+                )
                 reply = ask(self._chat_model(), prompt, shape, request, stage="rerank")
                 if reply.error is not None:
                     raise reply.error
                 usage += Usage.total(step.usage for step in reply.steps)
-                places = places if reply.value is None else [number - 1 for number in reply.value]
+                places = (
+                    places
+                    if reply.value is None
+                    else [number - 1 for number in reply.value]
+                )
             named += [batch[place] for place in places]
             others += [hit for place, hit in enumerate(batch) if place not in places]
         return Reranked(tuple([*named, *others][:top_k]), usage)
 
 
-class RerankerError(DependencyError, code="reranker_unavailable", dependency="reranker"):
+class RerankerError(
+    DependencyError, code="reranker_unavailable", dependency="reranker"
+):
     """The cross-encoder could not be loaded, or failed."""
 
 
@@ -166,14 +217,29 @@ class CrossEncoderReranker(_ModelReranker):
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """Raises RerankerError: the model failed."""
         if not hits:
             return Reranked(())
         try:
-            scores = [float(score) for score in self._predict([(query, hit.chunk.search_text) for hit in hits])]
+            scores = [
+                float(score)
+                for score in self._predict(
+                    [(query, hit.chunk.search_text) for hit in hits]
+                )
+            ]
         except (RuntimeError, ValueError, OSError) as error:
-            raise RerankerError(f"The cross-encoder failed: {error}.", remedy="RERANKER=none does without.") from error
+            raise RerankerError(
+                f"The cross-encoder failed: {error}.",
+                remedy="RERANKER=none does without.",
+            ) from error
         order = sorted(range(len(hits)), key=lambda n: (-scores[n], n))
         return Reranked(tuple(hits[n] for n in order[:top_k]))
 
@@ -185,15 +251,25 @@ class MongoReranker(_ModelReranker):
     def __init__(self, *, store: Callable[[], Store], **_: object) -> None:
         self._store = store
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         """Raises SearchEngineError: the server has no such stage, or refuses it."""
         store = self._store()
         if not isinstance(store, RerankingStore):
             raise SearchEngineError(
-                "RERANKER=mongodb needs MongoDB's own search engine.", remedy="Set another RERANKER, or none."
+                "RERANKER=mongodb needs MongoDB's own search engine.",
+                remedy="Set another RERANKER, or none.",
             )
         scores = store.relevance(query, [hit.chunk for hit in hits]) if hits else {}
-        return Reranked(tuple(sorted(hits, key=lambda hit: -scores.get(hit.chunk.id, 0.0))[:top_k]))
+        return Reranked(
+            tuple(sorted(hits, key=lambda hit: -scores.get(hit.chunk.id, 0.0))[:top_k])
+        )
 
 
 def cross_encoder(**_: object) -> CrossEncoderReranker:

@@ -31,46 +31,84 @@ class AtlasStore(MongoChunks):
     """Implements `protocols.Store` on MongoDB collections with a vector index, and a text index where there is room.
     MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own."""
 
-    expected = (
-        "the collections are set up for {dimensions}: use the model they were written with, or embed the reports again."
-    )
+    expected = "the collections are set up for {dimensions}: use the model they were written with, or embed the reports again."
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        planned = index_plans(self.settings, {self.slot: self.dimensions}, database=self.database)
-        health = {(plan.collection, plan.kind): IndexHealth(self.database, plan, self.clock) for plan in planned}
+        planned = index_plans(
+            self.settings, {self.slot: self.dimensions}, database=self.database
+        )
+        health = {
+            (plan.collection, plan.kind): IndexHealth(self.database, plan, self.clock)
+            for plan in planned
+        }
         self._max_time_ms = int(self.settings.mongodb_timeout * 1000)
         self._trace = SentPipelines()
-        shared = (self.embedding_field, self.dimensions, self._max_time_ms, self._trace, self.clock)
+        shared = (
+            self.embedding_field,
+            self.dimensions,
+            self._max_time_ms,
+            self._trace,
+            self.clock,
+        )
         self._indexed = [
-            IndexedCollection(self.database[name], health[name, "vectorSearch"], health[name, "search"], *shared)
+            IndexedCollection(
+                self.database[name],
+                health[name, "vectorSearch"],
+                health[name, "search"],
+                *shared,
+            )
             for name in self._names
         ]
         self._rank_fusion: bool | None = None
 
     def vector_search(
-        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> list[Match]:
         """Raises SearchEngineError (no engine, an index that does not answer, a field not declared, overload) and
         EmbedderMismatchError."""
         numbers: list[float] = self._check(vector).tolist()
-        return self._best(self._each(scope, lambda one: one.near(numbers, top_k, scope, num_candidates)), top_k)
+        return self._best(
+            self._each(
+                scope, lambda one: one.near(numbers, top_k, scope, num_candidates)
+            ),
+            top_k,
+        )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
 
         Raises:
             SearchEngineError: no collection has a text index that answers; where one has, the others are left out."""
-        matches = self._best(self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k)
-        failures = [failure for one in self._inside(scope) if (failure := one.texts.known_failure())]
-        others = (index_status(self.database, one.texts.target) for one in self._indexed)
+        matches = self._best(
+            self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k
+        )
+        failures = [
+            failure
+            for one in self._inside(scope)
+            if (failure := one.texts.known_failure())
+        ]
+        others = (
+            index_status(self.database, one.texts.target) for one in self._indexed
+        )
         if failures and not matches and not any(other.queryable for other in others):
             raise failures[0]
         return matches
 
     def hybrid_search(
-        self, query: str, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        query: str,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> Hybrid:
         """Return what both searches find, in one round trip where the server has `$rankFusion`. A text index that
         cannot answer fails nothing: see `without_keywords`."""
@@ -87,19 +125,26 @@ class AtlasStore(MongoChunks):
                         raise explain(error, one.vectors.target) from error
                     refusal = error.server_message
             if rows is None:
-                rows = one.near(numbers, top_k, scope, num_candidates), one.worded(query, top_k, scope)
+                rows = (
+                    one.near(numbers, top_k, scope, num_candidates),
+                    one.worded(query, top_k, scope),
+                )
             # Where the text index answers, the stage is refused, not the index.
             return *rows, None if one.texts.known_failure() else refusal
 
         results = self._each(scope, both)
         if refused := [refusal for _, (*_, refusal) in results if refusal is not None]:
             self._rank_fusion = False
-            log.warning("$rankFusion is refused, both searches run one by one: %s", refused[0])
+            log.warning(
+                "$rankFusion is refused, both searches run one by one: %s", refused[0]
+            )
         near = [(one, near) for one, (near, _, _) in results]
         worded = [(one, words) for one, (_, words, _) in results]
         return self._best(near, top_k), self._best(worded, top_k)
 
-    def _each(self, scope: Scope, search: Callable[[IndexedCollection], T]) -> list[tuple[IndexedCollection, T]]:
+    def _each(
+        self, scope: Scope, search: Callable[[IndexedCollection], T]
+    ) -> list[tuple[IndexedCollection, T]]:
         """Search the collections of the scope at once."""
         inside, sent = self._inside(scope), self._trace.sent
 
@@ -112,7 +157,9 @@ class AtlasStore(MongoChunks):
     def _has_rank_fusion(self) -> bool:
         """Return whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
-            self._rank_fusion = probe_search(self.database, self._names[:2][-1]).rank_fusion
+            self._rank_fusion = probe_search(
+                self.database, self._names[:2][-1]
+            ).rank_fusion
         return self._rank_fusion
 
     def without_keywords(self, scope: Scope) -> list[str]:
@@ -126,17 +173,25 @@ class AtlasStore(MongoChunks):
             yield sent
         finally:
             self._trace.sent = outer
-            sent.sort(key=lambda one: self._names.index(one[0]))  # they were sent at once
+            sent.sort(
+                key=lambda one: self._names.index(one[0])
+            )  # they were sent at once
             if outer is not None:
                 outer += sent
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
         scores: dict[str, float] = {}
-        for name in dict.fromkeys(chunk.collection for chunk in chunks) if chunks else self._names[:1]:
+        for name in (
+            dict.fromkeys(chunk.collection for chunk in chunks)
+            if chunks
+            else self._names[:1]
+        ):
             ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
             try:
                 pipeline = rerank_pipeline(query, ids, self.settings.rerank_model or "")
-                rows = self.database[name].search(pipeline, max_time_ms=self._max_time_ms)
+                rows = self.database[name].search(
+                    pipeline, max_time_ms=self._max_time_ms
+                )
             except CommandError as error:
                 raise no_reranking(error) from error
             scores |= {id_text(row["_id"]): float(row["score"]) for row in rows}
@@ -146,15 +201,28 @@ class AtlasStore(MongoChunks):
         kept = set(keep)
         return [id for one in self._indexed for id in one.retire(document_id, kept)]
 
-    def unfollowed(self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()) -> int:
-        return len(set().union(*(one.unfollowed(document_id, written, retired) for one in self._indexed)))
+    def unfollowed(
+        self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
+    ) -> int:
+        return len(
+            set().union(
+                *(
+                    one.unfollowed(document_id, written, retired)
+                    for one in self._indexed
+                )
+            )
+        )
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """Leave out chunks that are gone or have no embedding of this size."""
         unit, field = _unit(self._check(vector)), self.embedding_field
         scores: dict[str, float] = {}
         for collection in self.collections() if chunk_ids else ():
-            for row in collection.find({"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}):
+            for row in collection.find(
+                {"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}
+            ):
                 stored = usable_vector(row.get(field), self.dimensions)
                 if stored is not None:
                     scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
@@ -173,9 +241,14 @@ class AtlasStore(MongoChunks):
     def _inside(self, scope: Scope) -> list[IndexedCollection]:
         return [one for one in self._indexed if scope.holds(one.name)]
 
-    def _best(self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int) -> list[Match]:
+    def _best(
+        self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int
+    ) -> list[Match]:
         found = ((one.name, row) for one, answer in rows for row in answer)
-        matches = (Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, name)) for name, row in found)
+        matches = (
+            Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, name))
+            for name, row in found
+        )
         return best_matches(matches, top_k)
 
 

@@ -59,17 +59,38 @@ class IndexedCollection:
     def name(self) -> str:
         return self.collection.name
 
-    def near(self, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None) -> list[Json]:
+    def near(
+        self,
+        vector: Sequence[float],
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
+    ) -> list[Json]:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
         # The vector index can filter what is inside: an index of another program may lack fields.
         declared, all_of = self.vectors.target.theirs, scope.conditions
-        parts = tuple(item for item in all_of if declared is None or item[0] in declared)
-        inside, rest = replace(scope, conditions=parts), Scope(tuple(item for item in all_of if item not in parts))
+        parts = tuple(
+            item for item in all_of if declared is None or item[0] in declared
+        )
+        inside, rest = (
+            replace(scope, conditions=parts),
+            Scope(tuple(item for item in all_of if item not in parts)),
+        )
 
         def pipeline(limit: int) -> list[Json]:
-            return [self._vector_stage(vector, inside, limit, num_candidates), *pipelines.ranked("vectorSearchScore")]
+            return [
+                self._vector_stage(vector, inside, limit, num_candidates),
+                *pipelines.ranked("vectorSearchScore"),
+            ]
 
-        rows = self._best_rows(self.vectors, pipeline, top_k, ties=num_candidates is None, counted=scope, rest=rest)
+        rows = self._best_rows(
+            self.vectors,
+            pipeline,
+            top_k,
+            ties=num_candidates is None,
+            counted=scope,
+            rest=rest,
+        )
         if not rows and top_k > 0 and (failure := self.vectors.failure()):
             raise failure
         return rows
@@ -80,7 +101,9 @@ class IndexedCollection:
             return []
         rest = scope if self.texts.target.theirs is not None else Scope()
         inside = Scope() if rest else scope
-        stage = pipelines.text_stage(index=self.texts.target.index, query=query, scope=inside)
+        stage = pipelines.text_stage(
+            index=self.texts.target.index, query=query, scope=inside
+        )
 
         def pipeline(limit: int) -> list[Json]:
             # The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every
@@ -98,7 +121,12 @@ class IndexedCollection:
         return rows
 
     def fused(
-        self, query: str, vector: Sequence[float], top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        query: str,
+        vector: Sequence[float],
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> tuple[list[Json], list[Json]] | None:
         """Return what `near` and `worded` find, from `$rankFusion`; None where retired rows are in the way.
 
@@ -108,13 +136,20 @@ class IndexedCollection:
             return None
         with translate_refusals(self.vectors.target):
             stage = self._vector_stage(vector, scope, top_k, num_candidates)
-        text = pipelines.text_stage(index=self.texts.target.index, query=query, scope=scope)
-        rows = self._send(pipelines.rank_fusion_pipeline(vector_stage=stage, text_stage=text, limit=top_k))
+        text = pipelines.text_stage(
+            index=self.texts.target.index, query=query, scope=scope
+        )
+        rows = self._send(
+            pipelines.rank_fusion_pipeline(
+                vector_stage=stage, text_stage=text, limit=top_k
+            )
+        )
         if any(map(is_retired, rows)):
             return None
         scored = [(pipelines.leg_scores(row.get("details")), row) for row in rows]
         near, worded = (
-            [{**row, "score": scores[leg]} for scores, row in scored if leg in scores] for leg in ("vector", "keyword")
+            [{**row, "score": scores[leg]} for scores, row in scored if leg in scores]
+            for leg in ("vector", "keyword")
         )
         if not worded:
             self.texts.failure()
@@ -131,24 +166,37 @@ class IndexedCollection:
             "$unset": dict.fromkeys((*WITHOUT_EMBEDDING, *TEXT_PATHS), ""),
         }
         both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
-        ids = [row["_id"] for row in self.collection.find(both, {"_id": 1}) if row["_id"] not in keep]
+        ids = [
+            row["_id"]
+            for row in self.collection.find(both, {"_id": 1})
+            if row["_id"] not in keep
+        ]
         self.collection.update_each([(id, update) for id in ids])
         return list(map(str, ids))
 
-    def unfollowed(self, document_id: str, written: Iterable[str], retired: Iterable[str]) -> set[str]:
+    def unfollowed(
+        self, document_id: str, written: Iterable[str], retired: Iterable[str]
+    ) -> set[str]:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it reads all rows when built."""
         embedded = {"_id": {"$in": list(written)}, self.path: {"$exists": True}}
         here = {str(row["_id"]) for row in self.collection.find(embedded, {"_id": 1})}
-        leaving = {str(row["_id"]) for row in self.collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})}
+        leaving = {
+            str(row["_id"])
+            for row in self.collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})
+        }
         waiting: set[str] = set()
         if here or leaving:
             most = self.collection.count({"document_id": document_id}) + len(leaving)
             for index in (self.vectors, self.texts):
                 indexed = self._listed(index, document_id, most)
-                waiting |= set() if indexed is None else (here - indexed) | (leaving & indexed)
+                waiting |= (
+                    set() if indexed is None else (here - indexed) | (leaving & indexed)
+                )
         return waiting
 
-    def _listed(self, index: IndexHealth, document_id: str, most: int) -> set[str] | None:
+    def _listed(
+        self, index: IndexHealth, document_id: str, most: int
+    ) -> set[str] | None:
         """Return the ids that an index has of the document, ``most`` at most; None where it cannot be asked."""
         if index.failure() is not None:
             return None
@@ -162,7 +210,9 @@ class IndexedCollection:
         except SearchEngineError as error:
             if error.reason != UNDECLARED:
                 raise
-            if target.index not in self._undeclared:  # of an older release: documents are shown without waiting
+            if (
+                target.index not in self._undeclared
+            ):  # of an older release: documents are shown without waiting
                 self._undeclared.add(target.index)
                 log.warning("%s", error.message)
             return None
@@ -172,17 +222,33 @@ class IndexedCollection:
             self.trace.sent.append((self.name, pipeline))
         return self.collection.search(pipeline, max_time_ms=self.max_time_ms)
 
-    def _vector_stage(self, vector: Sequence[float], scope: Scope, limit: int, num_candidates: int | None) -> Json:
+    def _vector_stage(
+        self,
+        vector: Sequence[float],
+        scope: Scope,
+        limit: int,
+        num_candidates: int | None,
+    ) -> Json:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
         number: int | None = None
         if num_candidates is not None and limit <= pipelines.MAX_CANDIDATES:
             number = max(num_candidates, limit)
-        elif limit <= pipelines.MAX_CANDIDATES and (total := self._count(Scope())) >= EXACT_BELOW:
+        elif (
+            limit <= pipelines.MAX_CANDIDATES
+            and (total := self._count(Scope())) >= EXACT_BELOW
+        ):
             share = self._count(scope) / total if scope.conditions else 1.0
-            number = pipelines.candidates(limit, share) if share >= EXACT_SHARE else None
+            number = (
+                pipelines.candidates(limit, share) if share >= EXACT_SHARE else None
+            )
         index = self.vectors.target.index
         return pipelines.vector_stage(
-            index=index, path=self.path, vector=vector, scope=scope, limit=limit, num_candidates=number
+            index=index,
+            path=self.path,
+            vector=vector,
+            scope=scope,
+            limit=limit,
+            num_candidates=number,
         )
 
     def _best_rows(
@@ -207,26 +273,47 @@ class IndexedCollection:
             with translate_refusals(index.target):
                 answer = self._send(pipeline(limit))
             rows = [row for row in answer if not is_retired(row)]
-            rows = [row for row in rows if rest.matches({name: filter_value(name, row.get(name)) for name in names})]
+            rows = [
+                row
+                for row in rows
+                if rest.matches(
+                    {name: filter_value(name, row.get(name)) for name in names}
+                )
+            ]
             full = len(answer) >= limit
-            tied = full and len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]
+            tied = (
+                full
+                and len(rows) > top_k
+                and rows[-1]["score"] >= rows[top_k - 1]["score"]
+            )
             short = len(rows) < needed and (
-                full or (counted is not None and self._lacks_rows(rows, index, needed, counted))
+                full
+                or (
+                    counted is not None
+                    and self._lacks_rows(rows, index, needed, counted)
+                )
             )
             if limit >= pipelines.MAX_CANDIDATES or not (tied or short):
-                if short and counted is not None:  # so no search finds more of the scope, however many are counted
+                if (
+                    short and counted is not None
+                ):  # so no search finds more of the scope, however many are counted
                     self._counts[Scope(counted.conditions)] = (self.clock(), len(rows))
                 return rows
             limit = min((WIDER if short else 2) * limit, pipelines.MAX_CANDIDATES)
         return []
 
-    def _lacks_rows(self, rows: Sequence[Json], index: IndexHealth, needed: int, scope: Scope) -> bool:
+    def _lacks_rows(
+        self, rows: Sequence[Json], index: IndexHealth, needed: int, scope: Scope
+    ) -> bool:
         """Whether there should be more rows. False where the index cannot answer, and where none were deleted lately:
         only then may the engine still give ids that the server drops."""
         if not rows and index.failure():
             return False
         if remembered := self._counts.get(Scope()):
-            self._counts[Scope()] = (float("-inf"), remembered[1])  # so that it is counted now
+            self._counts[Scope()] = (
+                float("-inf"),
+                remembered[1],
+            )  # so that it is counted now
         self._count(Scope())
         shrank = self.clock() - self._shrank_at < SETTLING_SECONDS
         return shrank and len(rows) < min(needed, self._count(scope))
@@ -237,7 +324,11 @@ class IndexedCollection:
         remembered = self._counts.get(key)
         if remembered and self.clock() - remembered[0] < REMEMBERED_SECONDS:
             return remembered[1]
-        count = self.collection.count(scope.to_mql()) if scope.conditions else self.collection.estimated_count()
+        count = (
+            self.collection.count(scope.to_mql())
+            if scope.conditions
+            else self.collection.estimated_count()
+        )
         if not scope.conditions and remembered and count < remembered[1]:
             self._shrank_at = self.clock()
         if len(self._counts) >= REMEMBERED_COUNTS:

@@ -29,19 +29,40 @@ _NO_ENGINE = re.compile(
 )
 _ENGINE_DOWN = re.compile(r"Error connecting to \S+:\d+")
 _ZERO = re.compile(r"against a zero (?:vector|knnVector)|non-finite value")
-_NOT_READY = re.compile(r"while in state (?P<state>\w+)|Index \S+ (?P<new>not initialized)")
-_FULL = re.compile(r"(?:maximum number of|too many) (?:\w+ )*index|index limit", re.IGNORECASE)
+_NOT_READY = re.compile(
+    r"while in state (?P<state>\w+)|Index \S+ (?P<new>not initialized)"
+)
+_FULL = re.compile(
+    r"(?:maximum number of|too many) (?:\w+ )*index|index limit", re.IGNORECASE
+)
 _WRONG_INDEX = (
-    (re.compile(r"Path '(?P<path>[^']+)' needs to be indexed as (?P<type>\w+)"), "undeclared"),
-    (re.compile(r"(?P<path>\S+) (?:is not indexed as vector|must be indexed as \"vector\")"), "vector_path"),
-    (re.compile(r"indexed with (?P<stored>\d+) dimensions but queried with (?P<asked>\d+)"), "dimensions"),
+    (
+        re.compile(r"Path '(?P<path>[^']+)' needs to be indexed as (?P<type>\w+)"),
+        "undeclared",
+    ),
+    (
+        re.compile(
+            r"(?P<path>\S+) (?:is not indexed as vector|must be indexed as \"vector\")"
+        ),
+        "vector_path",
+    ),
+    (
+        re.compile(
+            r"indexed with (?P<stored>\d+) dimensions but queried with (?P<asked>\d+)"
+        ),
+        "dimensions",
+    ),
     (_FULL, "full"),
 )
 """Refusals by an index that is not as it should be, or has no room."""
-_RATE_LIMIT = re.compile(r"\bstatus: 429\b|rate.?limit|too many requests", re.IGNORECASE)
+_RATE_LIMIT = re.compile(
+    r"\bstatus: 429\b|rate.?limit|too many requests", re.IGNORECASE
+)
 """In what the server says of the service behind it: `MmsApiError(HttpError { status: 429, message: ... })`, of the form
 in jira.mongodb.org/browse/COMPASS-10595."""
-_SECONDS = re.compile(r"(?:retry|wait|try again)\D{0,20}(\d+(?:\.\d+)?) ?s", re.IGNORECASE)
+_SECONDS = re.compile(
+    r"(?:retry|wait|try again)\D{0,20}(\d+(?:\.\d+)?) ?s", re.IGNORECASE
+)
 RATE_LIMIT_SECONDS = 60
 """Limits are per minute."""
 failure = read_failures(__package__, SearchEngineError)
@@ -58,7 +79,9 @@ def translate_refusals(target: "SearchTarget") -> Iterator[None]:
 
 def lacks_engine(error: CommandError) -> bool:
     """Return whether the server has no such stage or command. An engine that does not answer may come back."""
-    return error.server_code in NO_ENGINE_CODES or bool(_NO_ENGINE.search(error.server_message))
+    return error.server_code in NO_ENGINE_CODES or bool(
+        _NO_ENGINE.search(error.server_message)
+    )
 
 
 def is_away(error: CommandError) -> bool:
@@ -87,10 +110,17 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     for pattern, name in _WRONG_INDEX:
         if match := pattern.search(message):
             groups, definition = match.groupdict(), json.dumps(target.definition)
-            declare = "Run:" if groups.get("path") == FOLLOWED_BY else "Add it to FILTER_FIELDS and run:"
-            return failure(name, index=index, definition=definition, declare=declare, **groups)
+            declare = (
+                "Run:"
+                if groups.get("path") == FOLLOWED_BY
+                else "Add it to FILTER_FIELDS and run:"
+            )
+            return failure(
+                name, index=index, definition=definition, declare=declare, **groups
+            )
     return SearchEngineError(
-        f"The search engine refused a search of {target.collection!r}: {message}", retry_after=error.retry_after
+        f"The search engine refused a search of {target.collection!r}: {message}",
+        retry_after=error.retry_after,
     )
 
 
@@ -106,15 +136,21 @@ def no_reranking(error: CommandError) -> SearchEngineError:
         )
     lacking = error.server_code in NO_ENGINE_CODES
     return SearchEngineError(
-        "This MongoDB server has no $rerank." if lacking else f"MongoDB refused $rerank: {error.server_message}",
+        "This MongoDB server has no $rerank."
+        if lacking
+        else f"MongoDB refused $rerank: {error.server_message}",
         remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in the project's settings); "
         "RERANKER=none does without.",
         retry_after=error.retry_after,
     )
 
 
-def not_queryable(target: "SearchTarget", state: str, message: str = "") -> SearchEngineError:
+def not_queryable(
+    target: "SearchTarget", state: str, message: str = ""
+) -> SearchEngineError:
     """Return the error for an index that exists and does not answer (yet); ``message`` is the server's own."""
     if state == "FAILED":
-        return failure("failed", index=target.described, detail=f" ({message})" if message else "")
+        return failure(
+            "failed", index=target.described, detail=f" ({message})" if message else ""
+        )
     return failure("not_ready", index=target.described, state=state)

@@ -15,7 +15,12 @@ from typing import Any, Literal
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
 from ...database.layouts import MappedCollection
-from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING, embedding_field
+from ...database.rows import (
+    EMBEDDING_FIELD,
+    TEXT_FIELD,
+    WITHOUT_EMBEDDING,
+    embedding_field,
+)
 from ...domain import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
@@ -68,38 +73,67 @@ def vector_index_definition(
 
     ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
     scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`."""
-    of_index = {name: value for name, value in options.items() if name == "numPartitions"}
-    of_field = {name: value for name, value in options.items() if name != "numPartitions"}
+    of_index = {
+        name: value for name, value in options.items() if name == "numPartitions"
+    }
+    of_field = {
+        name: value for name, value in options.items() if name != "numPartitions"
+    }
     shared: Json = {"similarity": "cosine", "quantization": quantization, **of_field}
     vectors: list[Json] = [
-        {"type": "vector", "path": embedding_field(slot), "numDimensions": size, **shared}
+        {
+            "type": "vector",
+            "path": embedding_field(slot),
+            "numDimensions": size,
+            **shared,
+        }
         for slot, size in dimensions.items()
     ]
-    filters = [{"type": "filter", "path": name} for name in dict.fromkeys((*filter_fields, FOLLOWED_BY))]
+    filters = [
+        {"type": "filter", "path": name}
+        for name in dict.fromkeys((*filter_fields, FOLLOWED_BY))
+    ]
     return {"fields": [*vectors, *filters], **of_index}
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     """Return the `search` index: texts stemmed for the language, filter fields as exact strings and numbers."""
-    fields: Json = {path: {"type": "string", "analyzer": f"lucene.{language}"} for path in TEXT_PATHS}
+    fields: Json = {
+        path: {"type": "string", "analyzer": f"lucene.{language}"}
+        for path in TEXT_PATHS
+    }
     fields |= {name: [{"type": "token"}, {"type": "number"}] for name in filter_fields}
-    return {"mappings": {"dynamic": False, "fields": {**fields, FOLLOWED_BY: {"type": "token"}}}}
+    return {
+        "mappings": {
+            "dynamic": False,
+            "fields": {**fields, FOLLOWED_BY: {"type": "token"}},
+        }
+    }
 
 
-def their_indexes(collection: MappedCollection, dimensions: int, fields: Iterable[str]) -> list[SearchTarget]:
+def their_indexes(
+    collection: MappedCollection, dimensions: int, fields: Iterable[str]
+) -> list[SearchTarget]:
     """Return the indexes of another program that have its vectors and its texts, whatever their names."""
     vector, text = collection.path(EMBEDDING_FIELD), collection.path(TEXT_FIELD)
     paths = {name: collection.path(name) for name in fields if name != "document_name"}
     expected: Json = vector_index_definition({"": dimensions}, paths.values())
-    expected = {"fields": [{**expected["fields"][0], "path": vector}, *expected["fields"][1:-1]]}
+    expected = {
+        "fields": [{**expected["fields"][0], "path": vector}, *expected["fields"][1:-1]]
+    }
     near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
     for index in collection.search_indexes():
         definition = index.get("latestDefinition") or {}
-        of_type = {(field.get("type"), field.get("path")) for field in definition.get("fields", ())}
+        of_type = {
+            (field.get("type"), field.get("path"))
+            for field in definition.get("fields", ())
+        }
         mappings = definition.get("mappings") or {}
         if ("vector", vector) in of_type:
             near = str(index["name"])
-            declared = frozenset(name for name, path in paths.items() if ("filter", path) in of_type)
+            declared = frozenset(
+                name for name, path in paths.items() if ("filter", path) in of_type
+            )
         elif mappings.get("dynamic") or text in mappings.get("fields", ()):
             words = str(index["name"])
     return [
@@ -109,24 +143,45 @@ def their_indexes(collection: MappedCollection, dimensions: int, fields: Iterabl
 
 
 def index_plans(
-    settings: Settings, dimensions: Mapping[str, int], *, dropped: Iterable[str] = (), database: Database | None = None
+    settings: Settings,
+    dimensions: Mapping[str, int],
+    *,
+    dropped: Iterable[str] = (),
+    database: Database | None = None,
 ) -> list[SearchTarget]:
     """Return a vector and a text index for each collection of passages, the most needed first.
 
     ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general collection is the first, that
     of the reports the second. Text indexes are optional, the general one's is last: the free tier has room for three.
     ``database``: where collections of another program have their own indexes."""
-    names, fields = list(dict.fromkeys(settings.chunk_collections)), settings.filter_fields
+    names, fields = (
+        list(dict.fromkeys(settings.chunk_collections)),
+        settings.filter_fields,
+    )
     if database is not None and settings.schema:
-        mapped = (one for one in map(database.__getitem__, names) if isinstance(one, MappedCollection))
-        return [plan for one in mapped for plan in their_indexes(one, next(iter(dimensions.values())), fields)]
+        mapped = (
+            one
+            for one in map(database.__getitem__, names)
+            if isinstance(one, MappedCollection)
+        )
+        return [
+            plan
+            for one in mapped
+            for plan in their_indexes(one, next(iter(dimensions.values())), fields)
+        ]
     options = json.loads(settings.index_options or "{}")
     vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
     gone = tuple(map(embedding_field, dropped))
     return [
-        *(SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone) for name in names),
-        *(SearchTarget(name, TEXT_INDEX, "search", text) for name in dict.fromkeys((*names[1:], names[0]))),
+        *(
+            SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone)
+            for name in names
+        ),
+        *(
+            SearchTarget(name, TEXT_INDEX, "search", text)
+            for name in dict.fromkeys((*names[1:], names[0]))
+        ),
     ]
 
 
@@ -136,7 +191,10 @@ def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
 
 
 def _by_path(definition: Mapping[str, Any]) -> Json:
-    fields = {field.get("path"): {"quantization": "none", **field} for field in definition.get("fields", ())}
+    fields = {
+        field.get("path"): {"quantization": "none", **field}
+        for field in definition.get("fields", ())
+    }
     return {**definition, "fields": fields}
 
 
@@ -147,11 +205,16 @@ def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
     planned = target.definition
     if "fields" in planned:
         by_path = {field.get("path"): field for field in stored.get("fields", ())}
-        kept = {path: field for path, field in by_path.items() if path not in target.dropped}
+        kept = {
+            path: field for path, field in by_path.items() if path not in target.dropped
+        }
         ours = {}
         for field in planned["fields"]:
             old = kept.get(field["path"], {})
-            ours[field["path"]] = {**(old if old.get("type") == field["type"] else {}), **field}
+            ours[field["path"]] = {
+                **(old if old.get("type") == field["type"] else {}),
+                **field,
+            }
         return {**stored, **planned, "fields": list({**ours, **kept, **ours}.values())}
     mappings = stored.get("mappings", {})
     fields = mappings.get("fields", {})
@@ -165,7 +228,9 @@ def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
 def _same_mapping(stored: Any, planned: Any) -> bool:
     mappings = stored if isinstance(stored, list) else [stored or {}]
     needs = planned if isinstance(planned, list) else [planned]
-    return all(any(need.items() <= mapping.items() for mapping in mappings) for need in needs)
+    return all(
+        any(need.items() <= mapping.items() for mapping in mappings) for need in needs
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +265,26 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
     Raises:
         SearchEngineError: the server has no search engine."""
     with translate_refusals(target):
-        described = next(iter(database[target.collection].search_indexes(target.index)), None)
+        described = next(
+            iter(database[target.collection].search_indexes(target.index)), None
+        )
     if described is None:
-        return IndexStatus(target.collection, target.index, target.kind, MISSING, queryable=False)
+        return IndexStatus(
+            target.collection, target.index, target.kind, MISSING, queryable=False
+        )
     # Atlas has one message; Community one for each host's main index, and for the one that is being built.
     hosts = described.get("statusDetail") or ()
-    parts = (host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex"))
+    parts = (
+        host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex")
+    )
     messages = (described.get("message"), *(part.get("message") for part in parts))
     kind, queryable = index_kind(described), bool(described.get("queryable"))
     state = str(described.get("status") or ("READY" if queryable else "PENDING"))
     definition = dict(described.get("latestDefinition") or {})
     message = "; ".join(dict.fromkeys(str(message) for message in messages if message))
-    return IndexStatus(target.collection, target.index, kind, state, queryable, definition, message)
+    return IndexStatus(
+        target.collection, target.index, kind, state, queryable, definition, message
+    )
 
 
 def index_kind(described: Mapping[str, Any]) -> str:
@@ -220,7 +293,9 @@ def index_kind(described: Mapping[str, Any]) -> str:
     return str(described.get("type") or ("search" if is_search else "vectorSearch"))
 
 
-def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING) -> list[IndexStatus]:
+def ensure_indexes(
+    database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING
+) -> list[IndexStatus]:
     """Create what is missing, update what differs, and wait until everything is queryable.
 
     The collections must exist: call `ensure_ordinary_indexes` first, which creates them.
@@ -237,9 +312,18 @@ def ensure_indexes(database: Database, plans: Sequence[SearchTarget], polling: P
                 with translate_refusals(target):
                     raise
             left_out.append(
-                IndexStatus(target.collection, target.index, target.kind, NO_ROOM, False, message=error.server_message)
+                IndexStatus(
+                    target.collection,
+                    target.index,
+                    target.kind,
+                    NO_ROOM,
+                    False,
+                    message=error.server_message,
+                )
             )
-    return [_wait(database, target, polling, updated=updated) for target, updated in waiting] + left_out
+    return [
+        _wait(database, target, polling, updated=updated) for target, updated in waiting
+    ] + left_out
 
 
 def is_own_index(described: Mapping[str, Any]) -> bool:
@@ -257,33 +341,47 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
         status = _poll(database, target, polling, lambda now: now.state == MISSING)
     if status.state == MISSING:
         try:
-            collection.create_search_index(target.index, kind=target.kind, definition=target.definition)
+            collection.create_search_index(
+                target.index, kind=target.kind, definition=target.definition
+            )
             return False
         except CommandError as error:
             if error.server_code != ALREADY_EXISTS:
                 raise
             status = index_status(database, target)  # another process was faster
     if status.kind != target.kind:
-        raise failure("kind", index=target.described, stored=status.kind, kind=target.kind)
+        raise failure(
+            "kind", index=target.described, stored=status.kind, kind=target.kind
+        )
     if fits_definition(status.definition, target):
         return False
-    if target.kind == "vectorSearch" and not is_own_index({"latestDefinition": status.definition}):
+    if target.kind == "vectorSearch" and not is_own_index(
+        {"latestDefinition": status.definition}
+    ):
         raise failure("foreign", index=target.described, field=EMBEDDING_FIELD)
     collection.update_search_index(target.index, keep_extras(target, status.definition))
     return True
 
 
-def _wait(database: Database, target: SearchTarget, polling: Polling, *, updated: bool) -> IndexStatus:
+def _wait(
+    database: Database, target: SearchTarget, polling: Polling, *, updated: bool
+) -> IndexStatus:
     """Wait until the index answers; after an update, until the new definition does (the old one is queryable)."""
 
     def ready(now: IndexStatus) -> bool:
-        return now.queryable and (not updated or (now.state == "READY" and fits_definition(now.definition, target)))
+        return now.queryable and (
+            not updated
+            or (now.state == "READY" and fits_definition(now.definition, target))
+        )
 
     return _poll(database, target, polling, ready)
 
 
 def _poll(
-    database: Database, target: SearchTarget, polling: Polling, done: Callable[[IndexStatus], bool]
+    database: Database,
+    target: SearchTarget,
+    polling: Polling,
+    done: Callable[[IndexStatus], bool],
 ) -> IndexStatus:
     deadline = polling.clock() + polling.timeout
     while True:
@@ -293,7 +391,9 @@ def _poll(
         if now.state == "FAILED":
             raise not_queryable(target, now.state, now.message)
         if polling.clock() >= deadline:
-            raise failure("slow", index=target.described, state=now.state, seconds=polling.timeout)
+            raise failure(
+                "slow", index=target.described, state=now.state, seconds=polling.timeout
+            )
         polling.sleep(polling.interval)
 
 
@@ -311,7 +411,9 @@ def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]
 class IndexHealth:
     """Availability of a search index, checked before an empty or refused answer is believed. Thread-safe."""
 
-    def __init__(self, database: Database, target: SearchTarget, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, database: Database, target: SearchTarget, clock: Callable[[], float]
+    ) -> None:
         self.target = target
         self._database = database
         self._clock = clock
@@ -337,11 +439,21 @@ class IndexHealth:
         if status.state == MISSING:
             with translate_refusals(self.target):
                 indexes = self._database[self.target.collection].search_indexes()
-            others = ", ".join(sorted(str(index.get("name")) for index in indexes)) or "none"
-            problem = failure("missing", collection=self.target.collection, name=self.target.index, others=others)
+            others = (
+                ", ".join(sorted(str(index.get("name")) for index in indexes)) or "none"
+            )
+            problem = failure(
+                "missing",
+                collection=self.target.collection,
+                name=self.target.index,
+                others=others,
+            )
         elif not status.queryable:
             problem = not_queryable(self.target, status.state, status.message)
         if problem is not None and before is None:
             log.warning("%s", problem.message)
-        self._latest = self._clock() + (DOUBTED_SECONDS if problem else TRUSTED_SECONDS), problem
+        self._latest = (
+            self._clock() + (DOUBTED_SECONDS if problem else TRUSTED_SECONDS),
+            problem,
+        )
         return problem

@@ -41,7 +41,9 @@ def vector_stage(
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     if scope.conditions:
         query["filter"] = scope.to_mql()
-    shape: Json = {"exact": True} if num_candidates is None else {"numCandidates": num_candidates}
+    shape: Json = (
+        {"exact": True} if num_candidates is None else {"numCandidates": num_candidates}
+    )
     return {"$vectorSearch": {**query, **shape, "limit": limit}}
 
 
@@ -57,7 +59,9 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
         query = " ".join(itertools.islice(words, MAX_WORDS))
     compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
     if scope.conditions:
-        compound["filter"] = [_clause(path, condition) for path, condition in scope.conditions]
+        compound["filter"] = [
+            _clause(path, condition) for path, condition in scope.conditions
+        ]
     return {"$search": {"index": index, "compound": compound}}
 
 
@@ -65,7 +69,10 @@ def _clause(path: str, condition: Condition) -> Json:
     if isinstance(condition, Range):
         return {"range": {"path": path, **condition.to_json()}}
     if condition.or_none:
-        either = [_clause(path, Values(condition.values)), _clause(path, Values((NO_VALUE,)))]
+        either = [
+            _clause(path, Values(condition.values)),
+            _clause(path, Values((NO_VALUE,))),
+        ]
         return {"compound": {"should": either, "minimumShouldMatch": 1}}
     if len(condition.values) == 1:
         return {"equals": {"path": path, "value": condition.values[0]}}
@@ -75,15 +82,26 @@ def _clause(path: str, condition: Condition) -> Json:
 def ranked(score: str) -> list[Json]:
     """Return the stages that read the ``score`` of a search stage, order by it, and leave the embedding out."""
     order = {"$sort": {"score": -1, "_id": 1}}
-    return [{"$addFields": {"score": {"$meta": score}}}, order, {"$project": dict(WITHOUT_EMBEDDING)}]
+    return [
+        {"$addFields": {"score": {"$meta": score}}},
+        order,
+        {"$project": dict(WITHOUT_EMBEDDING)},
+    ]
 
 
-def rank_fusion_pipeline(*, vector_stage: Json, text_stage: Json, limit: int) -> list[Json]:
+def rank_fusion_pipeline(
+    *, vector_stage: Json, text_stage: Json, limit: int
+) -> list[Json]:
     """Return both searches in one round trip; the stages must carry the same scope. The fused score is the server's,
     sum of weight / (60 + rank); ``details`` has the score of each search, so that the threshold and a better fusion can
     work on the two lists."""
     fusion = {
-        "input": {"pipelines": {"vector": [vector_stage], "keyword": [text_stage, {"$limit": limit}]}},
+        "input": {
+            "pipelines": {
+                "vector": [vector_stage],
+                "keyword": [text_stage, {"$limit": limit}],
+            }
+        },
         "combination": {"weights": {"vector": 0.5, "keyword": 0.5}},
         "scoreDetails": True,
     }
@@ -98,18 +116,34 @@ def leg_scores(details: Any) -> dict[str, float]:
     return {
         str(leg["inputPipelineName"]): float(leg["value"])
         for leg in legs
-        if isinstance(leg.get("value"), (int, float)) and isinstance(leg.get("rank"), int) and leg["rank"] > 0
+        if isinstance(leg.get("value"), (int, float))
+        and isinstance(leg.get("rank"), int)
+        and leg["rank"] > 0
     }
 
 
-def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int, path: str, limit: int) -> list[Json]:
+def listing_pipeline(
+    target: SearchTarget, document_id: str, *, dimensions: int, path: str, limit: int
+) -> list[Json]:
     """Return the pipeline for the ids of all of a document's chunks that an index has."""
     if target.kind == "search":
         clause = {"path": FOLLOWED_BY, "value": document_id}
-        stages: list[Json] = [{"$search": {"index": target.index, "equals": clause}}, {"$limit": limit}]
+        stages: list[Json] = [
+            {"$search": {"index": target.index, "equals": clause}},
+            {"$limit": limit},
+        ]
     else:
-        scope, anywhere = Scope.of({FOLLOWED_BY: Values((document_id,))}), [1.0] + [0.0] * (dimensions - 1)
-        query: Json = {"index": target.index, "path": path, "vector": anywhere, "scope": scope, "limit": limit}
+        scope, anywhere = (
+            Scope.of({FOLLOWED_BY: Values((document_id,))}),
+            [1.0] + [0.0] * (dimensions - 1),
+        )
+        query: Json = {
+            "index": target.index,
+            "path": path,
+            "vector": anywhere,
+            "scope": scope,
+            "limit": limit,
+        }
         stages = [vector_stage(**query, num_candidates=None)]
     return [*stages, {"$project": {"_id": 1}}]
 
@@ -117,10 +151,18 @@ def listing_pipeline(target: SearchTarget, document_id: str, *, dimensions: int,
 def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Json]:
     """Return the pipeline for the relevance of these chunks, by the server's model where none is named. A row without
     text fails the stage, as documented."""
-    stage: Json = {"query": {"text": query}, "path": TEXT_FIELD, "numDocsToRerank": max(1, len(ids))}
+    stage: Json = {
+        "query": {"text": query},
+        "path": TEXT_FIELD,
+        "numDocsToRerank": max(1, len(ids)),
+    }
     stage |= {"model": model} if model else {}
     match = {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}
-    return [{"$match": match}, {"$rerank": stage}, {"$project": {"score": {"$meta": "score"}}}]
+    return [
+        {"$match": match},
+        {"$rerank": stage},
+        {"$project": {"score": {"$meta": "score"}}},
+    ]
 
 
 PROBE_INDEX = "report_chat_probe"
@@ -142,26 +184,42 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
     Raises:
         DatabaseError: the server does not answer, or refuses the user.
         SearchEngineError: there is a search engine, but it is away just now."""
-    nearest = vector_stage(index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1)
+    nearest = vector_stage(
+        index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1
+    )
     keyword_stage = text_stage(index=PROBE_INDEX, query="probe", scope=Scope())
     refused = _refusal(database, collection, [nearest])
     if refused is not None and lacks_engine(refused):
-        return SearchCapabilities(False, False, f"no search engine beside this server: {refused.server_message}")
+        return SearchCapabilities(
+            False,
+            False,
+            f"no search engine beside this server: {refused.server_message}",
+        )
     refused = _refusal(database, collection, [keyword_stage])
     text = refused is None or not lacks_engine(refused)
-    fused = rank_fusion_pipeline(vector_stage=nearest, text_stage=keyword_stage, limit=1)
+    fused = rank_fusion_pipeline(
+        vector_stage=nearest, text_stage=keyword_stage, limit=1
+    )
     # Any refusal counts: servers that know the stage may lack `scoreDetails` or `$meta`.
     rank_fusion = text and _refusal(database, collection, fused) is None
-    names = ["$vectorSearch", *(["$search"] if text else []), *(["$rankFusion"] if rank_fusion else [])]
+    names = [
+        "$vectorSearch",
+        *(["$search"] if text else []),
+        *(["$rankFusion"] if rank_fusion else []),
+    ]
     return SearchCapabilities(True, rank_fusion, ", ".join(names))
 
 
-def _refusal(database: Database, collection: str, pipeline: list[Json]) -> CommandError | None:
+def _refusal(
+    database: Database, collection: str, pipeline: list[Json]
+) -> CommandError | None:
     """Return the server's error; None where it answers, with no rows, as the index does not exist."""
     try:
         database[collection].search(pipeline)
     except CommandError as error:
         if is_away(error):
-            raise explain(error, SearchTarget(collection, PROBE_INDEX, "vectorSearch", {})) from error
+            raise explain(
+                error, SearchTarget(collection, PROBE_INDEX, "vectorSearch", {})
+            ) from error
         return error
     return None

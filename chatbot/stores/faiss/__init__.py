@@ -49,7 +49,9 @@ class FaissStore(MongoChunks):
         self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
         """Passages by collection and id, read at a position of the change log; None = there is no such passage."""
 
-    def _read(self, chunk_ids: Sequence[str], collection: Collection) -> dict[str, Chunk]:
+    def _read(
+        self, chunk_ids: Sequence[str], collection: Collection
+    ) -> dict[str, Chunk]:
         """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
         if not self.database.embedded:
             return super()._read(chunk_ids, collection)
@@ -61,20 +63,35 @@ class FaissStore(MongoChunks):
             chunks = super()._read(missing, collection)
             for id in missing:
                 passages[name, id] = chunks.get(id)
-        return {id: chunk for id in chunk_ids if (chunk := passages.get((name, id))) is not None}
+        return {
+            id: chunk
+            for id in chunk_ids
+            if (chunk := passages.get((name, id))) is not None
+        }
 
     def vector_search(
-        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
         self.check_length(vector, "question")
-        unit = np.asarray(vector, dtype=np.float32) / max(float(np.linalg.norm(vector)), 1e-12)
+        unit = np.asarray(vector, dtype=np.float32) / max(
+            float(np.linalg.norm(vector)), 1e-12
+        )
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        return self._fresh().keyword_search(self.terms_of(query), top_k=top_k, scope=scope, bm25=self._bm25)
+        return self._fresh().keyword_search(
+            self.terms_of(query), top_k=top_k, scope=scope, bm25=self._bm25
+        )
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
 
     def count(self, scope: Scope) -> int:
@@ -110,55 +127,97 @@ class FaissStore(MongoChunks):
                 self._adopt_snapshot()
             epoch = self.changes.epoch()  # before the changes: one of its writes that is not among them is seen later
             position, changed = self.changes.since(self._state.position)
-            if changed is None and self._adopt_snapshot():  # of a process that is not so far behind
+            if (
+                changed is None and self._adopt_snapshot()
+            ):  # of a process that is not so far behind
                 position, changed = self.changes.since(self._state.position)
-            if self._state.position < 0 or (changed is None and epoch != self._state.epoch):
+            if self._state.position < 0 or (
+                changed is None and epoch != self._state.epoch
+            ):
                 self._load_all()
             elif changed:
                 self._load(changed, epoch)
             elif changed is None or marker != self._state.marker:
                 # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
                 # under a stream of those a large collection must not be walked through for every question.
-                if changed is not None and time.monotonic() - self._compared_at < RELOAD_PAUSE * self._compare_seconds:
+                if (
+                    changed is not None
+                    and time.monotonic() - self._compared_at
+                    < RELOAD_PAUSE * self._compare_seconds
+                ):
                     return self._state.index
                 self._compare()
             self._state = replace(self._state, position=position, marker=marker)
             running = self._upkeep is not None and self._upkeep.is_alive()
-            if not running and (self._save_is_due() or any(s.awaits_clusters for s in self._state.index.segments)):
+            if not running and (
+                self._save_is_due()
+                or any(s.awaits_clusters for s in self._state.index.segments)
+            ):
                 arguments = (turn.pop_all(),)
-                self._upkeep = threading.Thread(target=self._keep_up, args=arguments, name="index upkeep", daemon=True)
+                self._upkeep = threading.Thread(
+                    target=self._keep_up,
+                    args=arguments,
+                    name="index upkeep",
+                    daemon=True,
+                )
                 self._upkeep.start()
             return self._state.index
 
     def _marks(self) -> tuple[int, int]:
         """Return the marker and the position of the change log, which say whether anything was written."""
-        marker = 0 if self.database.embedded else sum(one.estimated_count() for one in self.collections())
+        marker = (
+            0
+            if self.database.embedded
+            else sum(one.estimated_count() for one in self.collections())
+        )
         return marker, self.changes.position()
 
     def _load_all(self) -> None:
         epoch, index = self.changes.epoch(), ChunkIndex()
         self._state = replace(
-            self._state, index=index.replace_documents(set(), read_rows(self, index.term_ids)), epoch=epoch
+            self._state,
+            index=index.replace_documents(set(), read_rows(self, index.term_ids)),
+            epoch=epoch,
         )
         self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: set[str], epoch: int) -> None:
         """Load the passages of documents whose ids are new. Where the ``epoch`` is another, some were changed in place,
         and all are loaded again."""
-        if any(document_id.startswith(forms.OLDER_PREFIX) for document_id in documents):  # their rows do not name them
+        if any(
+            document_id.startswith(forms.OLDER_PREFIX) for document_id in documents
+        ):  # their rows do not name them
             self._load_all()
             return
         index, gone = self._state.index, list[str]()
         # One query for each document: only equality uses the index on every database.
-        queries = [forms.of_document(id, embedded=self.database.embedded) for id in sorted(documents)]
+        queries = [
+            forms.of_document(id, embedded=self.database.embedded)
+            for id in sorted(documents)
+        ]
         if epoch == self._state.epoch:
-            ids = (row["_id"] for query in queries for one in self.collections() for row in one.find(query, ID_ONLY))
-            stored, indexed = {forms.id_text(id): id for id in ids}, index.ids_of(documents)
+            ids = (
+                row["_id"]
+                for query in queries
+                for one in self.collections()
+                for row in one.find(query, ID_ONLY)
+            )
+            stored, indexed = (
+                {forms.id_text(id): id for id in ids},
+                index.ids_of(documents),
+            )
             new = [stored[id] for id in stored.keys() - indexed]
-            queries = [{"_id": {"$in": new[at : at + READ_AT_ONCE]}} for at in range(0, len(new), READ_AT_ONCE)]
+            queries = [
+                {"_id": {"$in": new[at : at + READ_AT_ONCE]}}
+                for at in range(0, len(new), READ_AT_ONCE)
+            ]
             documents, gone = set(), list(indexed - stored.keys())
         rows = read_rows(self, index.term_ids, queries)
-        self._state = replace(self._state, index=index.replace_documents(documents, rows, gone=gone), epoch=epoch)
+        self._state = replace(
+            self._state,
+            index=index.replace_documents(documents, rows, gone=gone),
+            epoch=epoch,
+        )
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
@@ -166,7 +225,12 @@ class FaissStore(MongoChunks):
         started = time.monotonic()
         indexed, stored = self._state.index.live_ids(), stored_ids(self.collections())
         self._load(
-            {id for id in indexed.keys() | stored.keys() if indexed.get(id) != stored.get(id)}, self._state.epoch
+            {
+                id
+                for id in indexed.keys() | stored.keys()
+                if indexed.get(id) != stored.get(id)
+            },
+            self._state.epoch,
         )
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
@@ -186,17 +250,27 @@ class FaissStore(MongoChunks):
     def _keep_up(self, turn: ExitStack) -> None:
         """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
         with turn:
-            while waiting := [segment for segment in self._state.index.segments if segment.awaits_clusters]:
+            while waiting := [
+                segment
+                for segment in self._state.index.segments
+                if segment.awaits_clusters
+            ]:
                 segment = waiting[0].clustered()
                 self._exchange([(waiting[0], segment)])
-                way = f"approximately ({segment.clusters.share:.0%} of a scope)" if segment.clusters else "exactly"
+                way = (
+                    f"approximately ({segment.clusters.share:.0%} of a scope)"
+                    if segment.clusters
+                    else "exactly"
+                )
                 log.info("%d passages are searched %s from now on.", len(segment), way)
             self._save()
 
     def _save(self) -> None:
         with self._lock:
             index, due = self._state.index, self._save_is_due()
-            snapshot = replace(self._state, index=replace(index, vocabulary=dict(index.vocabulary)))
+            snapshot = replace(
+                self._state, index=replace(index, vocabulary=dict(index.vocabulary))
+            )
             self._unsaved_rows = 0 if due else self._unsaved_rows
         if not due:
             return
@@ -204,7 +278,9 @@ class FaissStore(MongoChunks):
             written = write_snapshot(self._snapshot, self._key(), snapshot)
         except OSError as error:
             log.warning(
-                "The index snapshot %s cannot be written (%s): the next start takes longer.", self._snapshot, error
+                "The index snapshot %s cannot be written (%s): the next start takes longer.",
+                self._snapshot,
+                error,
             )
             return
         self._exchange(list(zip(index.segments, written, strict=True)))
@@ -213,10 +289,18 @@ class FaissStore(MongoChunks):
         """Replace old by new segments; what was deleted meanwhile stays deleted."""
         with self._lock:
             for old, new in pairs:
-                self._state = replace(self._state, index=self._state.index.exchange(old, new))
+                self._state = replace(
+                    self._state, index=self._state.index.exchange(old, new)
+                )
 
     def _key(self) -> Key:
-        settings = (self._names, self.fields, self.embedding_field, self.dimensions, self.settings.language)
+        settings = (
+            self._names,
+            self.fields,
+            self.embedding_field,
+            self.dimensions,
+            self.settings.language,
+        )
         return (self._corpus, *settings)
 
 

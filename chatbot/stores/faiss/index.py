@@ -15,9 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...domain import Match, Scope, Vector, to_score
-from ..keywords import POOL, Bm25, Floats, Ints, Postings, bm25_scores, inverse_document_frequency, with_proximity
+from ..keywords import (
+    POOL,
+    Bm25,
+    Floats,
+    Ints,
+    Postings,
+    bm25_scores,
+    inverse_document_frequency,
+    with_proximity,
+)
 from .rows import COLLECTION, Mask, Rows
-from .vectors import Clusters, Places, ShortVectors, WholeVectors, candidates, faiss, one_thread
+from .vectors import (
+    Clusters,
+    Places,
+    ShortVectors,
+    WholeVectors,
+    candidates,
+    faiss,
+    one_thread,
+)
 
 DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
@@ -52,12 +69,18 @@ class Selection:
     @cached_property
     def _sizes(self) -> Places:
         assert self.clusters is not None
-        return np.bincount(self.clusters.codes[self.with_vector], minlength=self.clusters.index.nlist)
+        return np.bincount(
+            self.clusters.codes[self.with_vector], minlength=self.clusters.index.nlist
+        )
 
     def near(self, vector: Vector, top_k: int) -> Places:
         """Return the rows to compare: all of few, of many those that are near by their codes."""
         count, clusters = candidates(top_k), self.clusters
-        if clusters is None or len(self.rows) < APPROXIMATE_ROWS or count > len(self.rows) * WORTHWHILE:
+        if (
+            clusters is None
+            or len(self.rows) < APPROXIMATE_ROWS
+            or count > len(self.rows) * WORTHWHILE
+        ):
             return self.rows
         near = clusters.near(vector, self._bitmap, self._sizes, count)
         return near if len(near) >= top_k else self.rows
@@ -94,12 +117,23 @@ class Segment:
     @property
     def awaits_clusters(self) -> bool:
         """Return whether it is large enough to be searched approximately, and is not yet."""
-        return len(self) >= APPROXIMATE_ROWS and self.clusters is None and not self.unclustered
+        return (
+            len(self) >= APPROXIMATE_ROWS
+            and self.clusters is None
+            and not self.unclustered
+        )
 
     def clustered(self) -> "Segment":
         """Return the same rows with clusters, where those find enough; takes seconds to minutes."""
         clusters = Clusters.build(self.rows.vectors)
-        return Segment(self.rows, self.by_id, self.postings, self.alive, clusters, unclustered=clusters is None)
+        return Segment(
+            self.rows,
+            self.by_id,
+            self.postings,
+            self.alive,
+            clusters,
+            unclustered=clusters is None,
+        )
 
     @property
     def live_rows(self) -> int:
@@ -112,7 +146,11 @@ class Segment:
     def without_documents(self, document_ids: set[str]) -> "Segment":
         """Return this segment with the documents' rows deleted; itself where it has none of them."""
         doomed = self.alive & self.rows.documents.among(document_ids)
-        return replace(self, alive=self.alive & ~doomed, _selections={}) if bool(doomed.any()) else self
+        return (
+            replace(self, alive=self.alive & ~doomed, _selections={})
+            if bool(doomed.any())
+            else self
+        )
 
     def without(self, chunk_ids: Sequence[str]) -> "Segment":
         """Return this segment with these rows deleted; itself where it has none of them."""
@@ -127,13 +165,17 @@ class Segment:
         if selection is None:
             mask = self.alive.copy()
             if scope.collections:
-                mask &= self.rows.values[COLLECTION].where(scope.collections.__contains__)
+                mask &= self.rows.values[COLLECTION].where(
+                    scope.collections.__contains__
+                )
             for name, condition in scope.conditions:
                 column = self.rows.values.get(name)
                 mask &= column.where(condition.matches) if column is not None else False
             if len(self._selections) >= SCOPES_KEPT:
                 self._selections.clear()
-            selection = self._selections[scope] = Selection(mask, mask & self.rows.has_vector, self.clusters)
+            selection = self._selections[scope] = Selection(
+                mask, mask & self.rows.has_vector, self.clusters
+            )
         return selection
 
     def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> Found:
@@ -144,18 +186,34 @@ class Segment:
         return self._best(self._cosines(vector, rows), rows, top_k, to_score)
 
     def best_keywords(
-        self, terms: Sequence[int], idf: dict[int, float], average_length: float, top_k: int, scope: Scope, bm25: Bm25
+        self,
+        terms: Sequence[int],
+        idf: dict[int, float],
+        average_length: float,
+        top_k: int,
+        scope: Scope,
+        bm25: Bm25,
     ) -> Found:
         """By BM25; rows with none of the terms are left out."""
-        scores: Floats = bm25_scores(self.postings, self.rows.lengths, terms, idf, average_length, bm25)
+        scores: Floats = bm25_scores(
+            self.postings, self.rows.lengths, terms, idf, average_length, bm25
+        )
         rows = np.flatnonzero((scores > 0) & self.selection(scope).mask)
         return self._best(scores[rows], rows, top_k, float)
 
-    def _best(self, scores: Floats, rows: Places, top_k: int, convert: Callable[[float], float]) -> Found:
+    def _best(
+        self,
+        scores: Floats,
+        rows: Places,
+        top_k: int,
+        convert: Callable[[float], float],
+    ) -> Found:
         if len(rows) > top_k:
             kept = scores >= np.partition(scores, -top_k)[-top_k]
             scores, rows = scores[kept], rows[kept]
-        best = sorted(zip((-scores).tolist(), self.rows.ids[rows].tolist(), strict=True))[:top_k]
+        best = sorted(
+            zip((-scores).tolist(), self.rows.ids[rows].tolist(), strict=True)
+        )[:top_k]
         return [(convert(-negative), chunk_id.decode()) for negative, chunk_id in best]
 
     def _cosines(self, vector: Vector, rows: Places) -> Floats:
@@ -163,7 +221,10 @@ class Segment:
         vectors = self.rows.vectors
         if self.stored is not None and len(rows) <= MAX_SINGLE_READS:
             vectors, rows = self.stored.read(rows), np.arange(len(rows))
-        cosines, vector = np.empty(len(rows), dtype=np.float32), np.ascontiguousarray(vector, dtype=np.float32)
+        cosines, vector = (
+            np.empty(len(rows), dtype=np.float32),
+            np.ascontiguousarray(vector, dtype=np.float32),
+        )
         pointers = map(faiss.swig_ptr, (cosines, vector, vectors, rows))
         with one_thread():
             faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
@@ -172,7 +233,10 @@ class Segment:
     def terms_of(self, chunk_ids: Sequence[str]) -> dict[str, Ints]:
         """Return the term ids, in text order, of those of the chunks that live here."""
         ends, lengths = self._ends, self.rows.lengths
-        return {id: self.rows.terms[ends[row] - lengths[row] : ends[row]] for id, row in self._places(chunk_ids)}
+        return {
+            id: self.rows.terms[ends[row] - lengths[row] : ends[row]]
+            for id, row in self._places(chunk_ids)
+        }
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
@@ -184,15 +248,31 @@ class Segment:
         possible = [id for id in chunk_ids if len(id.encode()) <= ids.itemsize]
         if not len(ids) or not possible:
             return []
-        encoded = np.asarray([id.encode() for id in possible], ids.dtype)  # the same width, or all ids are copied
-        rows = self.by_id[np.minimum(np.searchsorted(ids, encoded, sorter=self.by_id), len(ids) - 1)]
-        pairs = zip(possible, encoded.tolist(), ids[rows].tolist(), rows.tolist(), strict=True)
-        return [(id, row) for id, requested, stored, row in pairs if stored == requested and self.alive[row]]
+        encoded = np.asarray(
+            [id.encode() for id in possible], ids.dtype
+        )  # the same width, or all ids are copied
+        rows = self.by_id[
+            np.minimum(np.searchsorted(ids, encoded, sorter=self.by_id), len(ids) - 1)
+        ]
+        pairs = zip(
+            possible, encoded.tolist(), ids[rows].tolist(), rows.tolist(), strict=True
+        )
+        return [
+            (id, row)
+            for id, requested, stored, row in pairs
+            if stored == requested and self.alive[row]
+        ]
 
     def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Return the vector scores of those of the chunks that live here and have a vector."""
-        places = [(id, row) for id, row in self._places(chunk_ids) if self.rows.has_vector[row]]
-        cosines = self._cosines(vector, np.asarray([row for _, row in places], dtype=np.int64))
+        places = [
+            (id, row)
+            for id, row in self._places(chunk_ids)
+            if self.rows.has_vector[row]
+        ]
+        cosines = self._cosines(
+            vector, np.asarray([row for _, row in places], dtype=np.int64)
+        )
         return dict(zip(dict(places), map(to_score, cosines), strict=True))
 
 
@@ -216,14 +296,21 @@ class ChunkIndex:
         vocabulary = self.vocabulary
         return [vocabulary.setdefault(term, len(vocabulary)) for term in terms]
 
-    def replace_documents(self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()) -> "ChunkIndex":
+    def replace_documents(
+        self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()
+    ) -> "ChunkIndex":
         """Return the index without the documents' old rows and those ``gone``, with ``rows`` in a segment that takes in
         those of its size. So there are never many segments, and a row is copied a logarithmic number of times."""
         parts = [rows] if rows is not None else []
         size = len(rows.ids) if rows is not None else 0
         kept: list[Segment] = []
-        for segment in sorted((s.without_documents(documents).without(gone) for s in self.segments), key=len):
-            if segment.live_rows <= 2 * size or segment.live_rows < (1 - DEAD_SHARE) * len(segment):
+        for segment in sorted(
+            (s.without_documents(documents).without(gone) for s in self.segments),
+            key=len,
+        ):
+            if segment.live_rows <= 2 * size or segment.live_rows < (
+                1 - DEAD_SHARE
+            ) * len(segment):
                 parts.append(segment.live())
                 size += segment.live_rows
             else:
@@ -233,26 +320,48 @@ class ChunkIndex:
 
     def exchange(self, old: Segment, new: Segment) -> "ChunkIndex":
         """Return the index with ``new``, which has the same rows in the same order, in the place of ``old``."""
-        segments = (replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s for s in self.segments)
+        segments = (
+            replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s
+            for s in self.segments
+        )
         return ChunkIndex(tuple(segments), self.vocabulary)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """``vector`` has length 1."""
-        return _merge((segment.nearest(vector, top_k=top_k, scope=scope) for segment in self.segments), top_k)
+        return _merge(
+            (
+                segment.nearest(vector, top_k=top_k, scope=scope)
+                for segment in self.segments
+            ),
+            top_k,
+        )
 
-    def keyword_search(self, terms: Iterable[str], *, top_k: int, scope: Scope, bm25: Bm25) -> list[Match]:
+    def keyword_search(
+        self, terms: Iterable[str], *, top_k: int, scope: Scope, bm25: Bm25
+    ) -> list[Match]:
         """By BM25; then the best of them by how close together they have the words."""
-        numbers = [number for term in terms if (number := self.vocabulary.get(term)) is not None]
+        numbers = [
+            number
+            for term in terms
+            if (number := self.vocabulary.get(term)) is not None
+        ]
         rows = len(self)
         if not numbers or not rows:
             return []
-        average_length = max(sum(len(segment.rows.terms) for segment in self.segments) / rows, 1.0)
+        average_length = max(
+            sum(len(segment.rows.terms) for segment in self.segments) / rows, 1.0
+        )
         idf: dict[int, float] = {}
         for number in numbers:
-            holding = sum(len(segment.postings.of(number)[0]) for segment in self.segments)
+            holding = sum(
+                len(segment.postings.of(number)[0]) for segment in self.segments
+            )
             idf[number] = inverse_document_frequency(rows, holding)
         size = max(top_k, POOL)
-        best = (s.best_keywords(numbers, idf, average_length, size, scope, bm25) for s in self.segments)
+        best = (
+            s.best_keywords(numbers, idf, average_length, size, scope, bm25)
+            for s in self.segments
+        )
         pool = _merge(best, size)
         ids = [match.chunk_id for match in pool]
         texts: dict[str, Ints] = {}
@@ -262,7 +371,9 @@ class ChunkIndex:
         refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], idf)
         return _merge([list(zip(refined.tolist(), ids, strict=True))], top_k)
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """Leave out chunks that are gone or have no vector."""
         scores: dict[str, float] = {}
         for segment in self.segments:
@@ -270,19 +381,27 @@ class ChunkIndex:
         return scores
 
     def ids_of(self, documents: set[str]) -> set[str]:
-        masks = ((segment.rows, segment.alive & segment.rows.documents.among(documents)) for segment in self.segments)
+        masks = (
+            (segment.rows, segment.alive & segment.rows.documents.among(documents))
+            for segment in self.segments
+        )
         return {id.decode() for rows, mask in masks for id in rows.ids[mask].tolist()}
 
     def live_ids(self) -> dict[str, set[bytes]]:
         ids: dict[str, set[bytes]] = {}
-        for rows, alive in ((segment.rows, np.flatnonzero(segment.alive)) for segment in self.segments):
+        for rows, alive in (
+            (segment.rows, np.flatnonzero(segment.alive)) for segment in self.segments
+        ):
             codes = rows.documents.codes[alive].tolist()
             for id, code in zip(rows.ids[alive].tolist(), codes, strict=True):
                 ids.setdefault(str(rows.documents.values[code]), set()).add(id)
         return ids
 
     def count(self, scope: Scope) -> int:
-        return sum(int(np.count_nonzero(segment.selection(scope).mask)) for segment in self.segments)
+        return sum(
+            int(np.count_nonzero(segment.selection(scope).mask))
+            for segment in self.segments
+        )
 
 
 def _merge(parts: Iterable[Found], top_k: int) -> list[Match]:

@@ -41,19 +41,29 @@ class Column:
         numbers: dict[Value | None, int] = {}
         recoded = []
         for part in parts:
-            table = np.asarray([numbers.setdefault(value, len(numbers)) for value in part.values], dtype=np.int32)
+            table = np.asarray(
+                [numbers.setdefault(value, len(numbers)) for value in part.values],
+                dtype=np.int32,
+            )
             recoded.append(table[part.codes] if len(table) else part.codes)
         return cls(tuple(numbers), np.concatenate(recoded))
 
     def where(self, matches: Callable[[Value | None], bool]) -> Mask:
         """Return which rows have a value that matches, shape (rows,)."""
         verdicts = np.asarray(list(map(matches, self.values)), dtype=np.bool_)
-        mask: Mask = verdicts[self.codes] if len(verdicts) else np.zeros(len(self.codes), dtype=np.bool_)
+        mask: Mask = (
+            verdicts[self.codes]
+            if len(verdicts)
+            else np.zeros(len(self.codes), dtype=np.bool_)
+        )
         return mask
 
     def among(self, values: Iterable[Value]) -> Mask:
         """Return which rows have one of these few values, shape (rows,), without testing all other values."""
-        return np.isin(self.codes, [number for value in values for number in self._numbers.get(value, ())])
+        return np.isin(
+            self.codes,
+            [number for value in values for number in self._numbers.get(value, ())],
+        )
 
     def kept(self, mask: Mask) -> "Column":
         return Column(self.values, self.codes[mask])
@@ -97,8 +107,14 @@ class Rows:
             return parts[0]
         return Rows(
             documents=Column.concat([part.documents for part in parts]),
-            values={name: Column.concat([part.values[name] for part in parts]) for name in parts[0].values},
-            **{name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS},
+            values={
+                name: Column.concat([part.values[name] for part in parts])
+                for name in parts[0].values
+            },
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in ARRAYS
+            },
         )
 
 
@@ -112,7 +128,9 @@ class _Codes(dict[Any, int]):
         self.rows = array("i")
 
     def __missing__(self, stored: Any) -> int:
-        number = self[stored] = self._numbers.setdefault(self._value_of(stored), len(self._numbers))
+        number = self[stored] = self._numbers.setdefault(
+            self._value_of(stored), len(self._numbers)
+        )
         return number
 
     def column(self) -> Column:
@@ -138,7 +156,9 @@ def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
 
 
 def read_rows(
-    store: MongoChunks, term_ids: Callable[[Iterable[str]], list[int]], queries: Sequence[Json] = ({},)
+    store: MongoChunks,
+    term_ids: Callable[[Iterable[str]], list[int]],
+    queries: Sequence[Json] = ({},),
 ) -> Rows | None:
     """Read all chunks of a store, or those that one of the queries finds; None where there are none.
 
@@ -152,19 +172,32 @@ def read_rows(
     terms, lengths = array("i"), array("i")
     # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
     numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(store.terms_of(word))))
-    for collection, row in ((c.name, row) for query in queries for c in store.collections() for row in c.find(query)):
+    for collection, row in (
+        (c.name, row)
+        for query in queries
+        for c in store.collections()
+        for row in c.find(query)
+    ):
         ids.append(forms.id_text(row["_id"]).encode())
         documents.rows.append(documents[forms.document_id_of(row)])
         for name, column in columns.items():
-            value = row.get(name) or (forms.document_name_of(row) if name == "document_name" else None)
-            is_key = isinstance(value, Hashable) and not isinstance(value, float)  # nan is no key of a dict
-            column.rows.append(column[value if is_key else forms.filter_value(name, value)])
+            value = row.get(name) or (
+                forms.document_name_of(row) if name == "document_name" else None
+            )
+            is_key = isinstance(value, Hashable) and not isinstance(
+                value, float
+            )  # nan is no key of a dict
+            column.rows.append(
+                column[value if is_key else forms.filter_value(name, value)]
+            )
         places.rows.append(places[collection])
         stored = row.get(store.embedding_field)
         vector = forms.usable_vector(stored, dimensions)
         if vector is None and stored is not None:
             unusable.append(stored)
-        vectors += np.ascontiguousarray(np.zeros(dimensions) if vector is None else vector, dtype="<f4").data
+        vectors += np.ascontiguousarray(
+            np.zeros(dimensions) if vector is None else vector, dtype="<f4"
+        ).data
         text = "\n".join([forms.text_value(row.get(name)) for name in TEXT_FIELDS])
         of_text = [*chain.from_iterable(map(numbers, text.split()))]
         terms.fromlist(of_text)
@@ -176,17 +209,34 @@ def read_rows(
                 f"configured model has {dimensions}. The collection was written with another embedding model: use that "
                 "model, or embed the reports again."
             )
-        log.warning("%d of %d passages have no usable vector: see python -m chatbot doctor", len(unusable), len(ids))
+        log.warning(
+            "%d of %d passages have no usable vector: see python -m chatbot doctor",
+            len(unusable),
+            len(ids),
+        )
     if not ids:
         return None
-    values = {name: column.column() for name, column in {**columns, COLLECTION: places}.items()}
+    values = {
+        name: column.column()
+        for name, column in {**columns, COLLECTION: places}.items()
+    }
     counts = (np.asarray(each, dtype=np.int32) for each in (terms, lengths))
-    return Rows(np.asarray(ids, dtype=np.bytes_), documents.column(), values, *_unit_rows(vectors, dimensions), *counts)
+    return Rows(
+        np.asarray(ids, dtype=np.bytes_),
+        documents.column(),
+        values,
+        *_unit_rows(vectors, dimensions),
+        *counts,
+    )
 
 
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
     """Return the ids of all chunks by document, without reading the chunks."""
     ids: dict[str, set[bytes]] = {}
-    for row in (row for collection in collections for row in collection.find({}, forms.NAMING)):
-        ids.setdefault(forms.document_id_of(row), set()).add(forms.id_text(row["_id"]).encode())
+    for row in (
+        row for collection in collections for row in collection.find({}, forms.NAMING)
+    ):
+        ids.setdefault(forms.document_id_of(row), set()).add(
+            forms.id_text(row["_id"]).encode()
+        )
     return ids

@@ -66,7 +66,11 @@ def only_one(folder: Path) -> Iterator[None]:
                 file = stack.enter_context(folder.with_suffix(".lock").open("a"))
                 fcntl.flock(file, fcntl.LOCK_EX)
             except OSError as error:
-                log.info("%s cannot be locked (%s): several processes may build the same index.", folder, error)
+                log.info(
+                    "%s cannot be locked (%s): several processes may build the same index.",
+                    folder,
+                    error,
+                )
         yield
 
 
@@ -74,17 +78,31 @@ def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment,
     """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)  # also one of an earlier version: the passages are in it
-    segments = tuple(segment if segment.file else _written(folder, segment) for segment in snapshot.index.segments)
-    header = {"key": [FORMAT, *key], **{name: getattr(snapshot, name) for name in ("position", "marker", "epoch")}}
-    alive = {segment.file: base64.b64encode(np.packbits(segment.alive).tobytes()).decode() for segment in segments}
+    segments = tuple(
+        segment if segment.file else _written(folder, segment)
+        for segment in snapshot.index.segments
+    )
+    header = {
+        "key": [FORMAT, *key],
+        **{name: getattr(snapshot, name) for name in ("position", "marker", "epoch")},
+    }
+    alive = {
+        segment.file: base64.b64encode(np.packbits(segment.alive).tobytes()).decode()
+        for segment in segments
+    }
     header |= {"vocabulary": list(snapshot.index.vocabulary), "segments": alive}
     temporary = folder / f"{CURRENT}.{uuid.uuid4().hex}.tmp"
     temporary.write_text(json.dumps(header), "utf-8")
     _sync(temporary)
     temporary.replace(folder / CURRENT)
     for path in folder.iterdir():
-        if path.name not in {CURRENT, *alive} and time.time() - path.stat().st_mtime > STRAY_SECONDS:
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        if (
+            path.name not in {CURRENT, *alive}
+            and time.time() - path.stat().st_mtime > STRAY_SECONDS
+        ):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
+                missing_ok=True
+            )
     folder.with_suffix(".npz").unlink(missing_ok=True)  # of an older version
     return segments
 
@@ -103,11 +121,27 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
             segments.append(replace(segment, alive=bits))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError) as error:  # RuntimeError: FAISS's
-        log.warning("The index snapshot %s cannot be read (%s): the index is built from the database.", folder, error)
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+        EOFError,
+        RuntimeError,
+    ) as error:  # RuntimeError: FAISS's
+        log.warning(
+            "The index snapshot %s cannot be read (%s): the index is built from the database.",
+            folder,
+            error,
+        )
         return None
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
-    return Snapshot(ChunkIndex(tuple(segments), vocabulary), header["position"], header["marker"], header["epoch"])
+    return Snapshot(
+        ChunkIndex(tuple(segments), vocabulary),
+        header["position"],
+        header["marker"],
+        header["epoch"],
+    )
 
 
 def _written(folder: Path, segment: Segment) -> Segment:
@@ -119,7 +153,10 @@ def _written(folder: Path, segment: Segment) -> Segment:
         **{name: getattr(segment.postings, name) for name in POSTINGS},
         "documents": rows.documents.codes,
         "by_id": segment.by_id,
-        **{f"column_{number}": column.codes for number, column in enumerate(rows.values.values())},
+        **{
+            f"column_{number}": column.codes
+            for number, column in enumerate(rows.values.values())
+        },
     }
     if clusters:
         arrays["clusters"] = faiss.serialize_index(clusters.index)
@@ -130,7 +167,10 @@ def _written(folder: Path, segment: Segment) -> Segment:
     header = {
         "documents": rows.documents.values,
         "columns": {
-            name: [list(each_value(value)) if isinstance(value, Several) else value for value in column.values]
+            name: [
+                list(each_value(value)) if isinstance(value, Several) else value
+                for value in column.values
+            ]
             for name, column in rows.values.items()
         },
         "share": clusters.share if clusters else 0,
@@ -151,15 +191,23 @@ def _sync(path: Path) -> None:
 def _read_segment(folder: Path, file: str) -> Segment:
     place = folder / file
     header = json.loads((place / HEADER).read_bytes())
-    arrays = {path.stem: np.asarray(np.load(path, mmap_mode="r")) for path in place.glob("*.npy")}
+    arrays = {
+        path.stem: np.asarray(np.load(path, mmap_mode="r"))
+        for path in place.glob("*.npy")
+    }
     columns = {
         name: Column(
-            tuple(Several(value) if isinstance(value, list) else value for value in values), arrays[f"column_{number}"]
+            tuple(
+                Several(value) if isinstance(value, list) else value for value in values
+            ),
+            arrays[f"column_{number}"],
         )
         for number, (name, values) in enumerate(header["columns"].items())
     }
     documents = Column(tuple(header["documents"]), arrays["documents"])
-    rows = Rows(documents=documents, values=columns, **{name: arrays[name] for name in ARRAYS})
+    rows = Rows(
+        documents=documents, values=columns, **{name: arrays[name] for name in ARRAYS}
+    )
     short = ShortVectors.of(arrays)
     may_read = short is not None and hasattr(os, "pread")  # on Windows they are mapped
     return Segment(
@@ -167,7 +215,9 @@ def _read_segment(folder: Path, file: str) -> Segment:
         arrays["by_id"],
         Postings(*(arrays[name] for name in POSTINGS)),
         np.ones(len(rows.ids), dtype=np.bool_),
-        Clusters(faiss.deserialize_index(np.array(arrays["clusters"])), header["share"]) if header["share"] else None,
+        Clusters(faiss.deserialize_index(np.array(arrays["clusters"])), header["share"])
+        if header["share"]
+        else None,
         header["unclustered"],
         file,
         short,

@@ -65,23 +65,43 @@ class Clusters:
         rows, dimensions = vectors.shape
         count = max(int(rows**0.5), 1)
         flat = faiss.IndexFlatIP(dimensions)
-        index = faiss.IndexIVFRaBitQFastScan(flat, dimensions, count, faiss.METRIC_INNER_PRODUCT)
+        index = faiss.IndexIVFRaBitQFastScan(
+            flat, dimensions, count, faiss.METRIC_INNER_PRODUCT
+        )
         index.cp.niter, index.cp.seed, index.cp.spherical = ITERATIONS, SEED, True
-        index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = POINTS_PER_CLUSTER, 1
+        index.cp.max_points_per_centroid, index.cp.min_points_per_centroid = (
+            POINTS_PER_CLUSTER,
+            1,
+        )
         rng = np.random.default_rng(SEED)
-        sample = np.sort(rng.choice(rows, min(rows, count * POINTS_PER_CLUSTER), replace=False))
+        sample = np.sort(
+            rng.choice(rows, min(rows, count * POINTS_PER_CLUSTER), replace=False)
+        )
         index.train(vectors[sample])
         for start in range(0, rows, ROWS_PER_ADDITION):
             index.add(np.ascontiguousarray(vectors[start : start + ROWS_PER_ADDITION]))
         # The least share that finds what an exact search of the probes finds, besides each itself.
         probes = rng.choice(rows, min(rows, PROBES), replace=False)
         depth = min(DEPTH, rows)
-        _, nearest = faiss.knn(vectors[probes], vectors, depth + 1, metric=faiss.METRIC_INNER_PRODUCT)
-        others = [exact[exact != probe][:depth] for probe, exact in zip(probes, nearest, strict=True)]
+        _, nearest = faiss.knn(
+            vectors[probes], vectors, depth + 1, metric=faiss.METRIC_INNER_PRODUCT
+        )
+        others = [
+            exact[exact != probe][:depth]
+            for probe, exact in zip(probes, nearest, strict=True)
+        ]
         everything = np.bincount(cls(index, 1.0).codes, minlength=count)
         for clusters in (cls(index, share) for share in SHARES):
-            near = (clusters.near(vectors[probe], None, everything, candidates(depth)) for probe in probes)
-            recall = np.mean([np.isin(exact, places).mean() for exact, places in zip(others, near, strict=True)])
+            near = (
+                clusters.near(vectors[probe], None, everything, candidates(depth))
+                for probe in probes
+            )
+            recall = np.mean(
+                [
+                    np.isin(exact, places).mean()
+                    for exact, places in zip(others, near, strict=True)
+                ]
+            )
             if recall >= SUFFICIENT_RECALL:
                 return clusters
         return None
@@ -98,10 +118,18 @@ class Clusters:
 
     @cached_property
     def _centroids(self) -> Matrix:
-        centroids: Matrix = faiss.downcast_index(self.index.quantizer).reconstruct_n(0, self.index.nlist)
+        centroids: Matrix = faiss.downcast_index(self.index.quantizer).reconstruct_n(
+            0, self.index.nlist
+        )
         return centroids
 
-    def near(self, vector: Vector, bitmap: NDArray[np.uint8] | None, sizes: Places, count: int) -> Places:
+    def near(
+        self,
+        vector: Vector,
+        bitmap: NDArray[np.uint8] | None,
+        sizes: Places,
+        count: int,
+    ) -> Places:
         """Return at most ``count`` rows that are near by their codes. ``bitmap``: one bit for each row in scope,
         None for all; ``sizes``: how many of them each cluster has."""
         similar = self._centroids @ vector
@@ -113,15 +141,34 @@ class Clusters:
         # In a scope the nearest lie farther apart, so that more of it has to be scanned.
         share = self.share * (self.index.ntotal / held[-1]) ** 0.5
         probed = order[: int(np.searchsorted(held, max(share * held[-1], count))) + 1]
-        rows, scores = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
-        vector, similar = np.ascontiguousarray(vector), np.ascontiguousarray(similar[probed])
-        inside = faiss.IDSelectorBitmap(len(bitmap), faiss.swig_ptr(bitmap)) if bitmap is not None else None
+        rows, scores = (
+            np.empty(count, dtype=np.int64),
+            np.empty(count, dtype=np.float32),
+        )
+        vector, similar = (
+            np.ascontiguousarray(vector),
+            np.ascontiguousarray(similar[probed]),
+        )
+        inside = (
+            faiss.IDSelectorBitmap(len(bitmap), faiss.swig_ptr(bitmap))
+            if bitmap is not None
+            else None
+        )
         pointers = map(faiss.swig_ptr, (vector, probed, similar, scores, rows))
         question, lists, distances, nearest_scores, nearest_rows = pointers
         parameters = faiss.SearchParametersIVF(sel=inside, nprobe=len(probed))
         with one_thread():
             self.index.search_preassigned_c(
-                1, question, count, lists, distances, nearest_scores, nearest_rows, False, parameters, None
+                1,
+                question,
+                count,
+                lists,
+                distances,
+                nearest_scores,
+                nearest_rows,
+                False,
+                parameters,
+                None,
             )
         return rows[rows >= 0]
 
@@ -170,8 +217,15 @@ class ShortVectors:
                 whole = vectors[part]
                 steps[part] = np.abs(whole).max(axis=1, initial=0.0) / MAX_CODE
                 step = steps[part, None]
-                codes = np.rint(whole / np.maximum(step, np.finfo(np.float32).tiny)).astype(np.int8)  # zeros stay so
-                error = max(error, float(np.linalg.norm(whole - codes * step, axis=1).max(initial=0.0)))
+                codes = np.rint(
+                    whole / np.maximum(step, np.finfo(np.float32).tiny)
+                ).astype(np.int8)  # zeros stay so
+                error = max(
+                    error,
+                    float(
+                        np.linalg.norm(whole - codes * step, axis=1).max(initial=0.0)
+                    ),
+                )
                 file.write(codes.data)
         np.save(folder / "steps.npy", steps)
         np.save(folder / "error.npy", error)
@@ -179,11 +233,17 @@ class ShortVectors:
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> "ShortVectors | None":
         """Return those among the arrays of a folder, by name; None = it has none."""
-        return cls(arrays["short"], arrays["steps"], float(arrays["error"])) if "short" in arrays else None
+        return (
+            cls(arrays["short"], arrays["steps"], float(arrays["error"]))
+            if "short" in arrays
+            else None
+        )
 
 
 def _parts(count: int) -> Iterator[slice]:
-    return (slice(start, start + ROWS_IN_CACHE) for start in range(0, count, ROWS_IN_CACHE))
+    return (
+        slice(start, start + ROWS_IN_CACHE) for start in range(0, count, ROWS_IN_CACHE)
+    )
 
 
 class WholeVectors:
@@ -199,5 +259,10 @@ class WholeVectors:
     def read(self, rows: Places) -> Matrix:
         """Return shape (len(rows), dimensions). Raises OSError."""
         size = np.dtype(np.float32).itemsize * self._dimensions
-        content = b"".join([os.pread(self._file, size, self._offset + size * row) for row in rows.tolist()])
+        content = b"".join(
+            [
+                os.pread(self._file, size, self._offset + size * row)
+                for row in rows.tolist()
+            ]
+        )
         return np.frombuffer(content, dtype=np.float32).reshape(-1, self._dimensions)

@@ -23,12 +23,29 @@ from typing import Any
 
 import numpy as np
 
-from ...domain import Chunk, Match, Matrix, Scope, SearchEngineError, SettingsError, Vector, to_score
+from ...domain import (
+    Chunk,
+    Match,
+    Matrix,
+    Scope,
+    SearchEngineError,
+    SettingsError,
+    Vector,
+    to_score,
+)
 from .. import StoreTraits
 from ..chunks import BuiltStore, best_matches, read_surroundings
 from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity
 from .connections import Connection, Connections, failure, know_vectors
-from .table import COLUMN_LIST, MAX_TERM_CHARACTERS, ChunkTable, clean, quote_term, to_chunk, to_row
+from .table import (
+    COLUMN_LIST,
+    MAX_TERM_CHARACTERS,
+    ChunkTable,
+    clean,
+    quote_term,
+    to_chunk,
+    to_row,
+)
 
 TABLE = "chunks"
 CONNECTIONS_PER_THREAD = 2
@@ -66,10 +83,21 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
     the result; it may then be slightly out of order (relaxed), which finds more and is sorted here. Sorts are made
     expensive, so that the planner takes the index."""
     most = MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k))
-    return {"hnsw.iterative_scan": "relaxed_order", "hnsw.ef_search": most, "enable_sort": "off"}
+    return {
+        "hnsw.iterative_scan": "relaxed_order",
+        "hnsw.ef_search": most,
+        "enable_sort": "off",
+    }
 
 
-def nearest(connection: Connection, table: ChunkTable, *, vector: Vector, scope: Scope, top_k: int) -> list[Row]:
+def nearest(
+    connection: Connection,
+    table: ChunkTable,
+    *,
+    vector: Vector,
+    scope: Scope,
+    top_k: int,
+) -> list[Row]:
     """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id."""
     condition, parameters = table.scope_condition(scope)
     indexed, kind = table.indexed
@@ -85,7 +113,9 @@ def nearest(connection: Connection, table: ChunkTable, *, vector: Vector, scope:
     )
 
     def run(query: str, limit: int, most: int | None = None) -> list[tuple[Any, ...]]:
-        return connection.execute(query, {**parameters, "vector": vector, "rows": limit, "most": most}).fetchall()
+        return connection.execute(
+            query, {**parameters, "vector": vector, "rows": limit, "most": most}
+        ).fetchall()
 
     if table.indexable:
         most = EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
@@ -118,21 +148,37 @@ class Statistics:
     @classmethod
     def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> "Statistics":
         """Count the passages and their average length over the whole table."""
-        [(rows, average_length)] = fetch(f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {})
+        [(rows, average_length)] = fetch(
+            f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {}
+        )
         return cls(table, position, int(rows), float(average_length))
 
-    def inverse_frequencies(self, terms: Iterable[str], fetch: Fetch) -> dict[str, float]:
+    def inverse_frequencies(
+        self, terms: Iterable[str], fetch: Fetch
+    ) -> dict[str, float]:
         """Return the inverse document frequency of the rarest MAX_TERMS of the terms that any passage has."""
         terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
         if new := [term for term in terms if term not in self.frequencies]:
             parameters = {"terms": new, "queries": [quote_term(term) for term in new]}
-            for term, frequency in fetch(_FREQUENCIES.format(self.table.name), parameters):
+            for term, frequency in fetch(
+                _FREQUENCIES.format(self.table.name), parameters
+            ):
                 self.frequencies[str(term)] = int(frequency)
-        present = sorted((self.frequencies[term], term) for term in terms if self.frequencies[term])
-        return {term: inverse_document_frequency(max(self.rows, n), n) for n, term in present[:MAX_TERMS]}
+        present = sorted(
+            (self.frequencies[term], term) for term in terms if self.frequencies[term]
+        )
+        return {
+            term: inverse_document_frequency(max(self.rows, n), n)
+            for n, term in present[:MAX_TERMS]
+        }
 
     def search(
-        self, idf: Mapping[str, float], terms: Sequence[str], scope: Scope, top_k: int, bm25: Bm25
+        self,
+        idf: Mapping[str, float],
+        terms: Sequence[str],
+        scope: Scope,
+        top_k: int,
+        bm25: Bm25,
     ) -> tuple[str, dict[str, Any]]:
         """Return the statement for (id, BM25 score), best first, ties by id, and its parameters; ``idf`` has terms."""
         counted = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
@@ -147,7 +193,13 @@ class Statistics:
             f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, id LIMIT %(top_k)s"
         )
         any_term = " | ".join(map(quote_term, idf))
-        return query, {**parameters, "norm": norm, "norm_per_term": norm_per_term, "any": any_term, "top_k": top_k}
+        return query, {
+            **parameters,
+            "norm": norm,
+            "norm_per_term": norm_per_term,
+            "any": any_term,
+            "top_k": top_k,
+        }
 
 
 class PgvectorStore(BuiltStore):
@@ -168,9 +220,16 @@ class PgvectorStore(BuiltStore):
                 "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. postgresql://user:password@host/reports."
             )
         self._timeout = self.settings.mongodb_timeout
-        uri, threads = self.settings.postgres_uri.get_secret_value(), self.settings.threads
-        self._connections = Connections(uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout)
-        self._table = ChunkTable(TABLE, self.embedding_field, self.dimensions, self.fields)
+        uri, threads = (
+            self.settings.postgres_uri.get_secret_value(),
+            self.settings.threads,
+        )
+        self._connections = Connections(
+            uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout
+        )
+        self._table = ChunkTable(
+            TABLE, self.embedding_field, self.dimensions, self.fields
+        )
         self._prepared = False
         self._preparing = threading.Lock()
         self._statistics: Statistics | None = None
@@ -193,11 +252,24 @@ class PgvectorStore(BuiltStore):
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
             self.check_length(vector, f"passage {chunk.id}")
-            collection, terms = chunk.collection or self._names[0], self.terms_of(chunk.search_text)
-            rows.append(to_row(chunk, terms, vector, collection=collection, language=self.settings.language))
+            collection, terms = (
+                chunk.collection or self._names[0],
+                self.terms_of(chunk.search_text),
+            )
+            rows.append(
+                to_row(
+                    chunk,
+                    terms,
+                    vector,
+                    collection=collection,
+                    language=self.settings.language,
+                )
+            )
         if not rows:
             return
-        rows.sort(key=lambda row: str(row["id"]))  # one order for all writers, so that they cannot deadlock
+        rows.sort(
+            key=lambda row: str(row["id"])
+        )  # one order for all writers, so that they cannot deadlock
         with self._transaction() as connection:
             connection.cursor().executemany(self._table.upsert, rows)
         self.changes.record({chunk.document_id for chunk in chunks})
@@ -205,7 +277,9 @@ class PgvectorStore(BuiltStore):
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
         query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
         with self._transaction() as connection:
-            deleted = connection.execute(query, {"document_id": clean(document_id), "keep": clean(list(keep))}).rowcount
+            deleted = connection.execute(
+                query, {"document_id": clean(document_id), "keep": clean(list(keep))}
+            ).rowcount
         if deleted:
             self.changes.record([document_id])
         return deleted
@@ -214,7 +288,10 @@ class PgvectorStore(BuiltStore):
         if not chunk_ids:
             return []
         query = f"SELECT {COLUMN_LIST} FROM {TABLE} WHERE id = ANY(%(ids)s)"
-        chunks = {row[0]: to_chunk(row) for row in self._rows(query, {"ids": clean(list(chunk_ids))})}
+        chunks = {
+            row[0]: to_chunk(row)
+            for row in self._rows(query, {"ids": clean(list(chunk_ids))})
+        }
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
@@ -223,21 +300,34 @@ class PgvectorStore(BuiltStore):
         query = f"SELECT {COLUMN_LIST}, {column} FROM {TABLE} WHERE document_id = %(id)s AND {column} IS NOT NULL"
         rows = self._rows(query, {"id": clean(document_id)}, binary=True)
         vectors = [row[-1].to_numpy() for row in rows]
-        return [to_chunk(row[:-1]) for row in rows], np.vstack(vectors) if rows else np.empty((0, 0), np.float32)
+        return [to_chunk(row[:-1]) for row in rows], np.vstack(
+            vectors
+        ) if rows else np.empty((0, 0), np.float32)
 
-    def surroundings(self, chunks: Sequence[Chunk], *, margin: int) -> list[list[Chunk]]:
+    def surroundings(
+        self, chunks: Sequence[Chunk], *, margin: int
+    ) -> list[list[Chunk]]:
         return read_surroundings(chunks, margin, self.get)
 
     def vector_search(
-        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> list[Match]:
         """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
         query = self._check(vector)
         if top_k < 1:
             return []
         with self._transaction(scan_settings(scope, top_k)) as connection:
-            rows = nearest(connection, self._table, vector=query, scope=scope, top_k=top_k)
-        return [Match(chunk_id, to_score(1.0 - distance)) for distance, chunk_id in rows]
+            rows = nearest(
+                connection, self._table, vector=query, scope=scope, top_k=top_k
+            )
+        return [
+            Match(chunk_id, to_score(1.0 - distance)) for distance, chunk_id in rows
+        ]
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """BM25 in SQL, then proximity (`keywords`) of the best."""
@@ -246,21 +336,41 @@ class PgvectorStore(BuiltStore):
             return []
         position, statistics = self.changes.position(), self._statistics
         if statistics is None or statistics.position != position:
-            statistics = self._statistics = Statistics.read(self._table, position, self._rows)
+            statistics = self._statistics = Statistics.read(
+                self._table, position, self._rows
+            )
         idf = statistics.inverse_frequencies(terms, self._rows)
         if not idf:
             return []
-        rows = self._rows(*statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25))
+        rows = self._rows(
+            *statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25)
+        )
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
-        numbers, chunks = {term: number for number, term in enumerate(idf)}, self.get(list(scores))
-        in_order = ((term[:MAX_TERM_CHARACTERS] for term in self.terms_of(chunk.search_text)) for chunk in chunks)
-        texts = [np.asarray([numbers.get(term, -1) for term in terms], np.int32) for terms in in_order]
+        numbers, chunks = (
+            {term: number for number, term in enumerate(idf)},
+            self.get(list(scores)),
+        )
+        in_order = (
+            (term[:MAX_TERM_CHARACTERS] for term in self.terms_of(chunk.search_text))
+            for chunk in chunks
+        )
+        texts = [
+            np.asarray([numbers.get(term, -1) for term in terms], np.int32)
+            for terms in in_order
+        ]
         by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
-        by_both = with_proximity(by_words, texts, dict(enumerate(idf.values()))).tolist()
-        matches = (Match(chunk.id, score, chunk) for chunk, score in zip(chunks, by_both, strict=True))
+        by_both = with_proximity(
+            by_words, texts, dict(enumerate(idf.values()))
+        ).tolist()
+        matches = (
+            Match(chunk.id, score, chunk)
+            for chunk, score in zip(chunks, by_both, strict=True)
+        )
         return best_matches(matches, top_k)
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """Raises as `vector_search` does."""
         if not chunk_ids:
             return {}
@@ -268,11 +378,19 @@ class PgvectorStore(BuiltStore):
         distance = f"{column} <=> %(vector)s::vector"
         query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
         rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
-        return {str(chunk_id): to_score(1.0 - distance) for chunk_id, distance in rows if not isnan(distance)}
+        return {
+            str(chunk_id): to_score(1.0 - distance)
+            for chunk_id, distance in rows
+            if not isnan(distance)
+        }
 
     def count(self, scope: Scope) -> int:
         condition, parameters = self._table.scope_condition(scope)
-        return int(self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[0][0])
+        return int(
+            self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[
+                0
+            ][0]
+        )
 
     def without_vector(self) -> int:
         of_zeros = f"({self._table.embedding} <#> {self._table.embedding}) >= 0"
@@ -288,7 +406,9 @@ class PgvectorStore(BuiltStore):
         self._connections.close()
 
     @contextmanager
-    def _transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
+    def _transaction(
+        self, settings: Mapping[str, str | int] | None = None
+    ) -> Iterator[Connection]:
         self.prepare()
         try:
             with self._connections.transaction(settings) as connection:
@@ -300,7 +420,9 @@ class PgvectorStore(BuiltStore):
                 self._connections.drop_idle()  # they know the types of an extension that may be recreated
             raise
 
-    def _rows(self, query: str, parameters: dict[str, Any], *, binary: bool = False) -> list[tuple[Any, ...]]:
+    def _rows(
+        self, query: str, parameters: dict[str, Any], *, binary: bool = False
+    ) -> list[tuple[Any, ...]]:
         with self._transaction() as connection:
             return connection.execute(query, parameters, binary=binary).fetchall()
 

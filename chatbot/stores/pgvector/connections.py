@@ -10,12 +10,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ...domain import MissingPackageError, SearchEngineError, SettingsError, read_failures
+from ...domain import (
+    MissingPackageError,
+    SearchEngineError,
+    SettingsError,
+    read_failures,
+)
 
 try:
     import psycopg
     from pgvector.psycopg import register_vector
-except ImportError as missing:  # also "no pq wrapper available": psycopg without its binary part
+except (
+    ImportError
+) as missing:  # also "no pq wrapper available": psycopg without its binary part
     raise MissingPackageError(
         "The vector search 'pgvector' needs the Python packages 'psycopg', with its binary part, and 'pgvector'.",
         remedy="Install it: pip install -r requirements-pgvector.txt",
@@ -36,10 +43,17 @@ class Connections:
         try:
             given = conninfo_to_dict(uri)
         except psycopg.ProgrammingError:
-            raise SettingsError("POSTGRES_URI cannot be used: it is no PostgreSQL connection string.") from None
-        defaults: dict[str, Any] = {"application_name": "report-chat", "connect_timeout": max(2, math.ceil(timeout))}
+            raise SettingsError(
+                "POSTGRES_URI cannot be used: it is no PostgreSQL connection string."
+            ) from None
+        defaults: dict[str, Any] = {
+            "application_name": "report-chat",
+            "connect_timeout": max(2, math.ceil(timeout)),
+        }
         defaults |= {"keepalives_idle": 10, "tcp_user_timeout": int(1000 * timeout)}
-        self._conninfo = make_conninfo(uri, **{name: defaults[name] for name in defaults if name not in given})
+        self._conninfo = make_conninfo(
+            uri, **{name: defaults[name] for name in defaults if name not in given}
+        )
         self._timeout = timeout
         self._free = threading.BoundedSemaphore(size)
         self._lock = threading.Lock()
@@ -47,14 +61,18 @@ class Connections:
         self._closed = False
 
     @contextmanager
-    def transaction(self, settings: Mapping[str, str | int] | None = None) -> Iterator[Connection]:
+    def transaction(
+        self, settings: Mapping[str, str | int] | None = None
+    ) -> Iterator[Connection]:
         """Run a transaction and commit it. ``settings`` of PostgreSQL hold for it alone, because of poolers between us
         and the server. Raises SearchEngineError: the server is down, refuses, or takes too long."""
         values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):
             raise failure("overloaded:here")
         try:
-            connection = self._begin([list(values), [str(value) for value in values.values()]])
+            connection = self._begin(
+                [list(values), [str(value) for value in values.values()]]
+            )
             try:
                 yield connection
                 connection.commit()
@@ -63,7 +81,10 @@ class Connections:
                     if connection.info.transaction_status != TransactionStatus.IDLE:
                         connection.rollback()
                 with self._lock:
-                    again = not self._closed and connection.info.transaction_status == TransactionStatus.IDLE
+                    again = (
+                        not self._closed
+                        and connection.info.transaction_status == TransactionStatus.IDLE
+                    )
                     if again:
                         self._idle.append(connection)
                 if not again:
@@ -119,10 +140,17 @@ def explain(error: psycopg.Error) -> SearchEngineError:
             return failure(reason)
     if isinstance(error, psycopg.OperationalError):
         # Errors before the connection is accepted have no code, only this text.
-        reasons = (reason for pattern, reason in _REFUSED_CONNECTIONS if pattern.search(str(error)))
+        reasons = (
+            reason
+            for pattern, reason in _REFUSED_CONNECTIONS
+            if pattern.search(str(error))
+        )
         return failure(next(reasons, "unreachable"))
     code = f", code {error.sqlstate}" if error.sqlstate else ""
-    return SearchEngineError(f"PostgreSQL refused a command ({type(error).__name__}{code}).", reason="refused")
+    return SearchEngineError(
+        f"PostgreSQL refused a command ({type(error).__name__}{code}).",
+        reason="refused",
+    )
 
 
 failure = read_failures(__package__, SearchEngineError)
@@ -136,11 +164,14 @@ _REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.ReadOnlySqlTransaction,), "read_only"),
     ((errors.DiskFull,), "disk"),
 )
-_AUTH_REFUSED = (
-    "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does not exist|is not permitted)"
-)
+_AUTH_REFUSED = "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does not exist|is not permitted)"
 _REFUSED_CONNECTIONS = (
     (re.compile(_AUTH_REFUSED, re.IGNORECASE), "auth_refused"),
     (re.compile("database .* does not exist", re.IGNORECASE), "no_database"),
-    (re.compile("too many (?:clients|connections)|remaining connection slots", re.IGNORECASE), "overloaded"),
+    (
+        re.compile(
+            "too many (?:clients|connections)|remaining connection slots", re.IGNORECASE
+        ),
+        "overloaded",
+    ),
 )

@@ -81,7 +81,9 @@ class ChunkTable:
         connection.execute(_TABLE.format(table=self.name))
         stored = self._stored(self.embedding, connection)
         if stored not in {None, self.dimensions}:
-            filled = f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
+            filled = (
+                f"SELECT 1 FROM {self.name} WHERE {self.embedding} IS NOT NULL LIMIT 1"
+            )
             if connection.execute(filled).fetchone() is not None:
                 raise EmbedderMismatchError(
                     f"The column {self.embedding!r} of the PostgreSQL table {self.name!r} holds vectors of "
@@ -95,14 +97,20 @@ class ChunkTable:
             connection.execute(statement)
 
     def _require_extension(self, connection: Connection) -> None:
-        row = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchone()
+        row = connection.execute(
+            "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
+        ).fetchone()
         if row is not None:
             if [int(part) for part in str(row[0]).split(".")[:2]] < [0, 8]:
                 raise failure("extension_outdated", version=str(row[0]))
             return
         try:
             connection.execute("CREATE EXTENSION vector")
-        except (errors.InsufficientPrivilege, errors.FeatureNotSupported, errors.UndefinedFile) as error:
+        except (
+            errors.InsufficientPrivilege,
+            errors.FeatureNotSupported,
+            errors.UndefinedFile,
+        ) as error:
             raise failure("extension_missing") from error
 
     def _stored(self, column: str, connection: Connection) -> int | None:
@@ -119,23 +127,44 @@ class ChunkTable:
             **{f"by_{name}": f"({field_sql(name)})" for name in self.filter_fields},
         }
         if self.indexable:
-            operators = "vector_cosine_ops" if self.dimensions <= MAX_VECTOR else "halfvec_cosine_ops"
-            indexes[f"{self.embedding}_hnsw"] = f"USING hnsw ({self.indexed[0]} {operators})"
+            operators = (
+                "vector_cosine_ops"
+                if self.dimensions <= MAX_VECTOR
+                else "halfvec_cosine_ops"
+            )
+            indexes[f"{self.embedding}_hnsw"] = (
+                f"USING hnsw ({self.indexed[0]} {operators})"
+            )
         existing = {str(name) for (name,) in connection.execute(_INDEXES, [self.name])}
         return [
             f"CREATE INDEX IF NOT EXISTS {sql.Identifier(name).as_string(None)} ON {self.name} {definition}"
-            for name, definition in ((f"{self.name}_{suffix}", indexes[suffix]) for suffix in indexes)
+            for name, definition in (
+                (f"{self.name}_{suffix}", indexes[suffix]) for suffix in indexes
+            )
             if name not in existing
         ]
 
     @property
     def upsert(self) -> str:
         """The statement that inserts or replaces rows of `to_row`; a replaced row keeps its creation time."""
-        casts = {"metadata": "jsonb", "labels": "text[]", "figure_years": "integer[]", "terms": "tsvector"}
+        casts = {
+            "metadata": "jsonb",
+            "labels": "text[]",
+            "figure_years": "integer[]",
+            "terms": "tsvector",
+        }
         parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
-        values = (f"%({name})s" + (f"::{casts[name]}" if name in casts else "") for name in parameters)
-        columns = [self.embedding if name == "embedding" else name for name in parameters]
-        names, replaced = ", ".join(columns), ", ".join(f"EXCLUDED.{column}" for column in columns)
+        values = (
+            f"%({name})s" + (f"::{casts[name]}" if name in casts else "")
+            for name in parameters
+        )
+        columns = [
+            self.embedding if name == "embedding" else name for name in parameters
+        ]
+        names, replaced = (
+            ", ".join(columns),
+            ", ".join(f"EXCLUDED.{column}" for column in columns),
+        )
         return (
             f"INSERT INTO {self.name} ({names}) VALUES ({', '.join(values)}) "
             f"ON CONFLICT (id) DO UPDATE SET ({names}) = ROW ({replaced})"
@@ -166,17 +195,34 @@ class ChunkTable:
             else:
                 values = bound(list(map(Jsonb, clean(condition.values))))
                 among = f"{value} = ANY({values}::jsonb[])"
-                parts.append(f"({among} OR {value} IS NULL)" if condition.or_none else among)
+                parts.append(
+                    f"({among} OR {value} IS NULL)" if condition.or_none else among
+                )
         return " AND ".join(parts) or "TRUE", parameters
 
 
-def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: str, language: str) -> dict[str, Any]:
+def to_row(
+    chunk: Chunk,
+    terms: Sequence[str],
+    vector: Vector,
+    *,
+    collection: str,
+    language: str,
+) -> dict[str, Any]:
     """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in. A vector of zeros is no
     embedding: nothing can be near it."""
-    metadata: Mapping[str, Any] = {"document_name": chunk.document_name, **chunk.metadata}
+    metadata: Mapping[str, Any] = {
+        "document_name": chunk.document_name,
+        **chunk.metadata,
+    }
     return {
-        **{_COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name)) for part in fields(Chunk)},
-        "metadata": Jsonb({clean(name): clean(value) for name, value in metadata.items()}),
+        **{
+            _COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name))
+            for part in fields(Chunk)
+        },
+        "metadata": Jsonb(
+            {clean(name): clean(value) for name, value in metadata.items()}
+        ),
         "collection": clean(collection),
         "language": language,
         "terms": to_tsvector(terms),
@@ -188,7 +234,10 @@ def to_row(chunk: Chunk, terms: Sequence[str], vector: Vector, *, collection: st
 def to_tsvector(terms: Sequence[str]) -> str:
     """Return the terms as text that casts to tsvector; the weight of a term is its count (D = 1, ... A = 4 or more)."""
     counts = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
-    return " ".join(f"{quote_term(term)}:1{'DCBA'[min(count, 4) - 1]}" for term, count in counts.items())
+    return " ".join(
+        f"{quote_term(term)}:1{'DCBA'[min(count, 4) - 1]}"
+        for term, count in counts.items()
+    )
 
 
 def quote_term(term: str) -> str:
@@ -200,9 +249,15 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     """``row`` has COLUMNS. The document's name is among the metadata for the filters only."""
     values = dict(zip(COLUMNS, row, strict=True))
     start, end = values.pop("start_offset"), values.pop("end_offset")
-    metadata = {name: value for name, value in values.pop("metadata").items() if name != "document_name"}
+    metadata = {
+        name: value
+        for name, value in values.pop("metadata").items()
+        if name != "document_name"
+    }
     lists = {name: tuple(values[name]) for name in ("labels", "figure_years")}
-    return Chunk(**{**values, **lists, "start": start, "end": end, "metadata": metadata})
+    return Chunk(
+        **{**values, **lists, "start": start, "end": end, "metadata": metadata}
+    )
 
 
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")

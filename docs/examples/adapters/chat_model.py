@@ -24,5 +24,7 @@ class TitlesChatModel:
         yield Delta(usage=Usage(calls=1))
 
 
-def build(settings: Settings, *, model: str, embedder: Callable[[], Embedder]) -> TitlesChatModel:
+def build(
+    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
+) -> TitlesChatModel:
     return TitlesChatModel()

@@ -26,7 +26,15 @@ from ..loaders import suffixes
 from ..sources import Source
 from . import Connector, Download, SourceFile
 
-FIELDS = ("title", "url", "file.url", "date.original", "date.changed", "primary_country.name", "format.name")
+FIELDS = (
+    "title",
+    "url",
+    "file.url",
+    "date.original",
+    "date.changed",
+    "primary_country.name",
+    "format.name",
+)
 PAGE = 100
 """Reports of one answer; the API gives up to 1,000."""
 
@@ -52,18 +60,33 @@ class ReliefWebConnector(Connector):
             address = answer.get("links", {}).get("next", {}).get("href", "")
 
     def _parameters(self) -> list[tuple[str, str]]:
-        conditions = {"primary_country.name": self.country, "format.name": self.report_format}
-        parameters = [("appname", self.appname), ("limit", str(PAGE)), ("sort[]", "date.created:asc")]
-        for number, (field, value) in enumerate((field, value) for field, value in conditions.items() if value):
+        conditions = {
+            "primary_country.name": self.country,
+            "format.name": self.report_format,
+        }
+        parameters = [
+            ("appname", self.appname),
+            ("limit", str(PAGE)),
+            ("sort[]", "date.created:asc"),
+        ]
+        for number, (field, value) in enumerate(
+            (field, value) for field, value in conditions.items() if value
+        ):
             parameters.append((f"filter[conditions][{number}][field]", field))
             parameters.append((f"filter[conditions][{number}][value]", value))
         parameters.append(("filter[conditions][2][field]", "date.original"))
-        parameters.append(("filter[conditions][2][value][from]", f"{self.since}T00:00:00+00:00"))
+        parameters.append(
+            ("filter[conditions][2][value][from]", f"{self.since}T00:00:00+00:00")
+        )
         return [*parameters, *(("fields[include][]", field) for field in FIELDS)]
 
     def _files_of(self, fields: dict, download: Download) -> Iterator[SourceFile]:  # type: ignore[type-arg]
         """The files of a report that can be read, else its page."""
-        urls = [one["url"] for one in fields.get("file", ()) if Path(one["url"]).suffix.lower() in suffixes()]
+        urls = [
+            one["url"]
+            for one in fields.get("file", ())
+            if Path(one["url"]).suffix.lower() in suffixes()
+        ]
         metadata: dict[str, str | int] = {"year": int(fields["date"]["original"][:4])}
         if country := fields.get("primary_country", {}).get("name"):
             metadata["country_name"] = country
@@ -71,7 +94,9 @@ class ReliefWebConnector(Connector):
         for url in urls or [fields["url"]]:
             if self.matches(url):
                 source = Source(Path(), url, fields["title"], metadata, labels)
-                yield SourceFile(source, fields["date"]["changed"], partial(download, url))
+                yield SourceFile(
+                    source, fields["date"]["changed"], partial(download, url)
+                )
 
 
 build = ReliefWebConnector

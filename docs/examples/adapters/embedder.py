@@ -31,18 +31,28 @@ class LettersEmbedder:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         vector = np.full(self.dimensions, 1e-6, dtype=np.float32)  # never zero
         for pair in pairwise(f" {text.casefold()} "):
             vector[crc32("".join(pair).encode()) % self.dimensions] += 1.0
         return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
-    def embed_documents(self, texts: Sequence[str], *, request: RequestContext | None = None) -> Matrix:
+    def embed_documents(
+        self, texts: Sequence[str], *, request: RequestContext | None = None
+    ) -> Matrix:
         rows = [self.embed_query(text) for text in texts]
-        return np.vstack(rows) if rows else np.empty((0, self.dimensions), dtype=np.float32)
+        return (
+            np.vstack(rows)
+            if rows
+            else np.empty((0, self.dimensions), dtype=np.float32)
+        )
 
 
 def build(settings: Settings, *, model: str) -> LettersEmbedder:
     if not model.isdigit() or int(model) < 1:
-        raise SettingsError(f"EMBEDDING_MODEL={model!r}: letters takes the number of dimensions.")
+        raise SettingsError(
+            f"EMBEDDING_MODEL={model!r}: letters takes the number of dimensions."
+        )
     return LettersEmbedder(int(model))

@@ -19,16 +19,25 @@ class IniLoader:
     isolated = False
 
     def fit(self, sample: Sample) -> Fit:
-        return Fit.NAMED if sample.text is not None and sample.is_named(self.suffixes) else Fit.NO
+        return (
+            Fit.NAMED
+            if sample.text is not None and sample.is_named(self.suffixes)
+            else Fit.NO
+        )
 
     def load(self, path: Path) -> Loaded:
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
             parser.read_string(read_text(path))
         except configparser.Error as error:
-            raise LoadError(f"{path.name} is not {self.noun}: {error}. Mend it, or name it .txt.") from error
+            raise LoadError(
+                f"{path.name} is not {self.noun}: {error}. Mend it, or name it .txt."
+            ) from error
         sections = [
-            Section((name,), "\n".join(f"{key}: {value}" for key, value in parser[name].items()))
+            Section(
+                (name,),
+                "\n".join(f"{key}: {value}" for key, value in parser[name].items()),
+            )
             for name in parser.sections()
         ]
         if not any(section.text.strip() for section in sections):

@@ -17,7 +17,14 @@ class NewestReranker:
     def candidates(self, top_k: int) -> int:
         return FETCHED_PER_KEPT * top_k
 
-    def rerank(self, query: str, hits: Sequence[SearchHit], *, top_k: int, request: RequestContext) -> Reranked:
+    def rerank(
+        self,
+        query: str,
+        hits: Sequence[SearchHit],
+        *,
+        top_k: int,
+        request: RequestContext,
+    ) -> Reranked:
         return Reranked(tuple(sorted(hits, key=_age)[:top_k]))
 
 
@@ -26,5 +33,7 @@ def _age(hit: SearchHit) -> int:
     return -year if isinstance(year, int) else 0
 
 
-def build(*, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]) -> NewestReranker:
+def build(
+    *, chat_model: Callable[[], ChatModel], language: str, store: Callable[[], Store]
+) -> NewestReranker:
     return NewestReranker()

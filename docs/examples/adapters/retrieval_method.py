@@ -18,10 +18,16 @@ class TurnsMethod:
         return top_k
 
     def rank(
-        self, vector_matches: Sequence[Match], keyword_matches: Sequence[Match], scores: Mapping[str, float]
+        self,
+        vector_matches: Sequence[Match],
+        keyword_matches: Sequence[Match],
+        scores: Mapping[str, float],
     ) -> list[tuple[str, float | None]]:
         turns = chain.from_iterable(zip_longest(vector_matches, keyword_matches))
-        return [(chunk_id, None) for chunk_id in dict.fromkeys(match.chunk_id for match in turns if match)]
+        return [
+            (chunk_id, None)
+            for chunk_id in dict.fromkeys(match.chunk_id for match in turns if match)
+        ]
 
 
 def build(settings: Settings) -> TurnsMethod:

@@ -22,11 +22,22 @@ class ScanStore(MongoChunks):
     expected = "the index has {dimensions}."
 
     def vector_search(
-        self, vector: Vector, *, top_k: int, scope: Scope, num_candidates: int | None = None
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
         self.check_length(vector, "question")
-        return _best({str(row["_id"]): self._score(row, vector) for row in self._with_vector(scope)}, top_k)
+        return _best(
+            {
+                str(row["_id"]): self._score(row, vector)
+                for row in self._with_vector(scope)
+            },
+            top_k,
+        )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """A passage scores by how often it has the words of the question."""
@@ -38,7 +49,9 @@ class ScanStore(MongoChunks):
                 scores[str(row["_id"])] = float(found)
         return _best(scores, top_k)
 
-    def vector_scores(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
         """(1 + cosine) / 2 by chunk id."""
         wanted = set(chunk_ids)
         rows = (row for row in self._with_vector(Scope()) if str(row["_id"]) in wanted)
@@ -58,7 +71,11 @@ class ScanStore(MongoChunks):
 
     def _score(self, row: Mapping[str, Any], vector: Vector) -> float:
         stored = decode_vector(row[self.embedding_field])
-        return (1 + float(stored @ vector) / max(float(np.linalg.norm(stored) * np.linalg.norm(vector)), 1e-12)) / 2
+        return (
+            1
+            + float(stored @ vector)
+            / max(float(np.linalg.norm(stored) * np.linalg.norm(vector)), 1e-12)
+        ) / 2
 
 
 def _best(scores: Mapping[str, float], top_k: int) -> list[Match]:

@@ -27,8 +27,10 @@ def _by_letters(request: Recorded) -> Reply:
 
 
 def _without_usage(request: Recorded) -> Reply:
-    events = [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
-              for piece in pieces(ideal(request))]  # fmt: skip
+    events = [
+        {"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+        for piece in pieces(ideal(request))
+    ]
     events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     head = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "fake"}
     lines = [f"data: {json.dumps({**head, **event})}\n\n" for event in events]
@@ -37,7 +39,9 @@ def _without_usage(request: Recorded) -> Reply:
 
 READABLE: Mapping[str, Behaviour] = {
     "ideal": ideal,
-    "prose around": around("Sure, here is what you asked for:\n\n", "\n\nI hope this helps!"),
+    "prose around": around(
+        "Sure, here is what you asked for:\n\n", "\n\nI hope this helps!"
+    ),
     "fenced": around("```json\n", "\n```"),
     "thoughts": around(f"<think>{THOUGHTS}</think>\n\n"),
     "two thoughts": around(f"<think>{THOUGHTS}</think><thinking>{THOUGHTS}</thinking>"),
@@ -46,7 +50,10 @@ READABLE: Mapping[str, Behaviour] = {
 }
 """Says what the ideal says."""
 
-STREAMED: Mapping[str, Behaviour] = {"in one piece": _in_one_piece, "by letters": _by_letters}
+STREAMED: Mapping[str, Behaviour] = {
+    "in one piece": _in_one_piece,
+    "by letters": _by_letters,
+}
 
 UNREADABLE: Mapping[str, Behaviour] = {
     "refusal": lambda request: "I'm sorry, but I can't help with that.",
@@ -65,7 +72,10 @@ def half(request: Recorded) -> list[str]:
     return words[: len(words) // 2]
 
 
-CONTEXT_LENGTH = {"message": "This model's maximum context length is 8 tokens.", "code": "context_length_exceeded"}
+CONTEXT_LENGTH = {
+    "message": "This model's maximum context length is 8 tokens.",
+    "code": "context_length_exceeded",
+}
 FAILING: Mapping[str, Behaviour] = {
     "rate limit": lambda request: Reply(status=429),
     "server error": lambda request: Reply(status=500),
@@ -76,7 +86,9 @@ FAILING: Mapping[str, Behaviour] = {
 }
 SLOW: Mapping[str, Behaviour] = {
     "silent from the beginning": lambda request: Reply(silent_before=4 * TIMEOUT),
-    "silent in the middle": lambda request: Reply(half(request), silent_after=4 * TIMEOUT),
+    "silent in the middle": lambda request: Reply(
+        half(request), silent_after=4 * TIMEOUT
+    ),
 }
 
 
@@ -84,14 +96,25 @@ def listed(request: Recorded) -> str:
     """The ideal reply as the numbered list that models write instead of JSON."""
     said: Any = json.loads(ideal(request))
     if "queries" in said:
-        return "Here are my questions:\n\n" + "\n".join(
-            f"{number}. {query}" for number, query in enumerate(said["queries"], start=1)
-        ) if said["queries"] else "None."  # fmt: skip
+        return (
+            "Here are my questions:\n\n"
+            + "\n".join(
+                f"{number}. {query}"
+                for number, query in enumerate(said["queries"], start=1)
+            )
+            if said["queries"]
+            else "None."
+        )
     if "numbers" in said:
-        return "\n".join(f"{place}. Passage {number}" for place, number in enumerate(said["numbers"], start=1))
+        return "\n".join(
+            f"{place}. Passage {number}"
+            for place, number in enumerate(said["numbers"], start=1)
+        )
     if "sections" in said:
         sections = [f"{one['title']}: {one['question']}" for one in said["sections"]]
-        return f"# {said['title']}\n\n" + "\n".join(f"{n}. {one}" for n, one in enumerate(sections, start=1))
+        return f"# {said['title']}\n\n" + "\n".join(
+            f"{n}. {one}" for n, one in enumerate(sections, start=1)
+        )
     if "choice" in said:
         return f"2. **{said['choice']}**"
     return f"Enough: {'yes' if said['enough'] else 'no'}\nQuestion: {said['question']}"

@@ -11,7 +11,17 @@ import pytest
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Cancellation, Event, Message, Question, Scope, SourcesEvent, StepEvent, TokenEvent
+from chatbot.domain import (
+    Answer,
+    Cancellation,
+    Event,
+    Message,
+    Question,
+    Scope,
+    SourcesEvent,
+    StepEvent,
+    TokenEvent,
+)
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023, ingest_file, write_report
 from tests.fakes.openai_replies import Recorded, Reply
@@ -20,7 +30,10 @@ from tests.fakes.scripted_model import ScriptedModel
 
 QUESTION = "Compare the population of Kenya and Mali."
 COLLECTIONS = "report_chatting: Country reports; archive: Older papers"
-REPORTS = ((KENYA_2023, "kenya-2023", "Kenya", 2023), (MALI_2021, "mali-2021", "Mali", 2021))
+REPORTS = (
+    (KENYA_2023, "kenya-2023", "Kenya", 2023),
+    (MALI_2021, "mali-2021", "Mali", 2021),
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,9 @@ class Told:
 
     @property
     def tokens(self) -> str:
-        return "".join(event.text for event in self.events if isinstance(event, TokenEvent))
+        return "".join(
+            event.text for event in self.events if isinstance(event, TokenEvent)
+        )
 
     @property
     def path(self) -> tuple[StepEvent, ...]:
@@ -45,15 +60,24 @@ class Told:
         return [step for step in self.path if step.failed]
 
     def details(self, name: str) -> list[str]:
-        return [step.detail for step in self.path if step.name == name and not step.failed]
+        return [
+            step.detail for step in self.path if step.name == name and not step.failed
+        ]
 
     def items(self, name: str) -> list[str]:
-        return [item for step in self.path if step.name == name and not step.failed for item in step.items]
+        return [
+            item
+            for step in self.path
+            if step.name == name and not step.failed
+            for item in step.items
+        ]
 
     @property
     def shown(self) -> int:
         """Passages that the answer stood on."""
-        return next(len(event.hits) for event in self.events if isinstance(event, SourcesEvent))
+        return next(
+            len(event.hits) for event in self.events if isinstance(event, SourcesEvent)
+        )
 
     def timed(self, name: str) -> int:
         return sum(step.name == name for step in self.answer.trace.steps)
@@ -83,12 +107,27 @@ class Bench:
         self.server.always(CHAT, model)
         before = self.server.calls(CHAT)
         budget = self.services.answering.budget({})
-        question = Question(query, **{"scope": Scope(), "top_k": 5, "retrieval_method": "hybrid", **fields,
-                                      "mode": mode, "budget": budget})  # fmt: skip
-        events = list(self.services.answering.chat.stream(question, previous_messages=previous, cancel=Cancellation()))
+        question = Question(
+            query,
+            **{
+                "scope": Scope(),
+                "top_k": 5,
+                "retrieval_method": "hybrid",
+                **fields,
+                "mode": mode,
+                "budget": budget,
+            },
+        )
+        events = list(
+            self.services.answering.chat.stream(
+                question, previous_messages=previous, cancel=Cancellation()
+            )
+        )
         assert isinstance(events[-1], Saved)
         requests = self.server.received(CHAT)[before:]
-        told = Told(events, events[-1].answer, list(getattr(model, "stages", [])), requests)
+        told = Told(
+            events, events[-1].answer, list(getattr(model, "stages", [])), requests
+        )
         assert_sound(told)
         return told
 
@@ -97,15 +136,26 @@ def assert_sound(told: Told) -> None:
     """What holds for every answer, whatever the model said."""
     answer, shown = told.answer, {hit.chunk.id for hit in told.answer.trace.hits}
     assert answer.response.strip()
-    assert [citation.number for citation in answer.citations] == list(range(1, len(answer.citations) + 1))
-    assert all(citation.hit.chunk.id in shown and citation.number >= 1 for citation in answer.citations)
+    assert [citation.number for citation in answer.citations] == list(
+        range(1, len(answer.citations) + 1)
+    )
+    assert all(
+        citation.hit.chunk.id in shown and citation.number >= 1
+        for citation in answer.citations
+    )
     steps = [event for event in told.events if isinstance(event, StepEvent)]
     assert [step for step in steps if step.name != "condense"] == list(told.path)
     calls, ledger = answer.trace.usage.calls, answer.trace.ledger
     assert (
         calls
         == sum(row.usage.calls for row in ledger)
-        == len([r for r in told.requests if r.headers.get("x-stainless-retry-count") == "0"])
+        == len(
+            [
+                r
+                for r in told.requests
+                if r.headers.get("x-stainless-retry-count") == "0"
+            ]
+        )
     )
 
 
@@ -114,16 +164,31 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
     """Two small reports, and a chat model that says what each question's `ScriptedModel` says."""
     with FakeOpenAI() as server:
         settings = Settings(
-            data_dir=folder / "data", cache_seconds=0, embedding_provider="hashing", sample_data="off",
-            summaries="off", **server.as_settings, model_timeout=60.0,
-        ).override(**overrides)  # fmt: skip
+            data_dir=folder / "data",
+            cache_seconds=0,
+            embedding_provider="hashing",
+            sample_data="off",
+            summaries="off",
+            **server.as_settings,
+            model_timeout=60.0,
+        ).override(**overrides)
         with Services(settings) as services:
             for markdown, name, country, year in REPORTS:
-                add(services, folder, markdown, name, country_name=country, year=year, type="country_report")
+                add(
+                    services,
+                    folder,
+                    markdown,
+                    name,
+                    country_name=country,
+                    year=year,
+                    type="country_report",
+                )
             yield Bench(server, services)
 
 
-def add(services: Services, folder: Path, markdown: str, name: str, **metadata: Any) -> None:
+def add(
+    services: Services, folder: Path, markdown: str, name: str, **metadata: Any
+) -> None:
     path = write_report(folder / "reports", markdown, name)
     ingest_file(services, path, f"test/{name}", **metadata)
 

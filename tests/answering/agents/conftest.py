@@ -32,12 +32,18 @@ def settings(settings: Settings, server: FakeOpenAI) -> Settings:
 
 @pytest.fixture
 def mali(add_report: Callable[..., Ingested]) -> Ingested:
-    return add_report(MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report")
+    return add_report(
+        MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report"
+    )
 
 
 def scope(**conditions: Value) -> Scope:
     return Scope.of({name: Values((value,)) for name, value in conditions.items()})
 
 
-def question(query: str = "What is the population growth rate?", **conditions: Value) -> Question:
-    return Question(query, scope(**conditions), top_k=3, retrieval_method="hybrid", mode="direct")
+def question(
+    query: str = "What is the population growth rate?", **conditions: Value
+) -> Question:
+    return Question(
+        query, scope(**conditions), top_k=3, retrieval_method="hybrid", mode="direct"
+    )

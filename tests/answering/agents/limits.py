@@ -8,7 +8,17 @@ from contextlib import contextmanager
 from chatbot.answering.agents.run import AgentRun
 from chatbot.answering.agents.searches import Search
 from chatbot.app.services import Services
-from chatbot.domain import Answer, AnswerEvent, Budget, Cancellation, Event, Question, RequestContext, Scope, StepEvent
+from chatbot.domain import (
+    Answer,
+    AnswerEvent,
+    Budget,
+    Cancellation,
+    Event,
+    Question,
+    RequestContext,
+    Scope,
+    StepEvent,
+)
 from chatbot.search.pipeline import Retrieval
 from tests.fakes.openai_server import FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel
@@ -55,35 +65,61 @@ class InFlight:
 
 
 def under_way(server: FakeOpenAI, path: str) -> list[Recorded]:
-    return [request for request in server.received(path) if not request.finished.is_set()]
+    return [
+        request for request in server.received(path) if not request.finished.is_set()
+    ]
 
 
-def asking(mode: str, query: str = ASKED, *, budget: Budget | None = None, top_k: int = 3) -> Question:
-    return Question(query, Scope(), top_k, "hybrid", mode, cache=False, budget=budget or Budget())
+def asking(
+    mode: str, query: str = ASKED, *, budget: Budget | None = None, top_k: int = 3
+) -> Question:
+    return Question(
+        query, Scope(), top_k, "hybrid", mode, cache=False, budget=budget or Budget()
+    )
 
 
-def answered(services: Services, question: Question, cancel: Cancellation | None = None) -> tuple[Answer, list[Event]]:
-    events = list(services.runtime.agent.run(question, request=RequestContext(cancel or Cancellation())))
+def answered(
+    services: Services, question: Question, cancel: Cancellation | None = None
+) -> tuple[Answer, list[Event]]:
+    events = list(
+        services.runtime.agent.run(
+            question, request=RequestContext(cancel or Cancellation())
+        )
+    )
     assert isinstance(events[-1], AnswerEvent)
     return events[-1].answer, events
 
 
 def steps(events: Sequence[object], name: str) -> list[StepEvent]:
-    return [event for event in events if isinstance(event, StepEvent) and event.name == name]
+    return [
+        event for event in events if isinstance(event, StepEvent) and event.name == name
+    ]
 
 
-def a_run(services: Services, *, budget: Budget | None = None, cancel: Cancellation | None = None) -> AgentRun:
+def a_run(
+    services: Services,
+    *,
+    budget: Budget | None = None,
+    cancel: Cancellation | None = None,
+) -> AgentRun:
     """What an agent works with."""
     question = asking("deep", budget=budget)
-    return AgentRun(services.runtime.resources, question, RequestContext(cancel or Cancellation()))
+    return AgentRun(
+        services.runtime.resources, question, RequestContext(cancel or Cancellation())
+    )
 
 
 def eight(queries: int = 8) -> list[Search]:
     """As many searches, each with words of its own."""
-    return [Search(f"number {n}", f"the population, asked as number {n}", Scope(), 3) for n in range(queries)]
+    return [
+        Search(f"number {n}", f"the population, asked as number {n}", Scope(), 3)
+        for n in range(queries)
+    ]
 
 
-def searched(run: AgentRun, searches: Sequence[Search]) -> tuple[list[Retrieval | None], list[StepEvent]]:
+def searched(
+    run: AgentRun, searches: Sequence[Search]
+) -> tuple[list[Retrieval | None], list[StepEvent]]:
     """What `Run.search` returns, and yields."""
     events: list[StepEvent] = []
     searching = run.search(searches)
@@ -109,7 +145,9 @@ def _ours(before: set[threading.Thread]) -> list[threading.Thread]:
     new = [thread for thread in threading.enumerate() if thread not in before]
     # The embedder's threads stay for the next question.
     lasting = ("process_request_thread", "deadlines", "embed_")
-    return [thread for thread in new if not any(name in thread.name for name in lasting)]
+    return [
+        thread for thread in new if not any(name in thread.name for name in lasting)
+    ]
 
 
 def stalls(stage: str) -> ScriptedModel:
@@ -121,4 +159,6 @@ def is_marked(answer: Answer, stopper: str) -> None:
     assert answer.trace.stopped_by == stopper
     ends = [step for step in answer.trace.path if step.name == "budget"]
     assert ends
-    assert all(step.failed and stopper.removesuffix("s") in step.detail for step in ends)
+    assert all(
+        step.failed and stopper.removesuffix("s") in step.detail for step in ends
+    )

@@ -42,7 +42,9 @@ def in_time(services: Services, mode: str, seconds: float = SECONDS) -> Answer:
     return answer
 
 
-def in_time_at(services: Services, mode: str, reached: Callable[[Answer], object]) -> Answer:
+def in_time_at(
+    services: Services, mode: str, reached: Callable[[Answer], object]
+) -> Answer:
     """The answer of the shortest budget in which the stage that stalls is reached."""
     answer = in_time(services, mode)
     for seconds in LONGER:
@@ -53,26 +55,39 @@ def in_time_at(services: Services, mode: str, reached: Callable[[Answer], object
 
 class TestSeconds:
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
-    def test_a_model_that_stalls_is_left(self, services: Services, server: FakeOpenAI, mode: str, stage: str) -> None:
+    def test_a_model_that_stalls_is_left(
+        self, services: Services, server: FakeOpenAI, mode: str, stage: str
+    ) -> None:
         server.always(CHAT, model := stalls(stage))
         with no_thread_left():
-            answer = in_time_at(services, mode, lambda answer: stage in model.stages and answer.answered)
+            answer = in_time_at(
+                services, mode, lambda answer: stage in model.stages and answer.answered
+            )
         assert stage in model.stages
         assert answer.answered
         if stage in WRITING:
-            assert re.search(rf"The budget of \d+ seconds? is used up. {re.escape(INSTEAD)}", answer.response)
+            assert re.search(
+                rf"The budget of \d+ seconds? is used up. {re.escape(INSTEAD)}",
+                answer.response,
+            )
         server.wait_until(lambda: not under_way(server, CHAT), AT_ONCE)
 
     @pytest.mark.parametrize("mode", MODES)
-    def test_what_was_written_until_then_stays(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+    def test_what_was_written_until_then_stays(
+        self, services: Services, server: FakeOpenAI, mode: str
+    ) -> None:
         half = Reply(["There ", "are 52,428,290 [1]."], silent_after=STALL)
-        server.always(CHAT, model := ScriptedModel(answer=half, compare=half, section=half))
+        server.always(
+            CHAT, model := ScriptedModel(answer=half, compare=half, section=half)
+        )
         answer = in_time_at(services, mode, lambda _: WRITING & set(model.stages))
         assert "There are 52,428,290 [1]." in answer.response
         assert not answer.trace.truncated
         assert answer.answered
 
-    def test_a_rerank_that_stalls_costs_only_the_order(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_rerank_that_stalls_costs_only_the_order(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, ScriptedModel())
         with Services(services.settings.override(reranker="llm")) as reranked:
             server.chat(Reply(silent_before=STALL))
@@ -86,20 +101,32 @@ class TestSecondsOfSearches:
 
     # A comparison of figures needs no search: it is answered from their table.
     @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "compare"])
-    def test_searches_that_stall_are_left(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+    def test_searches_that_stall_are_left(
+        self, services: Services, server: FakeOpenAI, mode: str
+    ) -> None:
         server.always(CHAT, ScriptedModel())
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
         with no_thread_left():
             answer = in_time(services, mode)
         assert not answer.answered
-        assert answer.response == "The budget of 1 second is used up. Nothing had been found by then."
+        assert (
+            answer.response
+            == "The budget of 1 second is used up. Nothing had been found by then."
+        )
         server.wait_until(lambda: not under_way(server, EMBEDDINGS), AT_ONCE)
 
-    def test_comparing_a_report_with_itself_stalls(self, services: Services, server: FakeOpenAI) -> None:
+    def test_comparing_a_report_with_itself_stalls(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         """What is written is embedded for the next section."""
         server.always(CHAT, ScriptedModel())
         server.always(
-            EMBEDDINGS, lambda request: Reply(silent_before=STALL if "say so" in str(request.body["input"]) else 0.0)
+            EMBEDDINGS,
+            lambda request: Reply(
+                silent_before=STALL if "say so" in str(request.body["input"]) else 0.0
+            ),
         )
-        answer = in_time_at(services, "report", lambda told: "## People" in told.response)
+        answer = in_time_at(
+            services, "report", lambda told: "## People" in told.response
+        )
         assert "## People\n\nThe reports say so" in answer.response

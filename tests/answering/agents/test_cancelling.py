@@ -9,7 +9,13 @@ import pytest
 from chatbot.answering.agents.run import AgentRun
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import AnswerEvent, Cancellation, CancelledError, Event, RequestContext
+from chatbot.domain import (
+    AnswerEvent,
+    Cancellation,
+    CancelledError,
+    Event,
+    RequestContext,
+)
 from tests.answering.agents.limits import (
     AT_ONCE,
     EVERY_STAGE,
@@ -26,7 +32,9 @@ from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
-PLAN = json.dumps({"queries": ["What is the population?", "What is the growth rate?", "Where is it?"]})
+PLAN = json.dumps(
+    {"queries": ["What is the population?", "What is the growth rate?", "Where is it?"]}
+)
 
 
 @pytest.fixture
@@ -48,7 +56,9 @@ class Stopped:
 
     def _run(self) -> None:
         try:
-            for event in self._agent.run(asking(self._mode), request=RequestContext(self.cancel)):
+            for event in self._agent.run(
+                asking(self._mode), request=RequestContext(self.cancel)
+            ):
                 self.events.append(event)
         except CancelledError:
             return
@@ -64,15 +74,22 @@ class Stopped:
 
 def nothing_goes_on(server: FakeOpenAI) -> None:
     """No request is being answered, and none comes any more."""
-    server.wait_until(lambda: not under_way(server, CHAT) and not under_way(server, EMBEDDINGS), AT_ONCE)
+    server.wait_until(
+        lambda: not under_way(server, CHAT) and not under_way(server, EMBEDDINGS),
+        AT_ONCE,
+    )
     made = len(server.requests)
-    time.sleep(0.8)  # longer than the pause before a retry: half a second (openai._constants.INITIAL_RETRY_DELAY)
+    time.sleep(
+        0.8
+    )  # longer than the pause before a retry: half a second (openai._constants.INITIAL_RETRY_DELAY)
     assert len(server.requests) == made
 
 
 class TestAtEveryStage:
     @pytest.mark.parametrize(("mode", "stage"), EVERY_STAGE)
-    def test_a_model_that_is_silent(self, services: Services, server: FakeOpenAI, mode: str, stage: str) -> None:
+    def test_a_model_that_is_silent(
+        self, services: Services, server: FakeOpenAI, mode: str, stage: str
+    ) -> None:
         model = stalls(stage)
         server.always(CHAT, model)
         with no_thread_left():
@@ -88,7 +105,9 @@ class TestAtEveryStage:
             assert not any(isinstance(event, AnswerEvent) for event in question.events)
 
     @pytest.mark.parametrize("mode", ["direct", "deep", "report"])
-    def test_a_model_in_the_middle_of_the_answer(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+    def test_a_model_in_the_middle_of_the_answer(
+        self, services: Services, server: FakeOpenAI, mode: str
+    ) -> None:
         half = Reply(["half"], silent_after=STALL)
         model = ScriptedModel(answer=half, section=half)
         server.always(CHAT, model)
@@ -97,7 +116,9 @@ class TestAtEveryStage:
         assert question.stop() < AT_ONCE
         nothing_goes_on(server)
 
-    def test_a_pause_that_the_server_asked_for(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_pause_that_the_server_asked_for(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         """The SDK would sleep through it, up to two minutes."""
         server.always(CHAT, Reply(status=429, headers={"Retry-After": "30"}))
         question = Stopped(services, "deep")
@@ -129,7 +150,9 @@ class TestSearches:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="fake")
 
-    def test_eight_embedding_calls(self, services: Services, server: FakeOpenAI) -> None:
+    def test_eight_embedding_calls(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         run = a_run(services)
         server.requests.clear()
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
@@ -139,7 +162,9 @@ class TestSearches:
         assert all(request.disconnected_at is not None for request in stopped)
 
     @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
-    def test_of_every_agent(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+    def test_of_every_agent(
+        self, services: Services, server: FakeOpenAI, mode: str
+    ) -> None:
         server.always(CHAT, ScriptedModel(plan=PLAN))
         _ = services.runtime.agent
         made = server.calls(EMBEDDINGS)
@@ -151,7 +176,9 @@ class TestSearches:
         nothing_goes_on(server)
         assert not any(isinstance(event, AnswerEvent) for event in question.events)
 
-    def test_ingestion_keeps_its_connection(self, server: FakeOpenAI, services: Services) -> None:
+    def test_ingestion_keeps_its_connection(
+        self, server: FakeOpenAI, services: Services
+    ) -> None:
         embedder = services.runtime.embedder
         for number in range(3):
             embedder.embed_documents([f"text number {number}"])

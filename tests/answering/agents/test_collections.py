@@ -21,7 +21,14 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     with bench(folder, collections=COLLECTIONS) as opened:
         path = write_report(folder / "old", ARCHIVE, "kenya-2009")
         about = Registration(collection="archive")
-        ingest_file(opened.services, path, "test/kenya-2009", about, country_name="Kenya", year=2009)
+        ingest_file(
+            opened.services,
+            path,
+            "test/kenya-2009",
+            about,
+            country_name="Kenya",
+            year=2009,
+        )
         yield opened
 
 
@@ -35,14 +42,21 @@ def years(told: Told) -> set[int | str]:
 
 @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report", "auto"])
 def test_one_call_picks_where_is_searched(two: Bench, mode: str) -> None:
-    query = "Compare the population of Kenya in 2009 and 2023" if mode == "compare" else QUESTION
+    query = (
+        "Compare the population of Kenya in 2009 and 2023"
+        if mode == "compare"
+        else QUESTION
+    )
     told = two.ask(mode, picks(2), query)
     assert told.stages.count("collections") == 1
     assert told.items("collections") == ["chatbot_data", "archive"]
     assert years(told) <= {2009}
 
 
-@pytest.mark.parametrize(("numbers", "found"), [((1,), {2021, 2023}), ((2,), {2009}), ((1, 2), {2009, 2021, 2023})])
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [((1,), {2021, 2023}), ((2,), {2009}), ((1, 2), {2009, 2021, 2023})],
+)
 def test_what_is_picked_is_searched_beside_the_general_collection(
     two: Bench, numbers: tuple[int, ...], found: set[int]
 ) -> None:
@@ -67,7 +81,9 @@ def test_the_persons_own_choice_is_not_left(two: Bench) -> None:
     told = two.ask("deep", picks(1), QUESTION, scope=own)
     assert "collections" not in told.stages
     assert years(told) == {2009}
-    told = two.ask("deep", picks(1), QUESTION, scope=Scope().within(["archive", "report_chatting"]))
+    told = two.ask(
+        "deep", picks(1), QUESTION, scope=Scope().within(["archive", "report_chatting"])
+    )
     assert told.items("collections") == ["report_chatting"]
     assert told.answer.scope.scope.collections == ("archive", "report_chatting")
 
@@ -81,15 +97,29 @@ def test_the_filter_holds_in_each(two: Bench) -> None:
 
 
 @pytest.mark.parametrize("described", ["", "report_chatting: Country reports"])
-def test_no_choice_no_call(tmp_path_factory: pytest.TempPathFactory, described: str) -> None:
+def test_no_choice_no_call(
+    tmp_path_factory: pytest.TempPathFactory, described: str
+) -> None:
     with bench(tmp_path_factory.mktemp("one"), collections=described) as opened:
         assert "collections" not in opened.ask("deep").stages
 
 
-def test_without_a_model_all_are_searched(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_without_a_model_all_are_searched(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     folder = tmp_path_factory.mktemp("keyless")
-    with bench(folder, collections=COLLECTIONS, chat_model="extractive", refine=False) as opened:
-        add(opened.services, folder, ARCHIVE, "kenya-2009", country_name="Kenya", year=2009, type="country_report")
+    with bench(
+        folder, collections=COLLECTIONS, chat_model="extractive", refine=False
+    ) as opened:
+        add(
+            opened.services,
+            folder,
+            ARCHIVE,
+            "kenya-2009",
+            country_name="Kenya",
+            year=2009,
+            type="country_report",
+        )
         told = opened.ask("deep", query="What is the population?")
     assert told.stages == []
     assert years(told) == {2009, 2021, 2023}
@@ -99,4 +129,6 @@ def test_what_is_not_found_names_where_was_searched(two: Bench) -> None:
     """Not "all reports": the collection that was not picked may have it."""
     none = ScriptedModel(collections='{"numbers": [2]}', relevance='{"numbers": []}')
     told = two.ask("deep", none, QUESTION)
-    assert told.answer.response.startswith("The reports searched (the collections archive and chatbot\\_data) do not")
+    assert told.answer.response.startswith(
+        "The reports searched (the collections archive and chatbot\\_data) do not"
+    )

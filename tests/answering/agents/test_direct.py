@@ -9,7 +9,14 @@ import pytest
 from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CATALOG, CorpusChanges
-from chatbot.domain import CancelledError, ChatModelError, Document, IngestingError, Scope, Usage
+from chatbot.domain import (
+    CancelledError,
+    ChatModelError,
+    Document,
+    IngestingError,
+    Scope,
+    Usage,
+)
 from chatbot.domain.chat import (
     Answer,
     AnswerEvent,
@@ -52,7 +59,9 @@ def strict(services: Services) -> Iterator[Services]:
 
 
 def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
-    return Services(services.settings.override(relevance_floor=floor, on_empty=on_empty))
+    return Services(
+        services.settings.override(relevance_floor=floor, on_empty=on_empty)
+    )
 
 
 @pytest.mark.usefixtures("kenya", "mali")
@@ -61,43 +70,78 @@ class TestAboutOneReport:
 
     ASKED = "What is this report about?"
 
-    def test_a_model_gets_the_passages_that_say_most(self, strict: Services, server: FakeOpenAI) -> None:
+    def test_a_model_gets_the_passages_that_say_most(
+        self, strict: Services, server: FakeOpenAI
+    ) -> None:
         server.chat(Reply(["It is about gold [1]."]))
-        given = answer(run(strict, question(self.ASKED, country_name="Mali", year=2021)))
+        given = answer(
+            run(strict, question(self.ASKED, country_name="Mali", year=2021))
+        )
         assert given.answered
-        assert {hit.chunk.document_name for hit in given.trace.hits} == {"Mali: Country Report 2021"}
-        assert "Gold is the most important export" in server.received(CHAT)[-1].body["messages"][-1]["content"]
+        assert {hit.chunk.document_name for hit in given.trace.hits} == {
+            "Mali: Country Report 2021"
+        }
+        assert (
+            "Gold is the most important export"
+            in server.received(CHAT)[-1].body["messages"][-1]["content"]
+        )
 
-    def test_without_a_model_the_sentences_of_its_summary_are_quoted(self, services: Services, tmp_path: Path) -> None:
-        with Services(services.settings.override(chat_model="extractive", summaries="extractive")) as opened:
+    def test_without_a_model_the_sentences_of_its_summary_are_quoted(
+        self, services: Services, tmp_path: Path
+    ) -> None:
+        with Services(
+            services.settings.override(chat_model="extractive", summaries="extractive")
+        ) as opened:
             path = tmp_path / "peru.md"
             path.write_text(CASES["peru"], encoding="utf-8")
             ingest(opened, path)
             given = answer(run(opened, question(self.ASKED, document_name="Peru")))
             assert given.answered
             assert given.response.count("“") == 2
-            assert "“The country lies on the coast and has a long history of trade.” [1]" in given.response
-            assert "“Most of the people live in the highlands of the west and of the south.” [2]" in given.response
+            assert (
+                "“The country lies on the coast and has a long history of trade.” [1]"
+                in given.response
+            )
+            assert (
+                "“Most of the people live in the highlands of the west and of the south.” [2]"
+                in given.response
+            )
 
-    def test_of_several_reports_in_scope_it_is_a_search(self, strict: Services, server: FakeOpenAI) -> None:
+    def test_of_several_reports_in_scope_it_is_a_search(
+        self, strict: Services, server: FakeOpenAI
+    ) -> None:
         assert not answer(run(strict, question(self.ASKED))).answered
         assert server.calls(CHAT) == 0
 
     def test_what_asks_for_something_in_it_is_a_search(self, strict: Services) -> None:
-        asked = question("What does this report say about inflation?", country_name="Mali", year=2021)
+        asked = question(
+            "What does this report say about inflation?", country_name="Mali", year=2021
+        )
         assert not answer(run(strict, asked)).answered
 
-    def test_rows_of_an_older_system_are_searched(self, strict: Services, server: FakeOpenAI) -> None:
+    def test_rows_of_an_older_system_are_searched(
+        self, strict: Services, server: FakeOpenAI
+    ) -> None:
         """Its passages cannot be asked for by their ids."""
-        row = {"_id": "old", "document_name": "Old", "data": "Of old times.", "country_name": "Chad", "year": 1999}
+        row = {
+            "_id": "old",
+            "document_name": "Old",
+            "data": "Of old times.",
+            "country_name": "Chad",
+            "year": 1999,
+        }
         strict.storage.database[strict.settings.chunk_collections[0]].insert_one(row)
-        assert not answer(run(strict, question(self.ASKED, country_name="Chad"))).answered
+        assert not answer(
+            run(strict, question(self.ASKED, country_name="Chad"))
+        ).answered
         assert server.calls(CHAT) == 0
 
 
 @pytest.mark.usefixtures("kenya", "mali")
 class TestGrounded:
-    def test_the_sources_are_the_passages_of_the_prompt_in_their_order(self, services, server) -> None:
+    def test_the_sources_are_the_passages_of_the_prompt_in_their_order(
+        self, services, server
+    ) -> None:
         events = run(services, question())
         (sources,) = [event for event in events if isinstance(event, SourcesEvent)]
         user = server.received(CHAT)[0].body["messages"][-1]["content"]
@@ -115,21 +159,41 @@ class TestGrounded:
         assert sources.scope == ScopeSummary(scope(country_name="Mali"), 1, 2)
         messages = server.received(CHAT)[0].body["messages"]
         assert "Kenya" not in messages[-1]["content"]
-        assert "Scope chosen: Mali (1 report, of which the passages are a selection)\n" in messages[-1]["content"]
+        assert (
+            "Scope chosen: Mali (1 report, of which the passages are a selection)\n"
+            in messages[-1]["content"]
+        )
 
     @pytest.mark.parametrize(("written", "response", "citations"), CASES["cited"])
-    def test_it_is_answered_if_it_cites_something(self, services, server, written, response, citations) -> None:
+    def test_it_is_answered_if_it_cites_something(
+        self, services, server, written, response, citations
+    ) -> None:
         server.chat(Reply([written]))
         found = answer(run(services, question(country_name="Kenya")))
         assert found.response == response
-        assert [[c.number, c.hit.rank, c.supported] for c in found.citations] == citations
+        assert [
+            [c.number, c.hit.rank, c.supported] for c in found.citations
+        ] == citations
         assert found.answered == bool(citations)
 
     def test_the_trace_holds_hits_steps_and_usage(self, services, server) -> None:
         server.chat(Reply(["a", "b"]))
         trace = answer(run(services, question())).trace
-        assert (trace.mode, trace.retrieval_method, trace.query) == ("direct", "hybrid", question().query)
-        steps = ["embed", "vector_search", "keyword_search", "fuse", "load", "order", "context", "generate"]
+        assert (trace.mode, trace.retrieval_method, trace.query) == (
+            "direct",
+            "hybrid",
+            question().query,
+        )
+        steps = [
+            "embed",
+            "vector_search",
+            "keyword_search",
+            "fuse",
+            "load",
+            "order",
+            "context",
+            "generate",
+        ]
         assert [step.name for step in trace.steps] == steps
         assert trace.usage == Usage(PROMPT_TOKENS, 2, embedding_tokens=6, calls=1)
         assert [hit.rank for hit in trace.hits] == [1, 2, 3]
@@ -146,12 +210,26 @@ class TestGrounded:
 @pytest.mark.usefixtures("kenya", "mali")
 class TestNothingFound:
     @pytest.mark.parametrize("method", ["vector", "bm25", "hybrid"])
-    def test_abstain_says_so_names_the_scope_and_asks_no_model(self, strict, server, method: str) -> None:
-        events = run(strict, replace(question(country_name="Kenya"), retrieval_method=method))
-        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+    def test_abstain_says_so_names_the_scope_and_asks_no_model(
+        self, strict, server, method: str
+    ) -> None:
+        events = run(
+            strict, replace(question(country_name="Kenya"), retrieval_method=method)
+        )
+        assert [type(event) for event in events] == [
+            StepEvent,
+            SourcesEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
         found = answer(events)
-        assert found.response.startswith("The reports searched (Kenya) do not seem to answer this question.")
-        assert "- Kenya: Country Report 2023, People and Society \u203a Population growth rate" in found.response
+        assert found.response.startswith(
+            "The reports searched (Kenya) do not seem to answer this question."
+        )
+        assert (
+            "- Kenya: Country Report 2023, People and Society \u203a Population growth rate"
+            in found.response
+        )
         assert (found.answered, found.citations) == (False, ())
         assert events[1].hits == ()
         assert events[2].text == found.response
@@ -164,46 +242,84 @@ class TestNothingFound:
             found = answer(run(relaxed, question()))
         assert (found.answered, found.trace.closest_only) == (True, True)
         (request,) = server.received(CHAT)
-        assert "These passages are the closest that were found" in request.body["messages"][-1]["content"]
+        assert (
+            "These passages are the closest that were found"
+            in request.body["messages"][-1]["content"]
+        )
 
     def test_without_a_model_the_closest_are_quoted_as_such(self, services) -> None:
-        override = services.settings.override(relevance_floor=0.999, on_empty="relax", chat_model="extractive")
+        override = services.settings.override(
+            relevance_floor=0.999, on_empty="relax", chat_model="extractive"
+        )
         with Services(override) as quoting:
             events = run(quoting, question())
         found = answer(events)
         assert found.response.startswith(CLOSEST)
         assert (found.answered, found.trace.closest_only) == (True, True)
-        assert "".join(event.text for event in events if isinstance(event, TokenEvent)).rstrip() == found.response
+        assert (
+            "".join(
+                event.text for event in events if isinstance(event, TokenEvent)
+            ).rstrip()
+            == found.response
+        )
 
-    def test_general_answers_without_sources_in_one_call(self, services, server) -> None:
+    def test_general_answers_without_sources_in_one_call(
+        self, services, server
+    ) -> None:
         server.chat(Reply(["About 2 % [1]."]))
         with policy(services, "general") as general:
             events = run(general, question())
-        assert [type(event) for event in events] == [StepEvent, SourcesEvent, StepEvent, TokenEvent, AnswerEvent]
+        assert [type(event) for event in events] == [
+            StepEvent,
+            SourcesEvent,
+            StepEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
         assert events[1].hits == ()
         found = answer(events)
         assert (found.answered, found.citations) == (False, ())
         # Said by the program, whatever the model says.
-        assert found.response.startswith("The reports hold nothing on this; the following is general knowledge")
-        assert "".join(event.text for event in events if isinstance(event, TokenEvent)).startswith(found.response[:60])
+        assert found.response.startswith(
+            "The reports hold nothing on this; the following is general knowledge"
+        )
+        assert "".join(
+            event.text for event in events if isinstance(event, TokenEvent)
+        ).startswith(found.response[:60])
         (request,) = server.received(CHAT)
         assert "<passage" not in str(request.body["messages"])
         assert "2.09%" not in str(request.body["messages"])
 
-    def test_a_floor_that_the_best_hit_passes_changes_nothing(self, services, server) -> None:
+    def test_a_floor_that_the_best_hit_passes_changes_nothing(
+        self, services, server
+    ) -> None:
         with policy(services, "abstain", floor=0.5) as mild:
             found = answer(run(mild, question()))
         assert server.calls(CHAT) == 1
         assert not found.trace.closest_only
 
     @pytest.mark.parametrize("on_empty", ["abstain", "relax", "general"])
-    def test_an_empty_scope_names_the_nearest_one_and_asks_no_model(self, services, server, on_empty) -> None:
+    def test_an_empty_scope_names_the_nearest_one_and_asks_no_model(
+        self, services, server, on_empty
+    ) -> None:
         """R-D4: a known country and a known year without a common report."""
         with policy(services, on_empty, floor=0.0) as opened:
             events = run(opened, question(country_name="Kenya", year=2021))
-            french = answer(run(opened, replace(question(country_name="Kenya", year=2021), language="fr")))
-        assert french.response == "Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023."
-        assert [type(event) for event in events] == [SourcesEvent, TokenEvent, AnswerEvent]
+            french = answer(
+                run(
+                    opened,
+                    replace(question(country_name="Kenya", year=2021), language="fr"),
+                )
+            )
+        assert (
+            french.response
+            == "Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023."
+        )
+        assert [type(event) for event in events] == [
+            SourcesEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
         found = answer(events)
         assert found.response.startswith("There is no report for Kenya, 2021. ")
         assert "for Kenya, of 2023." in found.response
@@ -212,10 +328,14 @@ class TestNothingFound:
         assert server.requests == []
 
 
-def register(services: Services, folder: Path, text: str, *, sample: bool = False, **metadata):
+def register(
+    services: Services, folder: Path, text: str, *, sample: bool = False, **metadata
+):
     """Register a report without indexing its passages."""
     path = write_report(folder / "pending", text, text[2:6])
-    document = make_document(Source(path, text[2:6], metadata=metadata), loader_for(path).load(path))
+    document = make_document(
+        Source(path, text[2:6], metadata=metadata), loader_for(path).load(path)
+    )
     assert services.ingesting.ingestor.register(document, Registration(sample=sample))
     return document
 
@@ -223,22 +343,39 @@ def register(services: Services, folder: Path, text: str, *, sample: bool = Fals
 class TestStillIndexing:
     @pytest.fixture
     def pending(self, services: Services, tmp_path) -> None:
-        register(services, tmp_path, "# Chad 2023\n\nPopulation: 18 million", country_name="Chad", year=2023)
+        register(
+            services,
+            tmp_path,
+            "# Chad 2023\n\nPopulation: 18 million",
+            country_name="Chad",
+            year=2023,
+        )
 
     @pytest.mark.usefixtures("pending")
     @pytest.mark.parametrize("conditions", [{}, {"year": 2023}])
-    def test_reports_without_passages_yet_are_an_error_with_a_time(self, services, server, conditions) -> None:
-        with pytest.raises(IngestingError, match=r"Chad.* are still being indexed") as raised:
+    def test_reports_without_passages_yet_are_an_error_with_a_time(
+        self, services, server, conditions
+    ) -> None:
+        with pytest.raises(
+            IngestingError, match=r"Chad.* are still being indexed"
+        ) as raised:
             run(services, question(country_name="Chad", **conditions))
         assert raised.value.retry_after == 3
         assert server.requests == []
 
     @pytest.mark.usefixtures("pending")
-    def test_those_of_no_country_are_not_counted_to_one(self, services, tmp_path) -> None:
+    def test_those_of_no_country_are_not_counted_to_one(
+        self, services, tmp_path
+    ) -> None:
         """A question for Chad searches the yearly reviews too, but they are no reports for Chad."""
         register(services, tmp_path, "# 2023 in review\n\nA long year.", year=2023)
-        asked = replace(question(), scope=Scope().having("country_name", ["Chad"], or_none=True))
-        with pytest.raises(IngestingError, match=r"The reports for Chad are still being indexed: 1 of 1 to go"):
+        asked = replace(
+            question(), scope=Scope().having("country_name", ["Chad"], or_none=True)
+        )
+        with pytest.raises(
+            IngestingError,
+            match=r"The reports for Chad are still being indexed: 1 of 1 to go",
+        ):
             run(services, asked)
 
     @pytest.mark.usefixtures("pending", "kenya")
@@ -248,12 +385,19 @@ class TestStillIndexing:
         assert answer(events).scope.documents == 1
 
     @pytest.mark.usefixtures("kenya")
-    def test_half_of_the_sample_reports_answer_nothing_yet(self, services, server, tmp_path) -> None:
+    def test_half_of_the_sample_reports_answer_nothing_yet(
+        self, services, server, tmp_path
+    ) -> None:
         """An answer from another country's report would mislead; a report left behind long ago does not hold on."""
-        document = register(services, tmp_path, "# Mali 2023\n\ntext", sample=True, country_name="Mali")
+        document = register(
+            services, tmp_path, "# Mali 2023\n\ntext", sample=True, country_name="Mali"
+        )
         with pytest.raises(IngestingError, match="1 of 2 to go"):
             run(services, question())
-        assert answer(run(services, question(country_name="Kenya"))).response == "Hello world."
+        assert (
+            answer(run(services, question(country_name="Kenya"))).response
+            == "Hello world."
+        )
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
         services.storage.database["documents"].update_one({"_id": document.id}, old)
@@ -272,45 +416,82 @@ class TestAttachments:
             found.append(services.answering.attached(path, path.name, Cancellation()))
         return tuple(found)
 
-    def about(self, attachments: tuple[Document, ...], query: str = "What is the growth rate?") -> Question:
+    def about(
+        self, attachments: tuple[Document, ...], query: str = "What is the growth rate?"
+    ) -> Question:
         return Question(query, Scope(), 3, "hybrid", "direct", attachments=attachments)
 
     @pytest.mark.usefixtures("kenya", "mali")
-    def test_one_call_over_the_attachments_alone(self, services, server, tmp_path) -> None:
+    def test_one_call_over_the_attachments_alone(
+        self, services, server, tmp_path
+    ) -> None:
         server.chat(Reply(["It is 9% [1]."]))
-        notes = self.attached(services, tmp_path / "notes", "# Growth\n\nThe growth rate is 9%.")
+        notes = self.attached(
+            services, tmp_path / "notes", "# Growth\n\nThe growth rate is 9%."
+        )
         events = run(services, self.about(notes))
-        assert [type(event) for event in events] == [StepEvent, SourcesEvent, StepEvent, TokenEvent, AnswerEvent]
-        assert [event.name for event in events if isinstance(event, StepEvent)] == ["compress", "generate"]
+        assert [type(event) for event in events] == [
+            StepEvent,
+            SourcesEvent,
+            StepEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
+        assert [event.name for event in events if isinstance(event, StepEvent)] == [
+            "compress",
+            "generate",
+        ]
         assert server.calls(CHAT) == len(server.requests) == 1
         user = server.received(CHAT)[0].body["messages"][-1]["content"]
-        assert "Source: note-0.md\nTitle: Growth\nContent: The growth rate is 9%." in user
+        assert (
+            "Source: note-0.md\nTitle: Growth\nContent: The growth rate is 9%." in user
+        )
         assert "Report:" not in user
         assert "2.09%" not in user
         found = answer(events)
         assert (found.answered, found.scope) == (True, ScopeSummary(Scope(), 1, 1))
-        assert [(c.number, c.hit.chunk.document_name, c.supported) for c in found.citations] == [(1, "note-0.md", True)]
-        assert [step.name for step in found.trace.steps] == ["compress", "context", "generate"]
+        assert [
+            (c.number, c.hit.chunk.document_name, c.supported) for c in found.citations
+        ] == [(1, "note-0.md", True)]
+        assert [step.name for step in found.trace.steps] == [
+            "compress",
+            "context",
+            "generate",
+        ]
         assert found.trace.usage.embedding_tokens > 0
 
-    def test_a_prompt_that_the_server_cut_is_a_step_that_failed(self, services, server, tmp_path) -> None:
+    def test_a_prompt_that_the_server_cut_is_a_step_that_failed(
+        self, services, server, tmp_path
+    ) -> None:
         server.chat(Reply(["It is 9% [1]."], prompt_tokens=130))
         notes = self.attached(services, tmp_path, "The growth rate is 9%. " * 100)
         events = run(services, self.about(notes))
-        (failed,) = [event for event in events if isinstance(event, StepEvent) and event.failed]
+        (failed,) = [
+            event for event in events if isinstance(event, StepEvent) and event.failed
+        ]
         assert "The server read 130 of about" in failed.detail
         assert "num_ctx" in failed.detail
 
-    def test_without_any_report_it_is_answered_all_the_same(self, services, server, tmp_path) -> None:
+    def test_without_any_report_it_is_answered_all_the_same(
+        self, services, server, tmp_path
+    ) -> None:
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         server.chat(Reply(["9% [1]."]))
         assert answer(run(services, self.about(notes))).answered
 
-    def test_each_hit_has_its_neighbours_of_the_same_attachment(self, services, server, tmp_path) -> None:
+    def test_each_hit_has_its_neighbours_of_the_same_attachment(
+        self, services, server, tmp_path
+    ) -> None:
         """Search small, show wide: also of what is in no store."""
-        lines = [" ".join([word] * 10) for word in ("growth", "neighbour") for _ in range(13)]
-        notes = self.attached(services, tmp_path, "\n\n".join(lines), "Trees have growth too.")
-        narrow = QuerySettings.of(services.settings.override(context_tokens=400))  # else it would be given whole
+        lines = [
+            " ".join([word] * 10) for word in ("growth", "neighbour") for _ in range(13)
+        ]
+        notes = self.attached(
+            services, tmp_path, "\n\n".join(lines), "Trees have growth too."
+        )
+        narrow = QuerySettings.of(
+            services.settings.override(context_tokens=400)
+        )  # else it would be given whole
         events = run(services, replace(self.about(notes, "growth"), settings=narrow))
         assert all("neighbour" not in hit.chunk.text for hit in events[1].hits)
         user = server.received(CHAT)[0].body["messages"][-1]["content"]
@@ -319,9 +500,17 @@ class TestAttachments:
         assert "neighbour" not in passages["note-1.md"]
 
     @pytest.mark.usefixtures("kenya", "mali")
-    def test_it_is_held_against_the_reports_that_the_question_speaks_of(self, services, server, tmp_path) -> None:
-        notes = self.attached(services, tmp_path / "notes", "The population growth rate is 9%.")
-        found = answer(run(services, self.about(notes, "Does Kenya's report agree with this note?")))
+    def test_it_is_held_against_the_reports_that_the_question_speaks_of(
+        self, services, server, tmp_path
+    ) -> None:
+        notes = self.attached(
+            services, tmp_path / "notes", "The population growth rate is 9%."
+        )
+        found = answer(
+            run(
+                services, self.about(notes, "Does Kenya's report agree with this note?")
+            )
+        )
         said = server.received(CHAT)[0].body["messages"][-1]["content"]
         assert "The population growth rate is 9%." in said
         assert "2.09%" in said
@@ -329,24 +518,48 @@ class TestAttachments:
         assert found.scope.documents == 2
 
     def test_nothing_close_asks_no_model(self, services, server, tmp_path) -> None:
-        notes = self.attached(services, tmp_path, "Coffee is drunk. " * 500, "Tea is drunk.")
+        notes = self.attached(
+            services, tmp_path, "Coffee is drunk. " * 500, "Tea is drunk."
+        )
         events = run(services, self.about(notes, "zebra stripes"))
-        assert [type(event) for event in events] == [StepEvent, SourcesEvent, TokenEvent, AnswerEvent]
+        assert [type(event) for event in events] == [
+            StepEvent,
+            SourcesEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
         found = answer(events)
-        assert found.response == "Nothing in note-0.md, note-1.md is close to this question."
-        assert (found.answered, found.citations, found.scope.documents) == (False, (), 2)
+        assert (
+            found.response
+            == "Nothing in note-0.md, note-1.md is close to this question."
+        )
+        assert (found.answered, found.citations, found.scope.documents) == (
+            False,
+            (),
+            2,
+        )
         assert found.trace.threshold is not None
         assert found.trace.threshold.used == 0.675
-        spanish = answer(run(services, replace(self.about(notes[:1], "zebra stripes"), language="es")))
+        spanish = answer(
+            run(
+                services, replace(self.about(notes[:1], "zebra stripes"), language="es")
+            )
+        )
         assert spanish.response == "Nada en note-0.md se acerca a esta pregunta."
         assert server.requests == []
 
-    def test_a_cancelled_question_stops_before_the_model(self, services, server, tmp_path) -> None:
+    def test_a_cancelled_question_stops_before_the_model(
+        self, services, server, tmp_path
+    ) -> None:
         cancel = Cancellation()
         cancel.cancel()
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         with pytest.raises(CancelledError):
-            list(services.runtime.agent.run(self.about(notes), request=RequestContext(cancel)))
+            list(
+                services.runtime.agent.run(
+                    self.about(notes), request=RequestContext(cancel)
+                )
+            )
         assert server.requests == []
 
 
@@ -360,7 +573,9 @@ def test_who_asks_in_a_language_that_the_search_does_not_know_is_told_what_to_do
     assert (told in found.response) is (name is not None)
 
 
-def test_a_single_figure_is_stated_above_its_quotation(services: Services, add_report: AddReport) -> None:
+def test_a_single_figure_is_stated_above_its_quotation(
+    services: Services, add_report: AddReport
+) -> None:
     """Only where every word of the question is in the names of one figure."""
     add_report(CASES["report"], country_name="Kenya", year=2025)
     with Services(services.settings.override(chat_model="extractive")) as keyless:
@@ -368,25 +583,44 @@ def test_a_single_figure_is_stated_above_its_quotation(services: Services, add_r
             given = answer(run(keyless, question(query, country_name="Kenya")))
             above, _, quoted = given.response.rpartition("Quoted from the reports:")
             assert (query, above.strip()) == (query, sentence)
-            assert (given.marks, "“" in quoted, given.citations[0].number) == ((), True, 1)
+            assert (given.marks, "“" in quoted, given.citations[0].number) == (
+                (),
+                True,
+                1,
+            )
 
 
 def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_says_so_once(
     services: Services, tmp_path: Path
 ) -> None:
     path = tmp_path / "niger.md"
-    path.write_text("# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les pluies ont été bonnes.")
+    path.write_text(
+        "# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les pluies ont été bonnes."
+    )
     with Services(services.settings.override(chat_model="extractive")) as keyless:
         keyless.ingesting.service.ingest(Source(path, "niger"))
         found = answer(run(keyless, question("La récolte de mil est de 37 tonnes ?")))
     assert (
-        found.response.count("many languages") == found.response.count("Rapport du Niger: The text is in French") == 1
+        found.response.count("many languages")
+        == found.response.count("Rapport du Niger: The text is in French")
+        == 1
     )
 
 
 @pytest.mark.parametrize("on_empty", ["abstain", "relax"])
-@pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report", "auto"])
-def test_where_there_are_no_reports_that_is_the_answer(services, server, mode: str, on_empty: str) -> None:
+@pytest.mark.parametrize(
+    "mode", ["direct", "deep", "chain", "compare", "report", "auto"]
+)
+def test_where_there_are_no_reports_that_is_the_answer(
+    services, server, mode: str, on_empty: str
+) -> None:
     with policy(services, on_empty, floor=0.0) as opened:
-        found = answer(run(opened, replace(question("Compare the population of Kenya and Mali"), mode=mode)))
+        found = answer(
+            run(
+                opened,
+                replace(
+                    question("Compare the population of Kenya and Mali"), mode=mode
+                ),
+            )
+        )
     assert (found.response, found.answered, server.requests) == (NO_REPORTS, False, [])

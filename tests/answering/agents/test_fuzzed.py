@@ -41,15 +41,22 @@ class Raving:
 
 @pytest.fixture(scope="module")
 def raving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    with bench(tmp_path_factory.mktemp("raving"), collections=COLLECTIONS, deep_rounds=2, chain_rounds=2) as opened:
+    with bench(
+        tmp_path_factory.mktemp("raving"),
+        collections=COLLECTIONS,
+        deep_rounds=2,
+        chain_rounds=2,
+    ) as opened:
         yield opened
 
 
 @pytest.mark.parametrize(
     ("mode", "stage", "line"),
     CASES["a model that says one line for ever"],
-)  # fmt: skip
-def test_a_model_that_says_one_line_for_ever(raving: Bench, mode: str, stage: str, line: str) -> None:
+)
+def test_a_model_that_says_one_line_for_ever(
+    raving: Bench, mode: str, stage: str, line: str
+) -> None:
     """Seconds, not minutes: what is done with a reply does not grow with the square of it."""
     before = time.process_time()
     raving.ask(mode, ScriptedModel(**{stage: Reply([line * (100_000 // len(line))])}))
@@ -65,14 +72,22 @@ def client(raving: Bench) -> Iterator[FlaskClient]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_pages_get_what_can_be_sent(raving: Bench, client: FlaskClient, mode: str) -> None:
+def test_the_pages_get_what_can_be_sent(
+    raving: Bench, client: FlaskClient, mode: str
+) -> None:
     for number in range(QUESTIONS):
         raving.server.always(CHAT, Raving(1000 + number))
         asked = {"query": f"{QUESTION} {number}", "mode": mode}
         response = client.post("/query", json=asked)
-        assert response.status_code in ((200, 503) if mode in MAY_FAIL else (200,)), (number, response.text)
+        assert response.status_code in ((200, 503) if mode in MAY_FAIL else (200,)), (
+            number,
+            response.text,
+        )
         streamed = client.post("/api/chat", json={**asked, "cache": False})
-        assert streamed.status_code in ((200, 503) if mode in MAY_FAIL else (200,)), (number, streamed.text)
+        assert streamed.status_code in ((200, 503) if mode in MAY_FAIL else (200,)), (
+            number,
+            streamed.text,
+        )
         if streamed.status_code == 200:
             assert_ends_well(events(streamed.get_data()), mode)
 
@@ -80,17 +95,24 @@ def test_the_pages_get_what_can_be_sent(raving: Bench, client: FlaskClient, mode
 def events(body: bytes) -> list[tuple[str, Any]]:
     found = []
     for block in body.decode().split("\n\n"):
-        lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+        lines = [
+            line for line in block.split("\n") if line and not line.startswith(":")
+        ]
         if lines:
             name, data = lines
-            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+            found.append(
+                (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
+            )
     return found
 
 
 def assert_ends_well(sent: list[tuple[str, Any]], mode: str) -> None:
     name, data = sent[-1]
     if name == "error":
-        assert (mode in MAY_FAIL, data["error"]["code"]) == (True, "chat_model_unavailable")
+        assert (mode in MAY_FAIL, data["error"]["code"]) == (
+            True,
+            "chat_model_unavailable",
+        )
         return
     assert name == "done"
     assert data["response"].strip()

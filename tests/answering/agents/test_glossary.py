@@ -38,21 +38,35 @@ Trade grew.
 
 @pytest.fixture(autouse=True)
 def sample_terms(services: Services) -> None:
-    services.storage.glossary.put("sample_data", read_glossary(SAMPLE_DATA / "glossary.csv"))
+    services.storage.glossary.put(
+        "sample_data", read_glossary(SAMPLE_DATA / "glossary.csv")
+    )
 
 
 def ask(services: Services, text: str, **filters: object) -> Answer:
     """Return the answer from the glossary, an empty one if an agent has to answer."""
-    asked = replace(question(text), scope=scope(**filters)) if filters else question(text)
+    asked = (
+        replace(question(text), scope=scope(**filters)) if filters else question(text)
+    )
     agent = SimpleNamespace(run=lambda question, *, request: ())
-    understanding = Understanding(agent, services.runtime.resources, services.answering.glossary)
+    understanding = Understanding(
+        agent, services.runtime.resources, services.answering.glossary
+    )
     *_, last = [None, *understanding.run(asked, request=RequestContext())]
     summary, trace = ScopeSummary(asked.scope, 0, 0), Trace("direct", "hybrid", text)
-    return last.answer if isinstance(last, AnswerEvent) else assemble(asked, "", scope=summary, trace=trace)
+    return (
+        last.answer
+        if isinstance(last, AnswerEvent)
+        else assemble(asked, "", scope=summary, trace=trace)
+    )
 
 
-@pytest.mark.parametrize(("text", "meaning"), CASES["a meaning comes from the glossary"])
-def test_a_meaning_comes_from_the_glossary(services: Services, text: str, meaning: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "meaning"), CASES["a meaning comes from the glossary"]
+)
+def test_a_meaning_comes_from_the_glossary(
+    services: Services, text: str, meaning: str
+) -> None:
     answer = ask(services, text)
     assert answer.response.startswith(("From the glossary:", "Del glosario:"))
     assert meaning in answer.response
@@ -60,23 +74,38 @@ def test_a_meaning_comes_from_the_glossary(services: Services, text: str, meanin
 
 
 def test_a_question_for_a_figure_is_searched_for(services: Services) -> None:
-    for text in ("What is the population?", "What is the inflation in Kenya?", "What is poverty like in Mali?", "GDP"):
+    for text in (
+        "What is the population?",
+        "What is the inflation in Kenya?",
+        "What is poverty like in Mali?",
+        "GDP",
+    ):
         assert ask(services, text).response == ""
-    assert ask(services, "What is inflation?", country_name="Kenya").response == ask(services, "IDPs?").response == ""
+    assert (
+        ask(services, "What is inflation?", country_name="Kenya").response
+        == ask(services, "IDPs?").response
+        == ""
+    )
     assert ask(services, "What is an IDP?", country_name="Kenya").answered
 
 
-def test_a_report_brings_its_abbreviations_and_takes_them_along(services: Services, tmp_path: Path) -> None:
+def test_a_report_brings_its_abbreviations_and_takes_them_along(
+    services: Services, tmp_path: Path
+) -> None:
     path = tmp_path / "development.md"
     path.write_text(REPORT, encoding="utf-8")
-    document = services.ingesting.service.ingest(Source(path, "development.md")).document_id
+    document = services.ingesting.service.ingest(
+        Source(path, "development.md")
+    ).document_id
     answer = ask(services, "What does FCS mean?")
     assert "**FCS**: Food consumption score [1]" in answer.response
     assert "Fragile and conflict-affected" in answer.response
     assert [citation.chunk.document_id for citation in answer.citations] == [document]
     assert "Special drawing right" in ask(services, "What is an XDR?").response
     assert "total factor productivity [1]" in ask(services, "What is TFP?").response
-    assert ask(services, "What is an XDR?", country_name="Kenya").response == "", "the report is outside of the scope"
+    assert ask(services, "What is an XDR?", country_name="Kenya").response == "", (
+        "the report is outside of the scope"
+    )
     record = services.storage.documents.get(document)
     assert record
     services.ingesting.delete_document(record)

@@ -31,8 +31,13 @@ def test_the_reports_of_a_scope() -> None:
 
 
 def test_countries_and_years() -> None:
-    assert library_answer("countries", Scope(), REPORTS).startswith("The 6 reports cover 3 countries:\n\n- Demo")
-    assert library_answer("years", KENYA, REPORTS) == "The 2 reports for Kenya cover 2 years:\n\n- 2021\n- 2023"
+    assert library_answer("countries", Scope(), REPORTS).startswith(
+        "The 6 reports cover 3 countries:\n\n- Demo"
+    )
+    assert (
+        library_answer("years", KENYA, REPORTS)
+        == "The 2 reports for Kenya cover 2 years:\n\n- 2021\n- 2023"
+    )
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
@@ -44,9 +49,13 @@ def test_a_long_list_is_cut_and_says_so() -> None:
 
 
 def test_one_report_and_none() -> None:
-    assert library_answer("reports", Scope(), Reports(("Mali", 2021))).startswith("There is 1 report:\n\n- Mali")
+    assert library_answer("reports", Scope(), Reports(("Mali", 2021))).startswith(
+        "There is 1 report:\n\n- Mali"
+    )
     assert library_answer("reports", Scope(), Reports()) == "There are 0 reports."
 
 
 def test_titles_are_not_markdown() -> None:
-    assert "\\[x\\](http" in library_answer("reports", Scope(), Reports(("[x](http://evil)", 2021)))
+    assert "\\[x\\](http" in library_answer(
+        "reports", Scope(), Reports(("[x](http://evil)", 2021))
+    )

@@ -9,7 +9,15 @@ from chatbot.app.services import Services
 from chatbot.database.core import _request, begin_request, end_request
 from chatbot.domain import Budget, Cancellation, EmbeddingError, RequestContext
 from chatbot.search.pipeline import Retrieval
-from tests.answering.agents.limits import STALL, a_run, answered, asking, eight, no_thread_left, searched
+from tests.answering.agents.limits import (
+    STALL,
+    a_run,
+    answered,
+    asking,
+    eight,
+    no_thread_left,
+    searched,
+)
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 
@@ -32,9 +40,19 @@ def after(seconds: float, value: int) -> Work:
 
 
 def outcomes(
-    *work: Work, threads: int = 8, seconds: float | None = None, cancel: Cancellation | None = None
+    *work: Work,
+    threads: int = 8,
+    seconds: float | None = None,
+    cancel: Cancellation | None = None,
 ) -> list[tuple[int, Outcome[int]]]:
-    return list(in_parallel(work, threads=threads, request=RequestContext(cancel or Cancellation()), seconds=seconds))
+    return list(
+        in_parallel(
+            work,
+            threads=threads,
+            request=RequestContext(cancel or Cancellation()),
+            seconds=seconds,
+        )
+    )
 
 
 class TestOutcomes:
@@ -47,15 +65,21 @@ class TestOutcomes:
 
         found = outcomes(*[work] * 6, threads=2, seconds=0.2)
         assert [outcome for _, outcome in found] == [None] * 6
-        assert 1 <= len(begun) <= 2  # a busy machine may not have started the second thread
+        assert (
+            1 <= len(begun) <= 2
+        )  # a busy machine may not have started the second thread
 
     def test_whoever_stops_reading_stops_the_work(self) -> None:
         with no_thread_left():
-            reading = in_parallel([after(0.0, 1), after(STALL, 2)], threads=2, request=RequestContext())
+            reading = in_parallel(
+                [after(0.0, 1), after(STALL, 2)], threads=2, request=RequestContext()
+            )
             assert next(reading) == (0, 1)
             reading.close()
 
-    def test_a_question_of_many_rounds_leaves_nothing_behind_in_its_cancellation(self) -> None:
+    def test_a_question_of_many_rounds_leaves_nothing_behind_in_its_cancellation(
+        self,
+    ) -> None:
         cancel = Cancellation()
         for _ in range(20):
             outcomes(after(0.0, 1), cancel=cancel, seconds=STALL)
@@ -63,13 +87,17 @@ class TestOutcomes:
 
 
 class TestContext:
-    def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(self, services, kenya) -> None:
+    def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(
+        self, services, kenya
+    ) -> None:
         """Each has a limit of its own: their waits would add up, though the person waits for the longest only."""
         del kenya
         seen: list[object] = []
         run = a_run(services)
 
-        def retrieve(search: Search, allowance: Allowance, request: RequestContext) -> Retrieval:
+        def retrieve(
+            search: Search, allowance: Allowance, request: RequestContext
+        ) -> Retrieval:
             seen.append(_request.get())
             return Retrieval((), None, ())
 
@@ -91,7 +119,9 @@ GIVEN_UP = 100
 class TestConnections:
     """The embedded database has one connection per thread; those of searches end with their threads."""
 
-    def test_fifty_deep_questions(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
+    def test_fifty_deep_questions(
+        self, services: Services, server: FakeOpenAI, kenya, mali
+    ) -> None:
         server.always(CHAT, ScriptedModel())
         answered(services, asking("deep"))
         handles, files = len(services.storage.database._connections), open_files()
@@ -99,16 +129,22 @@ class TestConnections:
             for _ in range(50):
                 searched(a_run(services), eight(4))
         # What a thread holds is let go a moment after the thread is gone from the list.
-        server.wait_until(lambda: len(services.storage.database._connections) <= handles + 1)
+        server.wait_until(
+            lambda: len(services.storage.database._connections) <= handles + 1
+        )
         server.wait_until(lambda: open_files() <= files + MAY_STAY)
 
-    def test_searches_that_were_given_up(self, services: Services, server: FakeOpenAI, kenya, mali) -> None:
+    def test_searches_that_were_given_up(
+        self, services: Services, server: FakeOpenAI, kenya, mali
+    ) -> None:
         files = open_files()
         with no_thread_left():
             for _ in range(GIVEN_UP):
                 searched(a_run(services, budget=Budget(seconds=0.002)), eight(8))
         # Of those that were given up many are still at work at once, on a busy machine; but never most of them.
-        server.wait_until(lambda: open_files() <= files + GIVEN_UP * 8 // 4, seconds=20.0)
+        server.wait_until(
+            lambda: open_files() <= files + GIVEN_UP * 8 // 4, seconds=20.0
+        )
 
 
 def open_files() -> int:

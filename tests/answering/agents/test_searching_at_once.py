@@ -25,7 +25,12 @@ from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Recorded, Re
 from tests.fakes.scripted_model import ScriptedModel
 
 pytestmark = pytest.mark.usefixtures("kenya", "mali")
-SUB_QUESTIONS = ["What is the population?", "What is the growth rate?", "Where is it?", "What is exported?"]
+SUB_QUESTIONS = [
+    "What is the population?",
+    "What is the growth rate?",
+    "Where is it?",
+    "What is exported?",
+]
 
 
 @pytest.fixture
@@ -45,13 +50,17 @@ class Stalls:
 
 
 class TestAtOnce:
-    def test_eight_embedding_calls(self, services: Services, server: FakeOpenAI) -> None:
+    def test_eight_embedding_calls(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         calls = InFlight(8)
         server.always(EMBEDDINGS, calls)
         found, events = searched(a_run(services), eight())
         assert calls.most == 8
         assert all(one is not None and one.hits for one in found)
-        assert sorted(step.detail for step in events) == [f"number {n}" for n in range(8)]
+        assert sorted(step.detail for step in events) == [
+            f"number {n}" for n in range(8)
+        ]
 
     def test_no_more_than_the_limit(
         self, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
@@ -77,7 +86,9 @@ class TestAtOnce:
 class TestRerankedAtOnce:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
-        return settings.override(embedding_provider="hashing", embedding_model="", reranker="llm")
+        return settings.override(
+            embedding_provider="hashing", embedding_model="", reranker="llm"
+        )
 
     def test_eight_model_calls(self, services: Services, server: FakeOpenAI) -> None:
         calls = InFlight(8, Reply(['{"numbers": [1]}']))
@@ -90,30 +101,46 @@ class TestRerankedAtOnce:
 
 
 class TestOneOfSeveral:
-    def test_a_slow_one_is_given_up_and_named(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_slow_one_is_given_up_and_named(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(EMBEDDINGS, Stalls("number 3", reply=Reply(silent_before=STALL)))
-        with Services(services.settings.override(search_seconds=2.0)) as hasty, no_thread_left():
+        with (
+            Services(services.settings.override(search_seconds=2.0)) as hasty,
+            no_thread_left(),
+        ):
             started = time.monotonic()
             run = a_run(hasty)
             found, events = searched(run, eight())
             assert time.monotonic() - started < 2.0 + AT_ONCE
         assert [place for place, one in enumerate(found) if one is None] == [3]
         (failed,) = [step for step in events if step.failed]
-        assert (failed.name, failed.detail) == ("found", "number 3: No answer within 2 s.")
+        assert (failed.name, failed.detail) == (
+            "found",
+            "number 3: No answer within 2 s.",
+        )
         assert failed in run.path
         assert run.stopped_by == ""
-        (slow,) = [r for r in server.received(EMBEDDINGS) if "number 3" in r.body["input"][0]]
+        (slow,) = [
+            r for r in server.received(EMBEDDINGS) if "number 3" in r.body["input"][0]
+        ]
         assert slow.finished.wait(AT_ONCE)
         assert slow.disconnected_at is not None
 
-    def test_one_that_fails_is_named_with_the_reason(self, services: Services, server: FakeOpenAI) -> None:
+    def test_one_that_fails_is_named_with_the_reason(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(EMBEDDINGS, Stalls("number 3", reply=Reply(status=500)))
         found, events = searched(a_run(services), eight())
         assert [place for place, one in enumerate(found) if one is None] == [3]
         (failed,) = [step for step in events if step.failed]
-        assert failed.detail.startswith("number 3: The endpoint of openai:fake failed with status 500.")
+        assert failed.detail.startswith(
+            "number 3: The endpoint of openai:fake failed with status 500."
+        )
 
-    def test_a_deep_question_is_answered_without_it_and_not_kept(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_deep_question_is_answered_without_it_and_not_kept(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, ScriptedModel(plan=json.dumps({"queries": SUB_QUESTIONS})))
         server.always(EMBEDDINGS, Stalls("exported", reply=Reply(status=500)))
         answer, _ = answered(services, asking("deep"))
@@ -122,44 +149,71 @@ class TestOneOfSeveral:
         assert failed.detail.startswith("What is exported?: ")
         assert answer.trace.stopped_by == ""
 
-    def test_all_that_fail_are_the_error_itself(self, services: Services, server: FakeOpenAI) -> None:
+    def test_all_that_fail_are_the_error_itself(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(EMBEDDINGS, Reply(status=500))
         with pytest.raises(EmbeddingError, match="failed with status 500"):
             searched(a_run(services), eight())
 
-    def test_all_that_are_too_slow_are_an_error_of_the_search(self, services: Services, server: FakeOpenAI) -> None:
-        with Services(services.settings.override(search_seconds=0.4)) as hasty, no_thread_left():
+    def test_all_that_are_too_slow_are_an_error_of_the_search(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
+        with (
+            Services(services.settings.override(search_seconds=0.4)) as hasty,
+            no_thread_left(),
+        ):
             run = a_run(hasty)
             server.always(EMBEDDINGS, Reply(silent_before=STALL))
-            with pytest.raises(SearchEngineError, match=r"did not answer within 0\.4 s\. Raise SEARCH_SECONDS"):
+            with pytest.raises(
+                SearchEngineError,
+                match=r"did not answer within 0\.4 s\. Raise SEARCH_SECONDS",
+            ):
                 searched(run, eight())
 
     @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report"])
-    def test_every_agent_says_the_error(self, services: Services, server: FakeOpenAI, mode: str) -> None:
+    def test_every_agent_says_the_error(
+        self, services: Services, server: FakeOpenAI, mode: str
+    ) -> None:
         server.always(CHAT, ScriptedModel())
         server.always(EMBEDDINGS, Reply(status=500))
         with pytest.raises(EmbeddingError, match="failed with status 500"):
             answered(services, asking(mode))
 
-    def test_a_later_round_that_fails_leaves_what_the_first_found(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_later_round_that_fails_leaves_what_the_first_found(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, ScriptedModel(reflect='{"queries": ["What is missing?"]}'))
         server.always(EMBEDDINGS, Stalls("missing", reply=Reply(status=500)))
         answer, events = answered(services, asking("deep"))
         assert answer.answered
-        assert [step.detail.partition(":")[0] for step in steps(events, "found") if step.failed] == ["What is missing?"]
+        assert [
+            step.detail.partition(":")[0]
+            for step in steps(events, "found")
+            if step.failed
+        ] == ["What is missing?"]
 
-    def test_a_later_question_of_a_chain_that_fails_leaves_the_first(self, services, server) -> None:
+    def test_a_later_question_of_a_chain_that_fails_leaves_the_first(
+        self, services, server
+    ) -> None:
         second = '{"enough": false, "question": "What is missing?"}'
-        first, enough = second.replace("missing", "the population"), '{"enough": true, "question": ""}'
+        first, enough = (
+            second.replace("missing", "the population"),
+            '{"enough": true, "question": ""}',
+        )
         server.always(CHAT, ScriptedModel(follow_up=[first, second, enough]))
         server.always(EMBEDDINGS, Stalls("missing", reply=Reply(status=500)))
         answer, events = answered(services, asking("chain"))
         assert answer.answered
         assert len([step for step in steps(events, "found") if step.failed]) == 1
-        assert "What is missing?\n  Unknown." in str(server.received(CHAT)[-1].body["messages"][-1]["content"])
+        assert "What is missing?\n  Unknown." in str(
+            server.received(CHAT)[-1].body["messages"][-1]["content"]
+        )
 
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-    def test_a_defect_ends_the_question(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_defect_ends_the_question(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         """A query that is no text: nothing expects what that raises. The thread reports it, as Python does."""
         searches = [*eight(3), Search("odd", None, Scope(), 3)]  # type: ignore[arg-type]
         with no_thread_left():

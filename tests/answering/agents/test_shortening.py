@@ -5,7 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.answering.agents.answering import MAX_SHORTENINGS, WritingPlan, Written, write
+from chatbot.answering.agents.answering import (
+    MAX_SHORTENINGS,
+    WritingPlan,
+    Written,
+    write,
+)
 from chatbot.answering.agents.run import AgentRun
 from chatbot.domain import Context, Delta, Event, Prompt, StepEvent, TokenEvent, Usage
 from chatbot.domain.errors import ChatModelError, ContextLengthError
@@ -24,9 +29,13 @@ class SmallModel:
     model_id = "small"
     is_language_model = True
 
-    def __init__(self, reads: int, *, says_first: str = "", fails: ChatModelError | None = None) -> None:
+    def __init__(
+        self, reads: int, *, says_first: str = "", fails: ChatModelError | None = None
+    ) -> None:
         self.reads, self.says_first = reads, says_first
-        self.fails = fails or ContextLengthError("The prompt is longer than small reads.")
+        self.fails = fails or ContextLengthError(
+            "The prompt is longer than small reads."
+        )
         self.prompts: list[Prompt] = []
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
@@ -57,24 +66,49 @@ def texts(count: int) -> Context:
 
 
 @pytest.mark.parametrize(
-    ("count", "reads", "kept"), [(5, 5, []), (5, 3, [3]), (5, 2, [3, 2]), (8, 1, [4, 2, 1]), (3, 1, [2, 1])]
+    ("count", "reads", "kept"),
+    [(5, 5, []), (5, 3, [3]), (5, 2, [3, 2]), (8, 1, [4, 2, 1]), (3, 1, [2, 1])],
 )
-def test_a_prompt_that_does_not_fit_is_halved_the_best_first(services, count: int, reads: int, kept: list[int]) -> None:
+def test_a_prompt_that_does_not_fit_is_halved_the_best_first(
+    services, count: int, reads: int, kept: list[int]
+) -> None:
     model = SmallModel(reads)
     run, events, result = written(services, model, texts(count))
     assert [len(prompt.context.passages) for prompt in model.prompts] == [count, *kept]
     for prompt in model.prompts:
-        shown = [n for n in range(1, count + 1) if f"text {n}" in prompt.messages[-1].content]
-        assert shown == [passage.number for passage in prompt.context.passages] == list(range(1, len(shown) + 1))
-    assert (result.text, result.context.passages) == ("Fast [1].", texts(count).passages[: [count, *kept][-1]])
-    assert [step.name for step in run.spending.steps] == ["shorten"] * len(kept) + ["generate"]
-    assert [event.name for event in events if isinstance(event, StepEvent)] == ["generate"] + ["shorten"] * len(kept)
-    assert [event.text for event in events if isinstance(event, TokenEvent)] == ["Fast [1]."]
-    assert run.spending.usage == Usage(10, 2, calls=1 + len(kept), failed_calls=len(kept))
+        shown = [
+            n for n in range(1, count + 1) if f"text {n}" in prompt.messages[-1].content
+        ]
+        assert (
+            shown
+            == [passage.number for passage in prompt.context.passages]
+            == list(range(1, len(shown) + 1))
+        )
+    assert (result.text, result.context.passages) == (
+        "Fast [1].",
+        texts(count).passages[: [count, *kept][-1]],
+    )
+    assert [step.name for step in run.spending.steps] == ["shorten"] * len(kept) + [
+        "generate"
+    ]
+    assert [event.name for event in events if isinstance(event, StepEvent)] == [
+        "generate"
+    ] + ["shorten"] * len(kept)
+    assert [event.text for event in events if isinstance(event, TokenEvent)] == [
+        "Fast [1]."
+    ]
+    assert run.spending.usage == Usage(
+        10, 2, calls=1 + len(kept), failed_calls=len(kept)
+    )
 
 
-@pytest.mark.parametrize(("count", "calls"), [(0, 1), (1, 1), (2, 2), (4, 3), (8, 4), (50, 1 + MAX_SHORTENINGS)])
-def test_what_never_fits_is_an_error_after_three_tries_more_at_most(services, count: int, calls: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "calls"),
+    [(0, 1), (1, 1), (2, 2), (4, 3), (8, 4), (50, 1 + MAX_SHORTENINGS)],
+)
+def test_what_never_fits_is_an_error_after_three_tries_more_at_most(
+    services, count: int, calls: int
+) -> None:
     model = SmallModel(-1)
     with pytest.raises(ContextLengthError, match="longer than small reads"):
         written(services, model, texts(count))
@@ -91,11 +125,16 @@ def test_after_the_tries_all_passages_are_quoted(services) -> None:
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (SmallModel(1, says_first="Well, "), "small had no room left in the middle"),  # its words have been sent
+        (
+            SmallModel(1, says_first="Well, "),
+            "small had no room left in the middle",
+        ),  # its words have been sent
         (SmallModel(1, fails=ChatModelError("It is down.")), "It is down"),
     ],
 )
-def test_other_failures_are_not_tried_again(services, model: SmallModel, message: str) -> None:
+def test_other_failures_are_not_tried_again(
+    services, model: SmallModel, message: str
+) -> None:
     with pytest.raises(ChatModelError, match=message):
         written(services, model, texts(4))
     assert len(model.prompts) == 1
@@ -104,19 +143,31 @@ def test_other_failures_are_not_tried_again(services, model: SmallModel, message
 def test_the_answer_cites_only_what_the_model_saw(services, server) -> None:
     server.chat(TOO_LONG, Reply(["It is so [1], or so [3]."]))
     events = list(services.runtime.agent.run(question(), request=RequestContext()))
-    prompts = [request.body["messages"][-1]["content"] for request in server.received(CHAT)]
-    assert [[n for n in range(1, 9) if f' number="{n}">\n' in prompt] for prompt in prompts] == [[1, 2, 3], [1, 2]]
+    prompts = [
+        request.body["messages"][-1]["content"] for request in server.received(CHAT)
+    ]
+    assert [
+        [n for n in range(1, 9) if f' number="{n}">\n' in prompt] for prompt in prompts
+    ] == [[1, 2, 3], [1, 2]]
     answer = events[-1].answer
     # Number 3 was a source when the page was told, but the model never saw it.
     assert [citation.number for citation in answer.citations] == [1]
     assert [found.unknown for found in answer.unsupported] == [(3,)]
-    assert answer.citations[0].hit == next(event.hits[0] for event in events if hasattr(event, "scope"))
-    assert [step.name for step in answer.trace.steps][-3:] == ["context", "shorten", "generate"]
+    assert answer.citations[0].hit == next(
+        event.hits[0] for event in events if hasattr(event, "scope")
+    )
+    assert [step.name for step in answer.trace.steps][-3:] == [
+        "context",
+        "shorten",
+        "generate",
+    ]
     assert answer.trace.usage.calls == 2
 
 
 @pytest.mark.parametrize(("reason", "truncated"), [("length", True), ("stop", False)])
-def test_an_answer_cut_at_its_limit_is_marked_in_the_trace(services, server, reason, truncated) -> None:
+def test_an_answer_cut_at_its_limit_is_marked_in_the_trace(
+    services, server, reason, truncated
+) -> None:
     server.chat(Reply(["It is so [1], and"], finish_reason=reason))
     *_, last = services.runtime.agent.run(question(), request=RequestContext())
     assert last.answer.trace.truncated is truncated

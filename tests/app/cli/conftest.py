@@ -44,7 +44,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 @pytest.fixture
 def run(
-    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    environment: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Callable[..., Result]:
     def invoke(*arguments: str, **settings: str) -> Result:
         with monkeypatch.context() as patch:
@@ -56,7 +58,11 @@ def run(
         code = ended.value.code
         captured = capsys.readouterr()
         assert "Traceback" not in captured.err
-        return Result(code if isinstance(code, int) else 0 if code is None else 1, captured.out, captured.err)
+        return Result(
+            code if isinstance(code, int) else 0 if code is None else 1,
+            captured.out,
+            captured.err,
+        )
 
     return invoke
 
@@ -69,9 +75,25 @@ def kenya_file(tmp_path: Path) -> Path:
 @pytest.fixture
 def loaded(run: Run, kenya_file: Path) -> Run:
     """`run`, over a database with Kenya 2023 and Mali 2023."""
-    mali = write_report(kenya_file.parent / "mali", "# Mali: Country Report 2023\n\n## Land\n\nA desert.", "mali")
+    mali = write_report(
+        kenya_file.parent / "mali",
+        "# Mali: Country Report 2023\n\n## Land\n\nA desert.",
+        "mali",
+    )
     for path, country in ((kenya_file, "Kenya"), (mali, "Mali")):
-        assert run("ingest", str(path), "--country", country, "--year", "2023", "--type", "country_report").status == 0
+        assert (
+            run(
+                "ingest",
+                str(path),
+                "--country",
+                country,
+                "--year",
+                "2023",
+                "--type",
+                "country_report",
+            ).status
+            == 0
+        )
     return run
 
 

@@ -20,7 +20,9 @@ PATIENCE = 120.0
 
 
 @contextmanager
-def started(environment: dict[str, str], *command: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+def started(
+    environment: dict[str, str], *command: str, **options: Any
+) -> Iterator[subprocess.Popen[str]]:
     """`python COMMAND`, its output piped; killed at the end where it still runs."""
     process = subprocess.Popen(
         [sys.executable, *command],
@@ -55,11 +57,19 @@ def get(url: str) -> tuple[int, str]:
             return error.code, error.read().decode()
 
 
-def call(url: str, method: str, path: str, body: str | bytes | None = None, content_type: str = "") -> dict[str, Any]:
+def call(
+    url: str,
+    method: str,
+    path: str,
+    body: str | bytes | None = None,
+    content_type: str = "",
+) -> dict[str, Any]:
     """The JSON of a response; {} for one without a body."""
     connection = HTTPConnection(url.removeprefix("http://"), timeout=120)
     try:
-        connection.request(method, path, body, {"Content-Type": content_type} if content_type else {})
+        connection.request(
+            method, path, body, {"Content-Type": content_type} if content_type else {}
+        )
         found: dict[str, Any] = json.loads(connection.getresponse().read() or "{}")
         return found
     finally:

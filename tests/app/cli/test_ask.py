@@ -29,20 +29,37 @@ def test_json_has_exactly_the_fields_of_the_contract(loaded: Run) -> None:
     body = ask(loaded, "--country", "KE", "--year", "2023")
     assert (set(body), set(body["trace"])) == (ANSWER, TRACE)
     assert body["answered"] is True
-    assert body["scope"] == {"filters": {"country_name": ["Kenya"], "year": [2023]}, "documents": 1, "chunks": 3}
+    assert body["scope"] == {
+        "filters": {"country_name": ["Kenya"], "year": [2023]},
+        "documents": 1,
+        "chunks": 3,
+    }
     assert {citation["country_name"] for citation in body["citations"]} == {"Kenya"}
     assert any("2.09%" in citation["snippet"] for citation in body["citations"])
     assert body["sources"] == ["Kenya: Country Report 2023"]
 
 
 def test_options_reach_the_retrieval(loaded: Run) -> None:
-    body = ask(loaded, "--retrieval-method", "bm25", "--limit", "1", "--country", "Kenya", "--country", "ML")
+    body = ask(
+        loaded,
+        "--retrieval-method",
+        "bm25",
+        "--limit",
+        "1",
+        "--country",
+        "Kenya",
+        "--country",
+        "ML",
+    )
     assert body["scope"]["documents"] == 2
     assert body["trace"]["retrieval_method"] == "bm25"
     assert body["trace"]["threshold"] is None
     assert len(body["trace"]["hits"]) == 1
     one, other = (ask(loaded, "--vector-weight", weight) for weight in ("0.1", "0.9"))
-    assert one["trace"]["hits"][0]["fused_score"] != other["trace"]["hits"][0]["fused_score"]
+    assert (
+        one["trace"]["hits"][0]["fused_score"]
+        != other["trace"]["hits"][0]["fused_score"]
+    )
     assert one["conversation_id"] != other["conversation_id"]
     assert len({one["message_id"], other["message_id"]}) == 2
 
@@ -52,7 +69,10 @@ def test_without_json_the_answer_and_its_sources_are_printed(loaded: Run) -> Non
     result = loaded("ask", f" {QUESTION:4000}\n", "--country", "Kenya")
     assert result.status == 0
     assert result.out.startswith(f"You asked: {QUESTION} [1]")
-    assert "[1] Kenya: Country Report 2023: People and Society › Population growth rate" in result.out
+    assert (
+        "[1] Kenya: Country Report 2023: People and Society › Population growth rate"
+        in result.out
+    )
 
 
 def test_an_honest_not_found_is_exit_status_0(loaded: Run) -> None:
@@ -71,7 +91,11 @@ def test_a_scope_that_cannot_be_meant_is_wrong_usage(loaded: Run) -> None:
         ("--year", "1999"): ["no report for 1999", "2023"],
         ("--type", "poem"): ["unknown type", "country_report"],
         ("--mode", "magic"): ["mode", "'magic'", "direct"],
-        ("--retrieval-method", "magic"): ["retrieval", "'magic'", ", ".join(RETRIEVAL_METHODS.names())],
+        ("--retrieval-method", "magic"): [
+            "retrieval",
+            "'magic'",
+            ", ".join(RETRIEVAL_METHODS.names()),
+        ],
     }.items():
         result = loaded("ask", QUESTION, *arguments)
         assert result.status == 2
@@ -79,7 +103,8 @@ def test_a_scope_that_cannot_be_meant_is_wrong_usage(loaded: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"), [("", "empty"), ("  \n", "empty"), ("x" * 4001, "4,000 characters (4,001)")]
+    ("question", "said"),
+    [("", "empty"), ("  \n", "empty"), ("x" * 4001, "4,000 characters (4,001)")],
 )
 def test_what_is_no_question_is_wrong_usage(run: Run, question: str, said: str) -> None:
     """R-A7: long input is never cut silently."""
@@ -99,7 +124,9 @@ def test_an_empty_database_says_so_and_how_to_add_reports(run: Run) -> None:
 
 def test_the_scope_of_the_question_is_applied_when_asked_for(loaded: Run) -> None:
     question = "What is the population growth rate of Kenya in 2023?"
-    for flags, setting, filters in CASES["the scope of the question is applied when asked for"]:
+    for flags, setting, filters in CASES[
+        "the scope of the question is applied when asked for"
+    ]:
         result = loaded("ask", question, "--json", *flags, AUTO_SCOPE=setting)
         assert json.loads(result.out)["scope"]["filters"] == filters
 
@@ -133,15 +160,22 @@ def test_with_a_model(loaded: Run, model: dict[str, str], mode: str) -> None:
     assert "Writing the answer" in result.err
 
 
-def test_json_is_the_answer_with_its_path_alone(loaded: Run, model: dict[str, str]) -> None:
+def test_json_is_the_answer_with_its_path_alone(
+    loaded: Run, model: dict[str, str]
+) -> None:
     result = loaded("ask", COMPARED, "--mode", "deep", "--json", **model)
     body = json.loads(result.out)
     assert result.err == ""
     assert body["trace"]["mode"] == "deep"
-    assert [step["name"] for step in body["trace"]["path"] if step["name"] != "found"] == [
-        "plan", "search", "relevance", "reflect", "generate"
-    ]  # fmt: skip
-    assert {row["stage"] for row in body["trace"]["ledger"]} >= {"plan", "relevance", "reflect", "generate"}
+    assert [
+        step["name"] for step in body["trace"]["path"] if step["name"] != "found"
+    ] == ["plan", "search", "relevance", "reflect", "generate"]
+    assert {row["stage"] for row in body["trace"]["ledger"]} >= {
+        "plan",
+        "relevance",
+        "reflect",
+        "generate",
+    }
 
 
 def test_the_setting_and_the_preset_say_the_mode(loaded: Run) -> None:
@@ -155,7 +189,11 @@ def test_a_mode_that_needs_a_model_is_wrong_usage_without_one(loaded: Run) -> No
         result = loaded("ask", COMPARED, "--mode", mode, **KEYLESS)
         assert result.status == 2
         assert f"{mode!r} needs a language model" in result.err
-        without = [name for name in AGENTS.names() if not AGENTS.module(name).build.needs_language_model]
+        without = [
+            name
+            for name in AGENTS.names()
+            if not AGENTS.module(name).build.needs_language_model
+        ]
         assert f"Without one: {', '.join(without)}." in result.err
 
 
@@ -163,15 +201,21 @@ def test_an_answer_that_ends_early_says_so(loaded: Run, model: dict[str, str]) -
     result = loaded("ask", COMPARED, "--mode", "deep", BUDGET_CALLS="1", **model)
     assert result.status == 0
     assert "The budget of 1 model call is used up." in result.err
-    assert result.err.endswith("Stopped early (calls): this is the best answer so far.\n")
+    assert result.err.endswith(
+        "Stopped early (calls): this is the best answer so far.\n"
+    )
     assert "Stopped early" not in result.out
 
 
-def test_a_report_ends_with_its_sources_once(loaded: Run, model: dict[str, str]) -> None:
+def test_a_report_ends_with_its_sources_once(
+    loaded: Run, model: dict[str, str]
+) -> None:
     """`ask --mode report > report.md` is the report, and nothing else."""
     result = loaded("ask", COMPARED, "--mode", "report", **model)
     assert result.status == 0, result.err
-    body = json.loads(loaded("ask", COMPARED, "--mode", "report", "--json", **model).out)
+    body = json.loads(
+        loaded("ask", COMPARED, "--mode", "report", "--json", **model).out
+    )
     assert result.out == f"{body['response']}\n"
     assert result.out.count("Kenya: Country Report 2023") == result.out.count("- [") > 0
 
@@ -182,7 +226,11 @@ def test_the_sources_of_other_answers_stand_below_by_number(loaded: Run) -> None
         result = loaded("ask", COMPARED, **server.as_environment)
     assert result.status == 0, result.err
     _, _, below = result.out.partition("\n\n")
-    assert [line.partition(" ")[0] for line in below.splitlines()] == ["[1]", "[2]", "[3]"]
+    assert [line.partition(" ")[0] for line in below.splitlines()] == [
+        "[1]",
+        "[2]",
+        "[3]",
+    ]
 
 
 def notes_of(loaded: Run, *pieces: str, finish_reason: str = "stop") -> list[str]:
@@ -210,7 +258,14 @@ def test_notes_name_what_is_not_supported_and_what_was_cut(loaded: Run) -> None:
 def test_chat_goes_on_until_exit_and_a_wrong_question_does_not_end_it(
     loaded: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = ["What is the population growth rate of Kenya?", "", "x" * 5000, "And of Mali?", "exit", "Never asked?"]
+    lines = [
+        "What is the population growth rate of Kenya?",
+        "",
+        "x" * 5000,
+        "And of Mali?",
+        "exit",
+        "Never asked?",
+    ]
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(lines)))
     result = loaded("chat", "--json", "--no-metadata")
     assert (result.status, "longer than 4,000 characters" in result.err) == (0, True)

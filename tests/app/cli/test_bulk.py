@@ -23,7 +23,9 @@ def table(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
 
 
-def test_a_table_is_answered_and_gone_on_with(loaded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_is_answered_and_gone_on_with(
+    loaded: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     questions, answers = tmp_path / "questions.csv", tmp_path / "answers.csv"
     questions.write_text(TABLE, "utf-8")
     result = loaded("ask", "--from", str(questions), "--to", str(answers))
@@ -36,19 +38,37 @@ def test_a_table_is_answered_and_gone_on_with(loaded: Run, tmp_path: Path, monke
     assert (third["response"], "Kenya" in third["error"]) == ("", True)
     asked = []
     answer = bulk._answered
-    monkeypatch.setattr(bulk, "_answered", lambda *given: asked.append(given[2]["note"]) or answer(*given))
+    monkeypatch.setattr(
+        bulk,
+        "_answered",
+        lambda *given: asked.append(given[2]["note"]) or answer(*given),
+    )
     questions.write_text(TABLE + "And the birth rate?,Kenya,fourth\n", "utf-8")
     assert loaded("ask", "--from", str(questions), "--to", str(answers)).status == 1
     assert asked == ["third", "fourth"]
-    assert [row["note"] for row in table(answers)] == ["first", "second", "third", "fourth"]
+    assert [row["note"] for row in table(answers)] == [
+        "first",
+        "second",
+        "third",
+        "fourth",
+    ]
 
 
 def test_without_reports_nothing_is_kept_as_answered(run: Run, tmp_path: Path) -> None:
     questions, answers = tmp_path / "questions.csv", tmp_path / "answers.csv"
     questions.write_text("question\nWhat is the capital?\n", "utf-8")
     result = run("ask", "--from", str(questions), "--to", str(answers))
-    assert (result.status, bulk.NO_REPORTS in result.err, answers.exists()) == (1, True, False)
-    assert run("ask", "--from", str(questions), "--to", str(answers), ON_EMPTY="general").status == 0
+    assert (result.status, bulk.NO_REPORTS in result.err, answers.exists()) == (
+        1,
+        True,
+        False,
+    )
+    assert (
+        run(
+            "ask", "--from", str(questions), "--to", str(answers), ON_EMPTY="general"
+        ).status
+        == 0
+    )
 
 
 def test_what_was_answered_stays_when_it_is_broken_off(
@@ -78,7 +98,10 @@ def test_what_is_no_table(run: Run, tmp_path: Path) -> None:
     for content, arguments, said in CASES["what is no table"]:
         questions = tmp_path / "questions.csv"
         questions.write_text(content, "utf-8")
-        given = [str(tmp_path / one) if one.startswith("answers") else one for one in arguments]
+        given = [
+            str(tmp_path / one) if one.startswith("answers") else one
+            for one in arguments
+        ]
         result = run("ask", "--from", str(questions), *given)
         assert result.status in {1, 2}
         assert said in result.err

@@ -27,22 +27,39 @@ def calibrate(run: Run, *arguments: str) -> Any:
     return json.loads(result.out)
 
 
-def test_the_floor_is_measured_and_stored_for_all_workers(loaded: Run, environment, questions: Path) -> None:
+def test_the_floor_is_measured_and_stored_for_all_workers(
+    loaded: Run, environment, questions: Path
+) -> None:
     body = calibrate(loaded, str(questions))
-    assert (body["model_id"], body["origin"], body["dataset"]) == ("hashing:256", "measured", "mine")
+    assert (body["model_id"], body["origin"], body["dataset"]) == (
+        "hashing:256",
+        "measured",
+        "mine",
+    )
     assert body["pairs"]["answerable"] == body["pairs"]["relevant"] == 12
     assert 0 < body["floor"] < 1
     out = loaded("calibrate", str(questions)).out
-    assert f"\nRelevance floor {body['floor']:.2f}, {body['floor']:.2f} before (measured, mine); stored." in out
-    for heading in ("best hit, answerable (12)", "best hit, unrelated (30)", "passage with the answer (12)"):
+    assert (
+        f"\nRelevance floor {body['floor']:.2f}, {body['floor']:.2f} before (measured, mine); stored."
+        in out
+    )
+    for heading in (
+        "best hit, answerable (12)",
+        "best hit, unrelated (30)",
+        "passage with the answer (12)",
+    ):
         assert heading in out
     assert " floor\n" in out or " threshold\n" in out
     assert "Suggested: THRESHOLD_START=0." in out
 
 
-def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environment, questions: Path) -> None:
+def test_a_worker_that_is_already_running_uses_it_at_once(
+    loaded: Run, environment, questions: Path
+) -> None:
     settings = Settings.from_env(environment)
-    question = Question("people", Scope(), 5, "hybrid", "direct", cache=False)  # a heading itself would stay near
+    question = Question(
+        "people", Scope(), 5, "hybrid", "direct", cache=False
+    )  # a heading itself would stay near
     with Services(settings) as worker:
         before = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
         calibrate(loaded, str(questions))
@@ -50,8 +67,14 @@ def test_a_worker_that_is_already_running_uses_it_at_once(loaded: Run, environme
         with Services(settings.override(relevance_floor=0.0)) as fixed:
             own = list(fixed.runtime.agent.run(question, request=RequestContext()))[-1]
         loaded("calibrate", "--forget")
-        forgotten = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
-    answered = [event.answer.answered for event in (before, after, own, forgotten) if isinstance(event, AnswerEvent)]
+        forgotten = list(worker.runtime.agent.run(question, request=RequestContext()))[
+            -1
+        ]
+    answered = [
+        event.answer.answered
+        for event in (before, after, own, forgotten)
+        if isinstance(event, AnswerEvent)
+    ]
     assert answered == [True, False, True, True]
 
 

@@ -13,23 +13,38 @@ COLLECTIONS = "news: Daily news.; report_chatting: Country reports."
 
 @pytest.fixture
 def environment(environment: dict[str, str]) -> dict[str, str]:
-    others = {name: value for name, value in environment.items() if name != "EMBEDDING_PROVIDER"}
+    others = {
+        name: value
+        for name, value in environment.items()
+        if name != "EMBEDDING_PROVIDER"
+    }
     return {**others, "COLLECTIONS": COLLECTIONS}
 
 
 @pytest.fixture
 def loaded(run: Run, kenya_file: Path, tmp_path: Path) -> Run:
     """Kenya among the reports, a zebra in the news."""
-    news = write_report(tmp_path / "news", "# Zebras today\n\nA zebra was seen in Kenya.", "news")
-    for arguments in ((str(kenya_file), "--country", "Kenya"), (str(news), "--collection", "news")):
-        done = run("ingest", *arguments, EMBEDDING_PROVIDER="hashing", EMBEDDING_MODEL="64")
+    news = write_report(
+        tmp_path / "news", "# Zebras today\n\nA zebra was seen in Kenya.", "news"
+    )
+    for arguments in (
+        (str(kenya_file), "--country", "Kenya"),
+        (str(news), "--collection", "news"),
+    ):
+        done = run(
+            "ingest", *arguments, EMBEDDING_PROVIDER="hashing", EMBEDDING_MODEL="64"
+        )
         assert done.status == 0, done.err
     return run
 
 
 def test_a_question_within_one(loaded: Run) -> None:
     def found(*arguments: str) -> set[str]:
-        body = json.loads(loaded("ask", "zebra Kenya", "--retrieval-method", "bm25", "--json", *arguments).out)
+        body = json.loads(
+            loaded(
+                "ask", "zebra Kenya", "--retrieval-method", "bm25", "--json", *arguments
+            ).out
+        )
         return {hit["title"] for hit in body["trace"]["hits"]}
 
     assert found() == {"Zebras today", "Kenya: Country Report 2023"}
@@ -37,20 +52,34 @@ def test_a_question_within_one(loaded: Run) -> None:
     assert found("--collection", "chatbot_data") == set()
     refused = loaded("ask", "zebra", "--collection", "laws")
     assert refused.status == 2
-    assert "unknown collection 'laws'. Valid: chatbot_data, report_chatting, news." in refused.err
+    assert (
+        "unknown collection 'laws'. Valid: chatbot_data, report_chatting, news."
+        in refused.err
+    )
 
 
-def test_it_is_embedded_anew_with_the_others(loaded: Run, environment: dict[str, str]) -> None:
+def test_it_is_embedded_anew_with_the_others(
+    loaded: Run, environment: dict[str, str]
+) -> None:
     done = loaded("reembed", "--provider", "hashing", "--model", "128", "--grace", "0")
     assert done.status == 0, done.err
     database = opened(environment["DATA_DIR"])
-    fields = {name for row in database["news"].find({}) for name in row if name.startswith("data_embedding")}
+    fields = {
+        name
+        for row in database["news"].find({})
+        for name in row
+        if name.startswith("data_embedding")
+    }
     database.close()
     assert fields == {"data_embedding_b"}
 
 
-def test_it_is_copied_with_the_others(loaded: Run, environment: dict[str, str], tmp_path: Path) -> None:
-    done = loaded("copy", "--from", environment["DATA_DIR"], "--to", str(tmp_path / "copy"))
+def test_it_is_copied_with_the_others(
+    loaded: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    done = loaded(
+        "copy", "--from", environment["DATA_DIR"], "--to", str(tmp_path / "copy")
+    )
     assert done.status == 0, done.err
     assert done.out.splitlines()[2].split()[:2] == ["news", "1"]
     database = opened(tmp_path / "copy")
@@ -58,9 +87,17 @@ def test_it_is_copied_with_the_others(loaded: Run, environment: dict[str, str], 
     database.close()
 
 
-def test_what_an_older_system_left_there_is_mended(loaded: Run, environment: dict[str, str]) -> None:
+def test_what_an_older_system_left_there_is_mended(
+    loaded: Run, environment: dict[str, str]
+) -> None:
     database = opened(environment["DATA_DIR"])
-    row = {"_id": "old", "document_name": "Old", "year": "2020", "data": "text", "data_embedding": [0.0] * 63 + [1.0]}
+    row = {
+        "_id": "old",
+        "document_name": "Old",
+        "year": "2020",
+        "data": "text",
+        "data_embedding": [0.0] * 63 + [1.0],
+    }
     database["news"].insert_one(row)
     database.close()
     assert "years stored as text:       1 rows" in loaded("migrate").out
@@ -73,4 +110,6 @@ def test_what_an_older_system_left_there_is_mended(loaded: Run, environment: dic
 
 def test_the_doctor_looks_into_it_and_knows_one_that_is_not_named(loaded: Run) -> None:
     assert "collection news: 1 passage" in loaded("doctor").out
-    assert "No setting names the collection 'news'" in loaded("doctor", COLLECTIONS="").out
+    assert (
+        "No setting names the collection 'news'" in loaded("doctor", COLLECTIONS="").out
+    )

@@ -30,15 +30,38 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:
 @pytest.fixture
 def environment(environment: dict[str, str]) -> dict[str, str]:
     """No provider set: whoever needs a vector would have to use the stored one, which has no key."""
-    return {name: value for name, value in environment.items() if name != "EMBEDDING_PROVIDER"}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name != "EMBEDDING_PROVIDER"
+    }
 
 
-def start(source: str | Path, target: str | Path, environment: dict[str, str]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "chatbot", "copy", "--from", str(source), "--to", str(target)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def start(
+    source: str | Path, target: str | Path, environment: dict[str, str]
+) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "chatbot",
+        "copy",
+        "--from",
+        str(source),
+        "--to",
+        str(target),
+    ]
+    return subprocess.Popen(
+        command,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
-def kill_on_the_way(source: str | Path, target: str | Path, environment: dict[str, str]) -> None:
+def kill_on_the_way(
+    source: str | Path, target: str | Path, environment: dict[str, str]
+) -> None:
     """SIGKILL as soon as some batches have arrived."""
     database = opened(target)
     with start(source, target, environment) as process:
@@ -54,14 +77,20 @@ def kill_on_the_way(source: str | Path, target: str | Path, environment: dict[st
 
 
 def progress(database: Database) -> list[Json]:
-    return [row for row in database["meta"].find({}) if str(row["_id"]).startswith("copy:")]
+    return [
+        row for row in database["meta"].find({}) if str(row["_id"]).startswith("copy:")
+    ]
 
 
-def finish(source: str | Path, target: str | Path, environment: dict[str, str], rows: int) -> None:
+def finish(
+    source: str | Path, target: str | Path, environment: dict[str, str], rows: int
+) -> None:
     """The second run copies only what is left."""
     output, _ = start(source, target, environment).communicate(timeout=120)
     assert "Continuing an interrupted copy" in output
-    copied = re.search(r"(\d+) rows copied from .* both sides are equal. 0 embedding calls", output)
+    copied = re.search(
+        r"(\d+) rows copied from .* both sides are equal. 0 embedding calls", output
+    )
     assert copied, output
     assert 0 < int(copied[1]) <= rows - 500
 
@@ -70,10 +99,17 @@ def finish(source: str | Path, target: str | Path, environment: dict[str, str], 
 def test_there_and_back_killed_on_both_ways(
     tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
 ) -> None:
-    source, back, mongodb = tmp_path / "source", tmp_path / "back", f"{server.uri}/copied"
+    source, back, mongodb = (
+        tmp_path / "source",
+        tmp_path / "back",
+        f"{server.uri}/copied",
+    )
     original = opened(source)
     write_corpus(original, 1200)
-    before, rows = contents(original, EVERYTHING), sum(original[name].count({}) for name in EVERYTHING)
+    before, rows = (
+        contents(original, EVERYTHING),
+        sum(original[name].count({}) for name in EVERYTHING),
+    )
     original.close()
     process_environment.pop("EMBEDDING_PROVIDER", None)
 
@@ -91,10 +127,14 @@ def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None
     source = opened(tmp_path / "source")
     write_corpus(source, 60)
     source.close()
-    result = run("copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target"))
+    result = run(
+        "copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target")
+    )
     assert result.status == 0
     assert re.search(r"chatbot_data +50  [0-9a-f]{32}\n", result.out)
-    again = run("copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target"))
+    again = run(
+        "copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target")
+    )
     assert again.status == 1
     assert "not empty: chatbot_data (50)" in again.err
 
@@ -114,12 +154,23 @@ def test_a_password_is_never_shown(run: Run, tmp_path: Path) -> None:
     write_corpus(source, 1)
     source.close()
     target = "mongodb://user:hunter2@127.0.0.1:1/db?serverSelectionTimeoutMS=100"
-    result = run("copy", "--from", str(tmp_path / "source"), "--to", target, MONGODB_TIMEOUT="0.3")
+    result = run(
+        "copy",
+        "--from",
+        str(tmp_path / "source"),
+        "--to",
+        target,
+        MONGODB_TIMEOUT="0.3",
+    )
     assert result.status == 1
     assert "hunter2" not in result.out + result.err
 
 
-def test_passages_in_postgresql_are_not_silently_left_behind(run: Run, tmp_path: Path) -> None:
-    result = run("copy", "--from", str(tmp_path), "--to", "x.sqlite", VECTOR_SEARCH="pgvector")
+def test_passages_in_postgresql_are_not_silently_left_behind(
+    run: Run, tmp_path: Path
+) -> None:
+    result = run(
+        "copy", "--from", str(tmp_path), "--to", "x.sqlite", VECTOR_SEARCH="pgvector"
+    )
     assert result.status == 2
     assert "pg_dump" in result.err

@@ -19,12 +19,28 @@ def table(folder: Path, text: str) -> str:
     return str(path)
 
 
-def test_what_is_imported_is_exported_until_it_is_cleared(run: Run, tmp_path: Path) -> None:
-    assert run("glossary", "import", table(tmp_path, HEADER + ROWS)).out == "2 terms imported.\n"
+def test_what_is_imported_is_exported_until_it_is_cleared(
+    run: Run, tmp_path: Path
+) -> None:
+    assert (
+        run("glossary", "import", table(tmp_path, HEADER + ROWS)).out
+        == "2 terms imported.\n"
+    )
     assert run("glossary", "export").out == HEADER + ROWS
-    run("glossary", "import", table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"))
-    assert sorted(run("glossary", "export").out.splitlines()) == sorted((HEADER + ROWS + FLIGHT).splitlines())
-    run("glossary", "import", "--replace", table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"))
+    run(
+        "glossary",
+        "import",
+        table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"),
+    )
+    assert sorted(run("glossary", "export").out.splitlines()) == sorted(
+        (HEADER + ROWS + FLIGHT).splitlines()
+    )
+    run(
+        "glossary",
+        "import",
+        "--replace",
+        table(tmp_path, "term,meaning\nIDP,Someone who had to flee.\n"),
+    )
     assert run("glossary", "export").out == HEADER + FLIGHT
     assert run("glossary", "clear").out == "1 terms removed.\n"
     assert run("glossary", "export").out == HEADER

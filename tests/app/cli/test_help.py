@@ -32,13 +32,24 @@ def test_the_commands_of_the_contract_are_there() -> None:
     assert {("documents", "list"), ("documents", "delete")} <= set(COMMANDS)
 
 
-def test_help_has_the_options_and_an_example_in_a_paragraph_of_its_own(run: Run) -> None:
+def test_help_has_the_options_and_an_example_in_a_paragraph_of_its_own(
+    run: Run,
+) -> None:
     for path, command in COMMANDS.items():
         result = run(*path, "--help")
         assert result.status == 0
-        assert re.search(rf"Example: python -m chatbot {' '.join(path)}\b", " ".join(result.out.split()))
-        assert len(re.findall(r"\n\n *Example:", result.out)) == result.out.count("Example:")
-        options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+        assert re.search(
+            rf"Example: python -m chatbot {' '.join(path)}\b",
+            " ".join(result.out.split()),
+        )
+        assert len(re.findall(r"\n\n *Example:", result.out)) == result.out.count(
+            "Example:"
+        )
+        options = [
+            parameter
+            for parameter in command.params
+            if isinstance(parameter, click.Option)
+        ]
         assert [option.name for option in options if not option.help] == []
 
 
@@ -47,7 +58,9 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
         command, widest = load_command(name), 78 - len("  conversations  ") - 2
         assert command.name == name
         for limit in range(20, widest + 1):
-            assert cli.commands[name].get_short_help_str(limit) == command.get_short_help_str(limit)
+            assert cli.commands[name].get_short_help_str(
+                limit
+            ) == command.get_short_help_str(limit)
 
 
 def test_the_list_is_shown_without_loading_a_command() -> None:
@@ -55,7 +68,13 @@ def test_the_list_is_shown_without_loading_a_command() -> None:
         "import sys\nfrom chatbot.app.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
         "    print(sorted(name for name in sys.modules if name in {'flask', 'faiss', 'chatbot.app.services'}))"
     )
-    ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "Ask your reports." in ended.stdout
     assert ended.stdout.splitlines()[-1] == "[]"
 
@@ -72,5 +91,10 @@ def test_wrong_usage_is_exit_status_2(run: Run) -> None:
 
 def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "chatbot", "--version"]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stdout.strip()) == (0, f"report-chat, version {__version__}")
+    ended = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout.strip()) == (
+        0,
+        f"report-chat, version {__version__}",
+    )

@@ -33,7 +33,10 @@ def test_a_dry_run_then_the_mend_then_nothing(run: Run, older: Settings) -> None
     after = run("migrate").out
     assert f"schema version {newest()}, up to date" in after
     assert "Nothing to mend." in after
-    assert "Kenya 2023" in run("documents", "list", "--country", "Kenya", EMBEDDING_MODEL="64").out
+    assert (
+        "Kenya 2023"
+        in run("documents", "list", "--country", "Kenya", EMBEDDING_MODEL="64").out
+    )
 
 
 def test_a_database_of_a_newer_program(run: Run, older: Settings) -> None:

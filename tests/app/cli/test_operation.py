@@ -20,17 +20,23 @@ QUESTION = "What is the population growth rate?"
 
 
 @pytest.mark.parametrize(
-    ("command", "how"), [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)]
+    ("command", "how"),
+    [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)],
 )
 def test_it_answers_and_ends_cleanly(
     process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
 ) -> None:
     """A browser keeps six idle connections for each of its profiles, and for minutes: they keep nobody out."""
-    with started({**process_environment, "PORT": "0"}, *command) as process, ExitStack() as opened:
+    with (
+        started({**process_environment, "PORT": "0"}, *command) as process,
+        ExitStack() as opened,
+    ):
         url = address(process.stdout)
         host, _, port = url.removeprefix("http://").partition(":")
         for _ in range(200):
-            opened.enter_context(socket.create_connection((host, int(port)), timeout=60))
+            opened.enter_context(
+                socket.create_connection((host, int(port)), timeout=60)
+            )
         time.sleep(0.5)  # the server has accepted as many as it does
         status, body = get(f"{url}/health")
         assert (status, json.loads(body)) == (200, {"status": "ok"})
@@ -42,13 +48,19 @@ def test_it_answers_and_ends_cleanly(
     assert "Traceback" not in err
 
 
-def test_a_port_of_the_command_line_goes_before_the_setting(process_environment: dict[str, str]) -> None:
+def test_a_port_of_the_command_line_goes_before_the_setting(
+    process_environment: dict[str, str],
+) -> None:
     """Port 0 takes a free one and says which."""
-    with started({**process_environment, "PORT": "1"}, "-m", "chatbot", "serve", "--port", "0") as process:
+    with started(
+        {**process_environment, "PORT": "1"}, "-m", "chatbot", "serve", "--port", "0"
+    ) as process:
         assert get(f"{address(process.stdout)}/health")[0] == 200
 
 
-def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str, str]) -> None:
+def test_a_busy_port_is_a_message_not_a_traceback(
+    process_environment: dict[str, str],
+) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -56,12 +68,16 @@ def test_a_busy_port_is_a_message_not_a_traceback(process_environment: dict[str,
         with started({**process_environment, "PORT": str(port)}, "app.py") as process:
             _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT" in err
+    assert (
+        f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT"
+        in err
+    )
     assert "Traceback" not in err
 
 
 @pytest.mark.parametrize(
-    ("files", "expected"), [((20_000, 20_000), CONNECTIONS), ((256, 256), 128), ((256, 1024), 512)]
+    ("files", "expected"),
+    [((20_000, 20_000), CONNECTIONS), ((256, 256), 128), ((256, 1024), 512)],
 )
 def test_connections_leave_files_for_everything_else(
     monkeypatch: pytest.MonkeyPatch, files: tuple[int, int], expected: int
@@ -74,13 +90,19 @@ def test_connections_leave_files_for_everything_else(
     assert raised == [(files[1], files[1])] * (files[0] < files[1])
 
 
-def test_a_wrong_setting_stops_the_start_with_a_message_not_a_traceback(process_environment: dict[str, str]) -> None:
+def test_a_wrong_setting_stops_the_start_with_a_message_not_a_traceback(
+    process_environment: dict[str, str],
+) -> None:
     """Which names are checked: tests/config and tests/app/services."""
-    with started({**process_environment, "EMBEDDING_PROVIDER": "magic", "PORT": "0"}, "app.py") as process:
+    with started(
+        {**process_environment, "EMBEDDING_PROVIDER": "magic", "PORT": "0"}, "app.py"
+    ) as process:
         _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode in {1, 2}
     assert "Traceback" not in err
-    assert re.search(f"EMBEDDING_PROVIDER.*'magic'.*{', '.join(EMBEDDERS.names())}", err)
+    assert re.search(
+        f"EMBEDDING_PROVIDER.*'magic'.*{', '.join(EMBEDDERS.names())}", err
+    )
 
 
 class TestUsage:
@@ -95,24 +117,37 @@ class TestUsage:
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", lines[1][0])
         assert lines[1][1:] == lines[2][1:]
         assert (lines[2][0], lines[2][1], lines[2][2]) == ("total", "2", "2")
-        assert float(lines[2][-1]) == pytest.approx(float(lines[2][5].replace(",", "")) / 1000)
+        assert float(lines[2][-1]) == pytest.approx(
+            float(lines[2][5].replace(",", "")) / 1000
+        )
         assert lines[4][0] == "stage"
         assert {"embed", "generate"} <= {line[0] for line in lines[5:]}
 
     def test_tokens_without_a_price_are_told(self, loaded: Run) -> None:
         with FakeOpenAI() as server:
             loaded("ask", QUESTION, **server.as_environment)
-            total = next(line for line in loaded("usage").out.splitlines() if line.startswith("total"))
+            total = next(
+                line
+                for line in loaded("usage").out.splitlines()
+                if line.startswith("total")
+            )
             assert total.endswith(" unknown")
-            loaded("ask", QUESTION, MODEL_PRICES="openai:fake=1/1", **server.as_environment)
+            loaded(
+                "ask", QUESTION, MODEL_PRICES="openai:fake=1/1", **server.as_environment
+            )
         result = loaded("usage")
         tokens = PROMPT_TOKENS + 2
         assert f"{tokens} tokens have no price in MODEL_PRICES" in result.out
-        total = next(line for line in result.out.splitlines() if line.startswith("total"))
+        total = next(
+            line for line in result.out.splitlines() if line.startswith("total")
+        )
         assert total.endswith(f" {tokens / 1e6:.6f}+")
 
     def test_json_is_the_response_of_the_api(self, loaded: Run) -> None:
         loaded("ask", QUESTION)
         body = json.loads(loaded("usage", "--json").out)
         assert body["total"]["questions"] == body["days"][0]["questions"] == 1
-        assert {stage["stage"] for stage in body["total"]["stages"]} >= {"embed", "generate"}
+        assert {stage["stage"] for stage in body["total"]["stages"]} >= {
+            "embed",
+            "generate",
+        }

@@ -26,7 +26,9 @@ def place(tmp_path: Path, environment: dict[str, str]) -> Path:
     """A folder of ten reports, and a sources.toml that names it."""
     folder = tmp_path / "place"
     for number in range(10):
-        write_report(folder, f"# Report {number}\n\n## Water\n\nWell {number}.", f"r{number}")
+        write_report(
+            folder, f"# Report {number}\n\n## Water\n\nWell {number}.", f"r{number}"
+        )
     write(environment, tmp_path, FOLDER.format(folder, "true"))
     return folder
 
@@ -39,7 +41,11 @@ def write(environment: dict[str, str], tmp_path: Path, text: str) -> None:
 def changes(result: Result) -> list[str]:
     """Outcome and file of each line but the unchanged ones."""
     lines = re.findall(r"^(\w+) +\w+  (\S+)", result.err, re.MULTILINE)
-    return [f"{outcome} {Path(name).name}" for outcome, name in lines if outcome != "unchanged"]
+    return [
+        f"{outcome} {Path(name).name}"
+        for outcome, name in lines
+        if outcome != "unchanged"
+    ]
 
 
 def test_one_changed_and_one_gone_are_two_changes(run: Run, place: Path) -> None:
@@ -53,19 +59,32 @@ def test_one_changed_and_one_gone_are_two_changes(run: Run, place: Path) -> None
     listed = run("documents", "list", "--country", "Kenya", "--year", "2024").out
     assert "9 reports" in listed
     assert "Report 4" not in listed
-    assert "A deeper well." in run("ask", "How deep is the well?", CHAT_MODEL="extractive").out
+    assert (
+        "A deeper well."
+        in run("ask", "How deep is the well?", CHAT_MODEL="extractive").out
+    )
 
 
-def test_what_a_person_did_stays(run: Run, place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+def test_what_a_person_did_stays(
+    run: Run, place: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
     run("sync")
-    by_title = {line.split("  ")[-2]: line.split()[0] for line in run("documents", "list").out.splitlines()[:-1]}
-    with Services(Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")) as services:
+    by_title = {
+        line.split("  ")[-2]: line.split()[0]
+        for line in run("documents", "list").out.splitlines()[:-1]
+    }
+    with Services(
+        Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
+    ) as services:
         services.ingesting.service.edit(by_title["Report 1"], {"country_name": "Mali"})
     run("documents", "delete", by_title["Report 2"])
     assert run("sync").out == "reports: 9 unchanged, 1 deleted\n"
     write(environment, tmp_path, FOLDER.format(place, "false").replace("2024", "2023"))
     assert run("sync").out == "reports: 9 replaced, 1 deleted\n"
-    assert "1 report," in run("documents", "list", "--country", "Mali", "--year", "2023").out
+    assert (
+        "1 report,"
+        in run("documents", "list", "--country", "Mali", "--year", "2023").out
+    )
     write_report(place, "# Report 2\n\n## Water\n\nNew.", "r2")
     assert changes(run("sync")) == ["added r2.md"]
 
@@ -76,7 +95,9 @@ def test_more_than_a_fifth_needs_a_yes(run: Run, place: Path) -> None:
         (place / name).unlink()
     refused = run("sync")
     assert (refused.status, refused.out) == (1, "reports: 7 unchanged, 3 gone\n")
-    assert "3 of 10 files are gone, more than a fifth, so none was removed." in refused.err
+    assert (
+        "3 of 10 files are gone, more than a fifth, so none was removed." in refused.err
+    )
     place.rename(place.with_name("unmounted"))
     absent = run("sync", "--prune", "--yes")
     assert "is not a folder here" in absent.err
@@ -85,17 +106,26 @@ def test_more_than_a_fifth_needs_a_yes(run: Run, place: Path) -> None:
     assert run("sync", "--yes").out == "reports: 7 unchanged, 3 removed\n"
 
 
-def test_a_failure_stops_nothing(run: Run, place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_failure_stops_nothing(
+    run: Run, place: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
     (place / "r0.md").write_bytes(b"\xff\xfe\x00")
     absent = '[absent]\nkind = "folder"\npath = "/nowhere"\n'
     write(environment, tmp_path, absent + FOLDER.format(place, "false"))
     result = run("sync")
-    assert (result.status, result.out) == (1, "absent: no files\nreports: 1 failed, 9 added\n")
+    assert (result.status, result.out) == (
+        1,
+        "absent: no files\nreports: 1 failed, 9 added\n",
+    )
     assert re.search(r"failed +reports  \S+r0.md  r0.md is damaged", result.err)
-    with Services(Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")) as services:
+    with Services(
+        Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
+    ) as services:
         first, second = services.ingesting.synchroniser.states()
     assert first.problem.startswith("/nowhere is not a folder here.")
-    assert [(one.outcome, Path(one.name).name) for one in second.failures] == [("failed", "r0.md")]
+    assert [(one.outcome, Path(one.name).name) for one in second.failures] == [
+        ("failed", "r0.md")
+    ]
     assert (len(second.changes), bool(second.finished_at)) == (9, True)
 
 
@@ -111,7 +141,11 @@ def test_a_wrong_file_names_what_is_valid(
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on(
-    run: Run, place: Path, process_environment: dict[str, str], environment: dict[str, str], end: signal.Signals
+    run: Run,
+    place: Path,
+    process_environment: dict[str, str],
+    environment: dict[str, str],
+    end: signal.Signals,
 ) -> None:
     process_environment |= environment
     with started(process_environment, "-m", "chatbot", "sync") as process:
@@ -123,19 +157,27 @@ def test_an_interrupted_run_goes_on(
     with closing(opened(environment["DATA_DIR"])) as database:
         assert bool(end_leases(database)) == (end == signal.SIGKILL)
     result = run("sync")
-    unchanged, added = (int(re.search(rf"(\d+) {word}", result.out)[1]) for word in ("unchanged", "added"))  # type: ignore[index]
+    unchanged, added = (
+        int(re.search(rf"(\d+) {word}", result.out)[1])
+        for word in ("unchanged", "added")
+    )  # type: ignore[index]
     assert unchanged >= 3
     assert unchanged + added == 10
     assert "10 reports" in run("documents", "list").out
 
 
-def test_the_server_keeps_the_library_current(place: Path, environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_server_keeps_the_library_current(
+    place: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
     settings = Settings.from_env({**environment, "SYNC_EVERY": "1s"})
     stop = threading.Event()
     with Services(settings) as services:
         services.prepare()
         sync = services.ingesting.synchroniser
-        thread = threading.Thread(target=sync.follow, args=(stop, services.ingesting.read_sources, settings.sync_every))
+        thread = threading.Thread(
+            target=sync.follow,
+            args=(stop, services.ingesting.read_sources, settings.sync_every),
+        )
         thread.start()
         try:
             until(lambda: len(services.storage.documents.all()) == 10)

@@ -67,7 +67,10 @@ def deployment(tmp_path: Path) -> Deployment:
     services.prepare()
     services.runtime.remember_embedder()
     texts = enumerate(("text", "other"))
-    chunks = [Chunk(f"doc-v-0000{n}", "doc", "Kenya", "Kenya", text, metadata=about) for n, text in texts]
+    chunks = [
+        Chunk(f"doc-v-0000{n}", "doc", "Kenya", "Kenya", text, metadata=about)
+        for n, text in texts
+    ]
     services.runtime.store.upsert(chunks, np.eye(DIMENSIONS, dtype=np.float32)[:2])
     return made
 
@@ -76,7 +79,9 @@ def problems(findings: list[Finding]) -> set[str]:
     return {finding.name for finding in findings if finding.severity != "ok"}
 
 
-def test_a_misspelt_setting_is_named_without_its_value(deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_misspelt_setting_is_named_without_its_value(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
     deployment.index()
     monkeypatch.setenv("MONGODB_URL", f"mongodb://user:{KEY}@host")
     (found,) = deployment.problems()
@@ -89,7 +94,13 @@ def test_a_sound_deployment_has_no_findings(deployment: Deployment) -> None:
     deployment.index()
     findings = deployment.findings()
     assert problems(findings) == set()
-    assert {finding.area for finding in findings} >= {"database", "embedder", "chat_model", "indexes", "data"}
+    assert {finding.area for finding in findings} >= {
+        "database",
+        "embedder",
+        "chat_model",
+        "indexes",
+        "data",
+    }
 
 
 def plant_no_engine(deployment: Deployment) -> None:
@@ -114,17 +125,27 @@ def plant_building(deployment: Deployment) -> None:
     deployment.client.engine.new_status = "BUILDING"
     for plan in index_plans(deployment.settings, {"": DIMENSIONS}):
         collection = deployment.database[plan.collection]
-        collection.create_search_index(plan.index, kind=plan.kind, definition=plan.definition)
+        collection.create_search_index(
+            plan.index, kind=plan.kind, definition=plan.definition
+        )
 
 
 def plant_string_years(deployment: Deployment) -> None:
     deployment.index()
-    deployment.database["report_chatting"].insert_one({"_id": "old", "data": "text", "year": "2021"})
+    deployment.database["report_chatting"].insert_one(
+        {"_id": "old", "data": "text", "year": "2021"}
+    )
 
 
 def plant_missing_passages(deployment: Deployment) -> None:
     deployment.index()
-    about = {"name": "Mali", "title": "Mali", "source": "", "collection": "report_chatting", "version": "v"}
+    about = {
+        "name": "Mali",
+        "title": "Mali",
+        "source": "",
+        "collection": "report_chatting",
+        "version": "v",
+    }
     rest = {"metadata": {}, "status": "ready", "chunks": 7}
     deployment.database["documents"].insert_one({"_id": "mali", **about, **rest})
 
@@ -135,7 +156,12 @@ def plant_missing_passages(deployment: Deployment) -> None:
         (plant_missing_passages, "passages_missing", "", "copied in part"),
         (plant_no_engine, "no_search_engine", "", "VECTOR_SEARCH"),
         (lambda deployment: None, "index_missing", "", "index create"),
-        (plant_other_name, "index_under_another_name", "'vector_index', but one named 'vectors'", "index create"),
+        (
+            plant_other_name,
+            "index_under_another_name",
+            "'vector_index', but one named 'vectors'",
+            "index create",
+        ),
         (plant_wrong_dimensions, "index_wrong_dimensions", "", "index create"),
         (plant_undeclared, "filter_field_undeclared", "year", "index create"),
         (plant_building, "index_building", "", "index status"),
@@ -143,12 +169,20 @@ def plant_missing_passages(deployment: Deployment) -> None:
     ],
 )
 def test_planted_fault_is_found_by_name(
-    deployment: Deployment, plant: Callable[[Deployment], None], name: str, message: str, remedy: str
+    deployment: Deployment,
+    plant: Callable[[Deployment], None],
+    name: str,
+    message: str,
+    remedy: str,
 ) -> None:
     plant(deployment)
     found = [finding for finding in deployment.findings() if finding.name == name]
     assert found, f"{name} was not found"
-    assert (found[0].severity, message in found[0].message, remedy in found[0].remedy) == ("error", True, True)
+    assert (
+        found[0].severity,
+        message in found[0].message,
+        remedy in found[0].remedy,
+    ) == ("error", True, True)
 
 
 @pytest.mark.parametrize("community", [True, False])
@@ -177,34 +211,56 @@ def test_an_engine_that_is_away_is_one_finding(deployment: Deployment) -> None:
     assert "cannot reach its search engine" in found.message
 
 
-def test_an_index_that_an_earlier_reembed_left_is_named_with_what_drops_it(deployment: Deployment) -> None:
+def test_an_index_that_an_earlier_reembed_left_is_named_with_what_drops_it(
+    deployment: Deployment,
+) -> None:
     deployment.index()
     deployment.copy_vector_index("vector_index_b")
     (found,) = deployment.problems()
     assert (found.severity, found.name) == ("warning", "index_left_over")
-    assert found.remedy == 'In mongosh: db.getCollection("report_chatting").dropSearchIndex("vector_index_b")'
+    assert (
+        found.remedy
+        == 'In mongosh: db.getCollection("report_chatting").dropSearchIndex("vector_index_b")'
+    )
 
 
-def test_a_server_that_should_rerank_and_cannot_is_named(deployment: Deployment) -> None:
+def test_a_server_that_should_rerank_and_cannot_is_named(
+    deployment: Deployment,
+) -> None:
     deployment.index()
     assert problems(deployment.findings(reranker="mongodb")) == {"search_unavailable"}
     deployment.client.engine.reranks = True
     assert problems(deployment.findings(reranker="mongodb")) == set()
     deployment.client.engine.constant_score = 0.5987
-    (found,) = (one for one in deployment.findings(reranker="mongodb") if one.severity == "warning")
-    assert (found.name, "the same score (0.5987)" in found.message) == ("equal_rerank_scores", True)
+    (found,) = (
+        one
+        for one in deployment.findings(reranker="mongodb")
+        if one.severity == "warning"
+    )
+    assert (found.name, "the same score (0.5987)" in found.message) == (
+        "equal_rerank_scores",
+        True,
+    )
     said = 'MmsApiError(HttpError { status: 429, message: "Too many requests. Retry after 7 s." })'
     deployment.client.engine.failure = OperationFailure(said, 8, {"errmsg": said})
-    (found,) = (one for one in deployment.findings(reranker="mongodb") if one.severity == "error")
+    (found,) = (
+        one
+        for one in deployment.findings(reranker="mongodb")
+        if one.severity == "error"
+    )
     assert found.remedy.startswith("Wait 7 s.")
 
 
 def test_a_small_collection_needs_no_graph(deployment: Deployment) -> None:
     deployment.index()
-    (found,) = {one.message for one in deployment.findings() if one.name == "flat_index_fits"}
+    (found,) = {
+        one.message for one in deployment.findings() if one.name == "flat_index_fits"
+    }
     assert "few enough to compare all of them" in found
     flat = '{"indexingMethod": "flat"}'
-    assert "flat_index_fits" not in {one.name for one in deployment.findings(index_options=flat)}
+    assert "flat_index_fits" not in {
+        one.name for one in deployment.findings(index_options=flat)
+    }
 
 
 def test_another_embedding_model_than_the_stored_one(deployment: Deployment) -> None:
@@ -220,7 +276,9 @@ def test_model_endpoint_that_refuses_the_key(deployment: Deployment) -> None:
     with FakeOpenAI() as server:
         server.always(CHAT, Reply(status=401))
 
-        findings = deployment.findings(chat_model="openai:gpt-4o", openai_api_key=KEY, openai_base_url=server.url)
+        findings = deployment.findings(
+            chat_model="openai:gpt-4o", openai_api_key=KEY, openai_base_url=server.url
+        )
     found = next(finding for finding in findings if finding.name == "key_refused")
     assert found.area == "chat_model"
     assert "OPENAI_API_KEY" in found.remedy
@@ -230,11 +288,15 @@ def test_model_endpoint_that_refuses_the_key(deployment: Deployment) -> None:
 def test_wrong_password(deployment: Deployment, tmp_path: Path) -> None:
     class Locked(SearchClient):
         def server_info(self, session: object = None) -> dict[str, object]:
-            raise OperationFailure("bad auth : authentication failed", 8000, {"errmsg": "bad auth"})
+            raise OperationFailure(
+                "bad auth : authentication failed", 8000, {"errmsg": "bad auth"}
+            )
 
     deployment.database = MongoDatabase(Locked(), "test")
     findings = deployment.findings()
-    assert [finding.name for finding in findings if finding.severity == "error"] == ["auth_refused"]
+    assert [finding.name for finding in findings if finding.severity == "error"] == [
+        "auth_refused"
+    ]
     assert "MONGODB_URI" in findings[0].remedy
 
 
@@ -254,36 +316,68 @@ def test_a_dead_database_is_one_finding_not_six(tmp_path: Path) -> None:
 
 
 def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="extractive", sample_data="off")
+    settings = Settings(
+        data_dir=tmp_path,
+        embedding_provider="hashing",
+        chat_model="extractive",
+        sample_data="off",
+    )
     with Services(settings) as services:
         findings = list(diagnose(services))
     assert problems(findings) == {"no_language_model"}
     assert "indexes" not in {finding.area for finding in findings}
-    (database,) = (finding.message for finding in findings if finding.area == "database")
+    (database,) = (
+        finding.message for finding in findings if finding.area == "database"
+    )
     assert database == f"embedded database report-chat.sqlite in {tmp_path}"
 
 
 def test_passages_in_postgresql_that_no_vector_finds(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", sample_data="off")
-    settings = settings.override(vector_search="pgvector", postgres_uri=SecretStr(postgres.empty_database()))
+    settings = Settings(
+        data_dir=tmp_path,
+        embedding_provider="hashing",
+        chat_model="echo",
+        sample_data="off",
+    )
+    settings = settings.override(
+        vector_search="pgvector", postgres_uri=SecretStr(postgres.empty_database())
+    )
     with Services(settings) as services:
         vectors = np.ones((3, services.runtime.embedder.dimensions), np.float32)
         vectors[0] = 0
-        chunks = [Chunk(f"{n}", "d", "d.md", "D", "Coffee.", ordinal=n) for n in range(3)]
+        chunks = [
+            Chunk(f"{n}", "d", "d.md", "D", "Coffee.", ordinal=n) for n in range(3)
+        ]
         services.runtime.store.upsert(chunks, vectors)
         with postgres.connect() as other_program:  # which takes zeros for a vector
             columns = "SELECT column_name FROM information_schema.columns WHERE udt_name = 'vector'"
             [(name,)] = other_program.execute(columns).fetchall()
-            other_program.execute(f"UPDATE chunks SET {name} = {name} - {name} WHERE id = '1'")
+            other_program.execute(
+                f"UPDATE chunks SET {name} = {name} - {name} WHERE id = '1'"
+            )
         messages = {finding.name: finding.message for finding in check_data(services)}
     assert "pgvector: 2 of 3 rows" in messages["rows_without_vector"]
 
 
-@pytest.mark.parametrize(("host", "found"), [("127.0.0.1", set()), ("0.0.0.0", {"open_to_all"})])
-def test_a_server_that_is_open_to_all_is_noticed(tmp_path: Path, host: str, found: set[str]) -> None:
-    settings = Settings(data_dir=tmp_path, embedding_provider="hashing", chat_model="echo", access="open", host=host)
+@pytest.mark.parametrize(
+    ("host", "found"), [("127.0.0.1", set()), ("0.0.0.0", {"open_to_all"})]
+)
+def test_a_server_that_is_open_to_all_is_noticed(
+    tmp_path: Path, host: str, found: set[str]
+) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        embedding_provider="hashing",
+        chat_model="echo",
+        access="open",
+        host=host,
+    )
     with Services(settings) as services:
-        warned = {finding.name for finding in check_access(services) if finding.severity == "warning"}
+        warned = {
+            finding.name
+            for finding in check_access(services)
+            if finding.severity == "warning"
+        }
     assert warned == found
 
 

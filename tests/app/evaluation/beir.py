@@ -7,7 +7,12 @@ from typing import Any
 
 def _report(id: str, country: str, year: int, rate: str) -> dict[str, Any]:
     metadata = {"country_name": country, "year": year}
-    return {"_id": id, "title": f"{country} {year}", "text": f"zebra growth {rate}", "metadata": metadata}
+    return {
+        "_id": id,
+        "title": f"{country} {year}",
+        "text": f"zebra growth {rate}",
+        "metadata": metadata,
+    }
 
 
 CORPUS: list[dict[str, Any]] = [
@@ -28,12 +33,22 @@ QUERIES: list[dict[str, Any]] = [
 QRELS = "query-id\tcorpus-id\tscore\nq1\tk23\t1\nq1\tk21\t0\nq2\tfree\t1\n"
 
 
-def write(folder: Path, *, corpus: str | None = None, queries: str | None = None, qrels: str | None = QRELS) -> Path:
+def write(
+    folder: Path,
+    *,
+    corpus: str | None = None,
+    queries: str | None = None,
+    qrels: str | None = QRELS,
+) -> Path:
     """The data set in a folder; a text given replaces that file."""
     (folder / "qrels").mkdir(parents=True)
     lines = {"corpus.jsonl": (corpus, CORPUS), "queries.jsonl": (queries, QUERIES)}
     for name, (given, rows) in lines.items():
-        text = given if given is not None else "".join(json.dumps(row) + "\n" for row in rows)
+        text = (
+            given
+            if given is not None
+            else "".join(json.dumps(row) + "\n" for row in rows)
+        )
         (folder / name).write_text(text, encoding="utf-8")
     if qrels is not None:
         (folder / "qrels/test.tsv").write_text(qrels, encoding="utf-8")

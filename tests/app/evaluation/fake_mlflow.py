@@ -44,7 +44,9 @@ def installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     package = folder / "site" / "mlflow"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(PACKAGE, encoding="utf-8")
-    (package / "exceptions.py").write_text("class MlflowException(Exception): pass\n", encoding="utf-8")
+    (package / "exceptions.py").write_text(
+        "class MlflowException(Exception): pass\n", encoding="utf-8"
+    )
     monkeypatch.syspath_prepend(str(package.parent))
     yield package / "log.jsonl"
     for name in ("mlflow", "mlflow.exceptions"):

@@ -13,7 +13,9 @@ def test_every_case_holds(tmp_path: Path) -> None:
     assert (len(injection_cases("text")), len(injection_cases("answer"))) == (40, 20)
 
 
-def test_it_sees_text_that_is_quoted_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_sees_text_that_is_quoted_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(context, "inert", lambda text: text)
     monkeypatch.setattr(context, "on_one_line", lambda text: text)
     assert len(broken(tmp_path)) > 15

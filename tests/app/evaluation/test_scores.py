@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
-from chatbot.app.evaluation.runner import FEWEST, UNRELATED_QUESTIONS, Scores, collect_scores
+from chatbot.app.evaluation.runner import (
+    FEWEST,
+    UNRELATED_QUESTIONS,
+    Scores,
+    collect_scores,
+)
 from chatbot.app.services import Services
 from chatbot.domain import LoadError, Scope, Values
 from tests.conftest import AddReport
@@ -19,7 +24,10 @@ def normal(mean: float, deviation: float, count: int) -> tuple[float, ...]:
 
 def scores(count: int = 400) -> Scores:
     return Scores(
-        normal(0.8, 0.03, count), normal(0.6, 0.03, count), normal(0.8, 0.04, count), normal(0.6, 0.04, count)
+        normal(0.8, 0.03, count),
+        normal(0.6, 0.03, count),
+        normal(0.8, 0.04, count),
+        normal(0.6, 0.04, count),
     )
 
 
@@ -27,7 +35,12 @@ def test_errors_at_a_value_are_counted_by_hand() -> None:
     """A score at the value is accepted by a floor and cut by a threshold, as in retrieval."""
     few = Scores((0.6, 0.7), (0.5, 0.6, 0.7, 0.8), (0.7, 0.8), (0.7, 0.75, 0.2, 0.3))
     rates = few.errors(0.7)
-    assert (rates.refused, rates.accepted, rates.cut, rates.kept) == (0.5, 0.5, 0.5, 0.25)
+    assert (rates.refused, rates.accepted, rates.cut, rates.kept) == (
+        0.5,
+        0.5,
+        0.5,
+        0.25,
+    )
 
 
 def test_the_floor_costs_about_one_in_a_hundred_and_less_with_few_questions() -> None:
@@ -47,8 +60,18 @@ def test_the_threshold_parts_the_passages_where_the_fewest_are_wrong() -> None:
 
 def test_a_calibration_says_what_it_stands_on() -> None:
     found = scores().calibration("test:model", dataset="mine", date="2026-01-02")
-    assert (found.model_id, found.origin, found.dataset, found.date) == ("test:model", "measured", "mine", "2026-01-02")
-    assert found.pairs == {"answerable": 400, "unrelated": 400, "relevant": 400, "irrelevant": 400}
+    assert (found.model_id, found.origin, found.dataset, found.date) == (
+        "test:model",
+        "measured",
+        "mine",
+        "2026-01-02",
+    )
+    assert found.pairs == {
+        "answerable": 400,
+        "unrelated": 400,
+        "relevant": 400,
+        "irrelevant": 400,
+    }
     values = [rates.value for rates in found.errors]
     assert values == sorted(values)
     assert {0.5, 0.95, found.floor, found.threshold} <= set(values)
@@ -66,7 +89,9 @@ def reports(services: Services, add_report: AddReport) -> Services:
 def questions(services: Services, answer: str, count: int = FEWEST) -> Dataset:
     scope = Scope.of({"country_name": Values(("Kenya",)), "year": Values((2023,))})
     (kenya,) = services.storage.documents.all(scope)
-    query = EvaluationQuery("q", "zebra herds 2023", scope, (Expectation(kenya.id, None, answer),))
+    query = EvaluationQuery(
+        "q", "zebra herds 2023", scope, (Expectation(kenya.id, None, answer),)
+    )
     return Dataset("mine", [], [query] * count)
 
 
@@ -84,13 +109,21 @@ def test_what_belongs_together_is_told_from_what_does_not(services: Services) ->
     scope = questions(services, "").queries[0].scope
     (zebras,) = services.runtime.store.vector_search(vector, top_k=1, scope=scope)
     assert found.relevant[0] == pytest.approx(zebras.score, abs=1e-5)
-    assert collect_scores(services, questions(services, "zebra herds"), steps.append).unrelated == found.unrelated
+    assert (
+        collect_scores(
+            services, questions(services, "zebra herds"), steps.append
+        ).unrelated
+        == found.unrelated
+    )
 
 
 @pytest.mark.parametrize(
-    ("answer", "count", "message"), [("zebra", 9, "9 questions with an answer"), ("lion", 10, "no passage contains")]
+    ("answer", "count", "message"),
+    [("zebra", 9, "9 questions with an answer"), ("lion", 10, "no passage contains")],
 )
-def test_what_is_not_enough(reports: Services, answer: str, count: int, message: str) -> None:
+def test_what_is_not_enough(
+    reports: Services, answer: str, count: int, message: str
+) -> None:
     with pytest.raises(LoadError, match=message):
         collect_scores(reports, questions(reports, answer, count), lambda n: None)
 
@@ -101,6 +134,16 @@ def test_the_shipped_unrelated_questions_are_questions_that_no_sample_answers() 
     assert len(set(texts)) == len(texts) >= 20
     assert all(text.endswith("?") for text in texts)
     folder = Path(__file__).parents[3] / "sample_data"
-    text = " ".join(path.read_text(encoding="utf-8").casefold() for path in folder.glob("*/*.md"))
-    for word in ("sourdough", "casablanca", "decorator", "vinaigrette", "sherlock", "buttonhole", "plasterboard"):
+    text = " ".join(
+        path.read_text(encoding="utf-8").casefold() for path in folder.glob("*/*.md")
+    )
+    for word in (
+        "sourdough",
+        "casablanca",
+        "decorator",
+        "vinaigrette",
+        "sherlock",
+        "buttonhole",
+        "plasterboard",
+    ):
         assert word not in text

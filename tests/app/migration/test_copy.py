@@ -14,8 +14,18 @@ from chatbot.app.migration.schema import set_version
 from chatbot.config.settings import Settings
 from chatbot.database import Location
 from chatbot.database.core import Database
-from chatbot.database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
-from chatbot.domain import Calibration, DatabaseError, EmbedderMismatchError, Scope, SettingsError
+from chatbot.database.repositories.corpus import (
+    CorpusChanges,
+    CorpusFacts,
+    StoredEmbedder,
+)
+from chatbot.domain import (
+    Calibration,
+    DatabaseError,
+    EmbedderMismatchError,
+    Scope,
+    SettingsError,
+)
 from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.data import cases
@@ -31,7 +41,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NxThread]:
 
 
 @pytest.fixture
-def mongodb(server: NxThread, settings: Settings, request: pytest.FixtureRequest) -> Iterator[Database]:
+def mongodb(
+    server: NxThread, settings: Settings, request: pytest.FixtureRequest
+) -> Iterator[Database]:
     name = re.sub(r"\W", "", request.node.name)[:30]
     database = Location.parse(f"{server.uri}/{name}", settings).open(settings)
     yield database
@@ -47,13 +59,17 @@ def embedded(tmp_path: Path, settings: Settings) -> Iterator[Database]:
 
 @pytest.fixture
 def other(tmp_path: Path, settings: Settings) -> Iterator[Database]:
-    database = Location.parse(f"sqlite:{tmp_path / 'other.sqlite'}", settings).open(settings)
+    database = Location.parse(f"sqlite:{tmp_path / 'other.sqlite'}", settings).open(
+        settings
+    )
     yield database
     database.close()
 
 
 def copier(source: Database, target: Database, *, merge: bool = False) -> Copier:
-    return Copier(source, target, name="the source", chunk_collections=COLLECTIONS, merge=merge)
+    return Copier(
+        source, target, name="the source", chunk_collections=COLLECTIONS, merge=merge
+    )
 
 
 def copy(source: Database, target: Database, *, merge: bool = False) -> int:
@@ -64,10 +80,14 @@ def copy(source: Database, target: Database, *, merge: bool = False) -> int:
     return copied
 
 
-def test_samples_that_were_deleted_and_what_was_measured_go_along(embedded: Database, other: Database) -> None:
+def test_samples_that_were_deleted_and_what_was_measured_go_along(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 3)
     CorpusFacts(embedded).dismiss_sample("peru-2021")
-    measured = Calibration("hashing:8", 0.5, 0.7, "measured", "questions.csv", "2026-11-24")
+    measured = Calibration(
+        "hashing:8", 0.5, 0.7, "measured", "questions.csv", "2026-11-24"
+    )
     CorpusFacts(embedded).put_calibration(measured)
     copy(embedded, other)
     assert CorpusFacts(other).dismissed_samples() == {"peru-2021"}
@@ -78,7 +98,9 @@ class KilledError(Exception):
     pass
 
 
-def interrupt(source: Database, target: Database, *, batches: int = 2, merge: bool = False) -> None:
+def interrupt(
+    source: Database, target: Database, *, batches: int = 2, merge: bool = False
+) -> None:
     """Begin a copy and stand for a kill after so many batches."""
     work, left = copier(source, target, merge=merge), iter(range(batches))
 
@@ -105,10 +127,14 @@ def test_an_interrupted_copy_goes_on_and_its_progress_counts_every_row_once(
     assert contents(mongodb, COLLECTIONS) == contents(embedded, COLLECTIONS)
 
 
-def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(embedded: Database, other: Database) -> None:
+def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 1200)
     interrupt(embedded, other)
-    embedded["chatbot_data"].update_one({"_id": "doc0-v1-00000"}, {"$set": {"data": "corrected"}})
+    embedded["chatbot_data"].update_one(
+        {"_id": "doc0-v1-00000"}, {"$set": {"data": "corrected"}}
+    )
     CorpusChanges(embedded).record(["doc0"])
     copy(embedded, other)
     row = other["chatbot_data"].find_one({"_id": "doc0-v1-00000"})
@@ -116,20 +142,29 @@ def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(embedde
     assert row["data"] == "corrected"
 
 
-def test_a_difference_is_an_error_and_the_next_run_mends_it(embedded: Database, other: Database) -> None:
+def test_a_difference_is_an_error_and_the_next_run_mends_it(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 100)
     work = copier(embedded, other)
     work.prepare()
     work.copy(lambda done: None)
-    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data": "bent"}})
+    other["chatbot_data"].update_one(
+        {"_id": "doc0-v1-00001"}, {"$set": {"data": "bent"}}
+    )
     other["report_chatting"].delete_many({"_id": "doc1-v1-00003"})
-    with pytest.raises(DatabaseError, match=r"'chatbot_data' is not the same .*1 rows differ .*doc0-v1-00001"):
+    with pytest.raises(
+        DatabaseError,
+        match=r"'chatbot_data' is not the same .*1 rows differ .*doc0-v1-00001",
+    ):
         work.verify(lambda done: None)
     assert copy(embedded, other) == 2
     assert contents(other, EVERYTHING) == contents(embedded, EVERYTHING)
 
 
-def test_a_changed_vector_and_a_row_too_many_are_differences(embedded: Database, other: Database) -> None:
+def test_a_changed_vector_and_a_row_too_many_are_differences(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     work = copier(embedded, other)
     work.prepare()
@@ -138,17 +173,23 @@ def test_a_changed_vector_and_a_row_too_many_are_differences(embedded: Database,
     with pytest.raises(DatabaseError, match="1 rows more"):
         work.verify(lambda done: None)
     vector = other.encode_vector(np.ones(DIMENSIONS, dtype=np.float32))
-    other["chatbot_data"].update_one({"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}})
+    other["chatbot_data"].update_one(
+        {"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}}
+    )
     with pytest.raises(DatabaseError, match="doc0-v1-00001"):
         work.verify(lambda done: None)
 
 
-def test_a_target_that_is_not_empty_is_refused_and_stays_as_it_is(embedded: Database, other: Database) -> None:
+def test_a_target_that_is_not_empty_is_refused_and_stays_as_it_is(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     write_corpus(other, 20, prefix="own")
     before = contents(other, (*EVERYTHING, "meta"))
     for _ in range(2):  # the refused attempt must not look like the beginning of a copy
-        with pytest.raises(DatabaseError, match=r"not empty: chatbot_data \(20\), documents \(1\)"):
+        with pytest.raises(
+            DatabaseError, match=r"not empty: chatbot_data \(20\), documents \(1\)"
+        ):
             copy(embedded, other)
     assert contents(other, (*EVERYTHING, "meta")) == before
 
@@ -161,7 +202,9 @@ def test_merging_keeps_what_the_target_has(embedded: Database, other: Database) 
     assert copy(embedded, other, merge=True) == 0
 
 
-def test_an_interrupted_merge_goes_on_only_as_a_merge(embedded: Database, other: Database) -> None:
+def test_an_interrupted_merge_goes_on_only_as_a_merge(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     write_corpus(other, 20, prefix="own")
     interrupt(embedded, other, batches=0, merge=True)
@@ -170,16 +213,28 @@ def test_an_interrupted_merge_goes_on_only_as_a_merge(embedded: Database, other:
     assert copier(embedded, other, merge=True).prepare() is True
 
 
-def test_vectors_of_two_models_are_not_mixed(embedded: Database, other: Database) -> None:
+def test_vectors_of_two_models_are_not_mixed(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
-    CorpusFacts(other).remember_embedder(StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS))
+    CorpusFacts(other).remember_embedder(
+        StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS)
+    )
     with pytest.raises(EmbedderMismatchError, match=r"openai:.* hashing:16.*reembed"):
         copy(embedded, other, merge=True)
 
 
-def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(mongodb: Database, other: Database) -> None:
+def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(
+    mongodb: Database, other: Database
+) -> None:
     id, when = ObjectId(), datetime(2024, 1, 2, 3, 4, 5, 6000)
-    row = {"_id": id, "data": "x", "data_embedding": [0.5] * DIMENSIONS, "by": ObjectId(), "at": when}
+    row = {
+        "_id": id,
+        "data": "x",
+        "data_embedding": [0.5] * DIMENSIONS,
+        "by": ObjectId(),
+        "at": when,
+    }
     mongodb["report_chatting"].insert_one({**row})
     mongodb["report_chatting"].insert_one({"_id": "a-string", "data": "y"})
     copy(mongodb, other)
@@ -189,20 +244,41 @@ def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(mongodb: Dat
     assert len(bytes(stored["data_embedding"])) == 2 + 4 * DIMENSIONS
 
 
-def test_a_row_known_by_an_object_id_is_not_doubled_by_its_string(mongodb: Database, other: Database) -> None:
-    mongodb["report_chatting"].insert_one({"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "old"})
-    other["report_chatting"].insert_one({"_id": "507f1f77bcf86cd799439011", "data": "new"})
+def test_a_row_known_by_an_object_id_is_not_doubled_by_its_string(
+    mongodb: Database, other: Database
+) -> None:
+    mongodb["report_chatting"].insert_one(
+        {"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "old"}
+    )
+    other["report_chatting"].insert_one(
+        {"_id": "507f1f77bcf86cd799439011", "data": "new"}
+    )
     copy(other, mongodb, merge=True)
-    assert list(mongodb["report_chatting"].find({})) == [{"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "new"}]
+    assert list(mongodb["report_chatting"].find({})) == [
+        {"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "new"}
+    ]
 
 
-def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(embedded: Database, other: Database) -> None:
+def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(
+    embedded: Database, other: Database
+) -> None:
     embedder = StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS, slot="_b")
     CorpusFacts(embedded).remember_embedder(embedder)
-    old, new = (embedded.encode_vector(np.full(DIMENSIONS, value, dtype=np.float32)) for value in (1.0, 2.0))
-    row = {"_id": "a", "document_id": "d", "data": "x", "data_embedding": old, "data_embedding_b": new}
+    old, new = (
+        embedded.encode_vector(np.full(DIMENSIONS, value, dtype=np.float32))
+        for value in (1.0, 2.0)
+    )
+    row = {
+        "_id": "a",
+        "document_id": "d",
+        "data": "x",
+        "data_embedding": old,
+        "data_embedding_b": new,
+    }
     embedded["chatbot_data"].insert_one(row)
-    CorpusFacts(other).remember_embedder(StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS))
+    CorpusFacts(other).remember_embedder(
+        StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS)
+    )
     copy(embedded, other, merge=True)
     stored = other["chatbot_data"].find_one({"_id": "a"})
     assert stored is not None
@@ -210,33 +286,46 @@ def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(embedded
     assert bytes(stored["data_embedding"]) == bytes(new)
 
 
-def test_a_reader_of_the_target_notices(embedded: Database, other: Database, tmp_path: Path) -> None:
+def test_a_reader_of_the_target_notices(
+    embedded: Database, other: Database, tmp_path: Path
+) -> None:
     write_corpus(embedded, 100)
     store = FaissStore(
-        settings=Settings(data_dir=tmp_path), database=other, changes=CorpusChanges(other), dimensions=DIMENSIONS
+        settings=Settings(data_dir=tmp_path),
+        database=other,
+        changes=CorpusChanges(other),
+        dimensions=DIMENSIONS,
     )
     assert store.count(Scope()) == 0
     copy(embedded, other)
     assert store.count(Scope()) == 100
 
 
-def test_a_source_of_a_newer_program_is_refused(embedded: Database, other: Database) -> None:
+def test_a_source_of_a_newer_program_is_refused(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     set_version(embedded, 99)
     with pytest.raises(SettingsError, match="schema version 99"):
         copy(embedded, other)
 
 
-def test_collections_that_are_not_the_products_are_named(embedded: Database, other: Database) -> None:
+def test_collections_that_are_not_the_products_are_named(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     embedded["accounts"].insert_one({"_id": "a"})
     assert copier(embedded, other).left_out() == ["accounts"]
 
 
-def test_collections_that_only_the_source_names_are_copied(embedded: Database, other: Database) -> None:
+def test_collections_that_only_the_source_names_are_copied(
+    embedded: Database, other: Database
+) -> None:
     write_corpus(embedded, 10)
     embedded["documents"].insert_one({"_id": "n", "collection": "news"})
-    embedded["news"].insert_one({"_id": "n-v-00000", "document_id": "n", "data": "Elephants came back."})
+    embedded["news"].insert_one(
+        {"_id": "n-v-00000", "document_id": "n", "data": "Elephants came back."}
+    )
     made = copier(embedded, other)
     assert made.unnamed == ("news",)
     copy(embedded, other)
@@ -247,5 +336,7 @@ CASES = cases(__file__)
 
 
 @pytest.mark.parametrize(("uri", "name"), CASES["locations"].items())
-def test_a_location_is_named_without_its_password(uri: str, name: str, settings: Settings) -> None:
+def test_a_location_is_named_without_its_password(
+    uri: str, name: str, settings: Settings
+) -> None:
     assert Location.parse(uri, settings).name == name

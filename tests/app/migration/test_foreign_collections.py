@@ -29,17 +29,33 @@ LAYOUTS: dict[str, dict[str, Any]] = json_util.loads(json.dumps(cases(__file__))
 pytestmark = pytest.mark.parametrize("layout", LAYOUTS)
 DIMENSIONS = 64
 THEIRS, DATABASE = "vectors", "report_chat_foreign_test"
-READS = {"find", "aggregate", "count", "getMore", "listSearchIndexes", "distinct", "killCursors", "listIndexes"}
+READS = {
+    "find",
+    "aggregate",
+    "count",
+    "getMore",
+    "listSearchIndexes",
+    "distinct",
+    "killCursors",
+    "listIndexes",
+}
 
 
 def rows_of(layout: str) -> list[dict[str, Any]]:
     rows, embed = LAYOUTS[layout]["rows"], HashingEmbedder(DIMENSIONS).embed_query
-    return [{**row, "embedding": list(map(float, embed(row.get("text") or row["content"])))} for row in rows]
+    return [
+        {**row, "embedding": list(map(float, embed(row.get("text") or row["content"])))}
+        for row in rows
+    ]
 
 
 def settings_of(folder: Path, **changed: Any) -> Settings:
-    settings = Settings(data_dir=folder, embedding_provider="hashing", embedding_model=str(DIMENSIONS))
-    return settings.override(chat_model="extractive", report_collection=THEIRS, sample_data="off", **changed)
+    settings = Settings(
+        data_dir=folder, embedding_provider="hashing", embedding_model=str(DIMENSIONS)
+    )
+    return settings.override(
+        chat_model="extractive", report_collection=THEIRS, sample_data="off", **changed
+    )
 
 
 def check_answers(client: FlaskClient) -> None:
@@ -48,13 +64,29 @@ def check_answers(client: FlaskClient) -> None:
     assert [one["value"] for one in facets["country_name"]] == ["Gabon", "Kenya"]
     assert [one["value"] for one in facets["year"]] == [2022, 2023]
     reports = client.get("/api/reports").get_json()["reports"]
-    assert sorted((one["document_name"], one["chunks"]) for one in reports) == [("gabon.pdf", 1), ("kenya.pdf", 2)]
+    assert sorted((one["document_name"], one["chunks"]) for one in reports) == [
+        ("gabon.pdf", 1),
+        ("kenya.pdf", 2),
+    ]
     kenya: dict[str, Any] = {"country_name": ["Kenya"], "year": [2023]}
-    for filters in ({}, kenya, {"year": {"gte": 2023}}, {"document_name": ["kenya.pdf"]}):
-        answer = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
+    for filters in (
+        {},
+        kenya,
+        {"year": {"gte": 2023}},
+        {"document_name": ["kenya.pdf"]},
+    ):
+        answer = client.post(
+            "/query", json={"query": "What were tea exports worth?", "filters": filters}
+        ).get_json()
         assert "1.4 billion" in str(cited := answer["citations"][0])
-        assert (cited["document_name"], cited["page"], cited["country_name"]) == ("kenya.pdf", 3, "Kenya")
-    hits = client.post("/api/search", json={"query": "exports", "filters": {"country_name": ["Gabon"]}}).get_json()
+        assert (cited["document_name"], cited["page"], cited["country_name"]) == (
+            "kenya.pdf",
+            3,
+            "Kenya",
+        )
+    hits = client.post(
+        "/api/search", json={"query": "exports", "filters": {"country_name": ["Gabon"]}}
+    ).get_json()
     assert {hit["country_name"] for hit in hits["hits"]} == {"Gabon"}
 
 
@@ -69,18 +101,29 @@ def proxy(layout: str, tmp_path: Path) -> Iterator[WireProxy]:
 
 def written_to_theirs(proxy: WireProxy) -> list[str]:
     """The commands that could change their collection or its indexes."""
-    return [name for sent in proxy.commands if sent.get(name := next(iter(sent))) == THEIRS and name not in READS]
+    return [
+        name
+        for sent in proxy.commands
+        if sent.get(name := next(iter(sent))) == THEIRS and name not in READS
+    ]
 
 
-def test_the_start_stops_and_writes_nothing_to_it(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
+def test_the_start_stops_and_writes_nothing_to_it(
+    layout: str, proxy: WireProxy, tmp_path: Path
+) -> None:
     with Services(settings_of(tmp_path, mongodb_uri=proxy.uri)) as services:
         services.check()
-        with pytest.raises(SettingsError, match=rf"'{THEIRS}' belongs to another program.*SCHEMA={layout}\b.*REPORT_"):
+        with pytest.raises(
+            SettingsError,
+            match=rf"'{THEIRS}' belongs to another program.*SCHEMA={layout}\b.*REPORT_",
+        ):
             services.prepare()
     assert written_to_theirs(proxy) == []
 
 
-def test_it_is_read_in_place_and_never_written(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
+def test_it_is_read_in_place_and_never_written(
+    layout: str, proxy: WireProxy, tmp_path: Path
+) -> None:
     schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
     app = create_app(settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema))
     client = app.test_client()
@@ -89,24 +132,35 @@ def test_it_is_read_in_place_and_never_written(layout: str, proxy: WireProxy, tm
     added = client.post("/api/documents", json={"url": "https://example.org/a.html"})
     edited = client.patch(f"/api/documents/{report}", json={"title": "Mine"})
     for refused in (added, edited, client.delete(f"/api/documents/{report}")):
-        assert (refused.status_code, refused.get_json()["error"]["code"]) == (409, "read_only")
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (
+            409,
+            "read_only",
+        )
     close_app(app)
     assert written_to_theirs(proxy) == []
     assert "report_chat_meta" in {
-        sent[next(iter(sent))] for sent in proxy.commands if "insert" in sent or "update" in sent
+        sent[next(iter(sent))]
+        for sent in proxy.commands
+        if "insert" in sent or "update" in sent
     }
 
 
-def test_figures_follow_rows_that_their_program_changes(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
+def test_figures_follow_rows_that_their_program_changes(
+    layout: str, proxy: WireProxy, tmp_path: Path
+) -> None:
     schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
     text = "content" if layout == "haystack" else "text"
 
     def values(services: Services) -> set[str]:
         services.ingesting.derive_figures()
-        return {str(int(figure.value)) for figure in services.storage.figures.find(Scope())}
+        return {
+            str(int(figure.value)) for figure in services.storage.figures.find(Scope())
+        }
 
     with (
-        Services(settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema)) as services,
+        Services(
+            settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema)
+        ) as services,
         MongoClient[dict[str, Any]](proxy.uri) as client,
     ):
         services.prepare()
@@ -114,9 +168,17 @@ def test_figures_follow_rows_that_their_program_changes(layout: str, proxy: Wire
         about = {k: v for k, v in rows_of(layout)[0].items() if k not in ("_id", "id")}
         theirs.insert_one({**about, text: "Tea exports: 61 million dollars (2023)"})
         assert "61" in str(values(services))
-        theirs.update_one({text: {"$regex": "61 million"}}, {"$set": {text: "Tea exports: 72 million dollars (2023)"}})
-        services.storage.changes.record([one.id for one in services.storage.documents.all()], in_place=True)
-        assert ("61" in str(found := values(services)), "72" in str(found)) == (False, True)
+        theirs.update_one(
+            {text: {"$regex": "61 million"}},
+            {"$set": {text: "Tea exports: 72 million dollars (2023)"}},
+        )
+        services.storage.changes.record(
+            [one.id for one in services.storage.documents.all()], in_place=True
+        )
+        assert ("61" in str(found := values(services)), "72" in str(found)) == (
+            False,
+            True,
+        )
         theirs.delete_many({})
         assert values(services) == set()
 
@@ -124,42 +186,73 @@ def test_figures_follow_rows_that_their_program_changes(layout: str, proxy: Wire
 def imports(settings: Settings, layout: str, *options: str) -> Result:
     paths = [f"--map={pair}" for pair in LAYOUTS[layout]["map"].split(",") if pair]
     arguments = ["import", "--from", THEIRS, "--as", layout, *paths, *options]
-    names = {"MONGODB_DB", "DATA_DIR", "EMBEDDING_PROVIDER", "EMBEDDING_MODEL", "CHAT_MODEL", "SAMPLE_DATA"}
+    names = {
+        "MONGODB_DB",
+        "DATA_DIR",
+        "EMBEDDING_PROVIDER",
+        "EMBEDDING_MODEL",
+        "CHAT_MODEL",
+        "SAMPLE_DATA",
+    }
     values = {name: str(getattr(settings, name.lower())) for name in names}
     uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
     return CliRunner().invoke(cli, arguments, env={**values, "MONGODB_URI": uri})
 
 
-def test_it_is_imported_with_its_vectors_and_once(layout: str, proxy: WireProxy, tmp_path: Path) -> None:
-    settings = settings_of(tmp_path, mongodb_uri=proxy.uri).override(report_collection="report_chatting")
+def test_it_is_imported_with_its_vectors_and_once(
+    layout: str, proxy: WireProxy, tmp_path: Path
+) -> None:
+    settings = settings_of(tmp_path, mongodb_uri=proxy.uri).override(
+        report_collection="report_chatting"
+    )
     planned = imports(settings, layout, "--dry-run")
-    assert (planned.exit_code, "3 rows. Nothing was written" in planned.output) == (0, True), planned.output
+    assert (planned.exit_code, "3 rows. Nothing was written" in planned.output) == (
+        0,
+        True,
+    ), planned.output
     assert re.search(r"country_name +from \S*country\w* +Kenya", planned.output)
-    for counts in ("2 reports with 3 passages imported, 0", "0 reports with 0 passages imported, 2"):
+    for counts in (
+        "2 reports with 3 passages imported, 0",
+        "0 reports with 0 passages imported, 2",
+    ):
         result = imports(settings, layout)
         assert (result.exit_code, counts in result.output) == (0, True), result.output
     app = create_app(settings)
     check_answers(app.test_client())
     close_app(app)
     other = settings.override(embedding_model="32", mongodb_db="other")
-    refused = imports(other, layout, f"--database={proxy.uri.replace('/?', '/report_chat?')}", "--dry-run")
-    assert "have 64 dimensions, those of hashing:32 32. Set EMBEDDING_PROVIDER" in str(refused.exception)
+    refused = imports(
+        other,
+        layout,
+        f"--database={proxy.uri.replace('/?', '/report_chat?')}",
+        "--dry-run",
+    )
+    assert "have 64 dimensions, those of hashing:32 32. Set EMBEDDING_PROVIDER" in str(
+        refused.exception
+    )
     assert written_to_theirs(proxy) == []
 
 
 LIVE = pytest.param(
     os.environ.get("MONGODB_TEST_URI", ""),
     id="live",
-    marks=pytest.mark.skipif("MONGODB_TEST_URI" not in os.environ, reason="set MONGODB_TEST_URI: a real deployment"),
+    marks=pytest.mark.skipif(
+        "MONGODB_TEST_URI" not in os.environ,
+        reason="set MONGODB_TEST_URI: a real deployment",
+    ),
 )
 
 
 @pytest.fixture(params=[pytest.param("", id="double"), LIVE])
-def theirs(layout: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def theirs(
+    layout: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Any]:
     """Their collection on a server with a search engine."""
     if not request.param:
         client: Any = SearchClient()
-        monkeypatch.setattr(storage, "open_database", lambda settings: MongoDatabase(client, DATABASE))
+        monkeypatch.setattr(
+            storage, "open_database", lambda settings: MongoDatabase(client, DATABASE)
+        )
     else:
         client = MongoClient[dict[str, Any]](request.param)
         client.drop_database(DATABASE)
@@ -171,24 +264,48 @@ def theirs(layout: str, request: pytest.FixtureRequest, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("declared", [True, False])
-def test_their_search_index_serves_as_it_is(layout: str, declared: bool, theirs: Any, tmp_path: Path) -> None:
+def test_their_search_index_serves_as_it_is(
+    layout: str, declared: bool, theirs: Any, tmp_path: Path
+) -> None:
     """With filter fields or without them; the definition as the frameworks' `create_vector_search_index` makes it."""
-    vector = {"type": "vector", "path": "embedding", "numDimensions": DIMENSIONS, "similarity": "cosine"}
+    vector = {
+        "type": "vector",
+        "path": "embedding",
+        "numDimensions": DIMENSIONS,
+        "similarity": "cosine",
+    }
     filters = LAYOUTS[layout]["filters"] if declared else []
-    definition = {"fields": [vector, *({"type": "filter", "path": path} for path in filters)]}
+    definition = {
+        "fields": [vector, *({"type": "filter", "path": path} for path in filters)]
+    }
     name = LAYOUTS[layout]["index"]
-    theirs.create_search_index({"name": name, "type": "vectorSearch", "definition": definition})
-    wait_until(lambda: all(index.get("queryable") for index in theirs.list_search_indexes()), "no index", 120)
+    theirs.create_search_index(
+        {"name": name, "type": "vectorSearch", "definition": definition}
+    )
+    wait_until(
+        lambda: all(index.get("queryable") for index in theirs.list_search_indexes()),
+        "no index",
+        120,
+    )
     uri = os.environ.get("MONGODB_URI", "mongodb://localhost")
-    settings = settings_of(tmp_path, mongodb_uri=uri, mongodb_db=DATABASE, vector_search="atlas")
+    settings = settings_of(
+        tmp_path, mongodb_uri=uri, mongodb_db=DATABASE, vector_search="atlas"
+    )
     with Services(settings) as services, pytest.raises(SettingsError):
         services.prepare()
-    app = create_app(settings.override(schema=",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))))
+    app = create_app(
+        settings.override(
+            schema=",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
+        )
+    )
     check_answers(app.test_client())
     close_app(app)
-    planned = imports(settings.override(report_collection="report_chatting"), layout, "--dry-run")
+    planned = imports(
+        settings.override(report_collection="report_chatting"), layout, "--dry-run"
+    )
     assert "3 rows. Nothing was written" in planned.output
-    assert {one["name"]: one["latestDefinition"]["fields"] for one in theirs.list_search_indexes()} == {
-        name: definition["fields"]
-    }
+    assert {
+        one["name"]: one["latestDefinition"]["fields"]
+        for one in theirs.list_search_indexes()
+    } == {name: definition["fields"]}
     assert list(theirs.find()) == rows_of(layout)

@@ -28,7 +28,10 @@ DIMENSIONS = 64
 MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
 ODD_ROWS = json_util.loads(json.dumps(cases(__file__)))
 TEXTS = {
-    ("Kenya 2023", "Kenya", "2023"): ["Coffee grows in the highlands.", "Nairobi is the capital."],
+    ("Kenya 2023", "Kenya", "2023"): [
+        "Coffee grows in the highlands.",
+        "Nairobi is the capital.",
+    ],
     ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
     ("Peru 2023", "Peru", 2023): ["Lima lies at the sea."],
 }
@@ -36,7 +39,9 @@ TEXTS = {
 
 
 @pytest.fixture(params=["embedded", "mongodb"])
-def services(request: pytest.FixtureRequest, settings: Settings, tmp_path: Path) -> Iterator[Services]:
+def services(
+    request: pytest.FixtureRequest, settings: Settings, tmp_path: Path
+) -> Iterator[Services]:
     settings = settings.override(embedding_model=str(DIMENSIONS))
     if request.param == "embedded":
         yield from opened(settings)
@@ -69,7 +74,9 @@ def write_older_rows(database: Database) -> None:
                 "data_labels": ["a"],
                 "data_description": "",
                 "data": text,
-                "data_embedding": [float(value) for value in embedder.embed_query(text)],
+                "data_embedding": [
+                    float(value) for value in embedder.embed_query(text)
+                ],
             }
             database["report_chatting"].insert_one(row)
 
@@ -84,24 +91,43 @@ def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
 
 def listed(services: Services) -> dict[str, tuple[Any, ...]]:
     records = services.storage.documents.all()
-    return {r.id: (r.name, r.metadata["country_name"], r.metadata["year"], r.chunks, r.status) for r in records}
+    return {
+        r.id: (
+            r.name,
+            r.metadata["country_name"],
+            r.metadata["year"],
+            r.chunks,
+            r.status,
+        )
+        for r in records
+    }
 
 
 def mend(services: Services, *, dry_run: bool = False) -> Mended:
     settings, database = services.settings, services.storage.database
-    mender = Mender(database, settings.chunk_collections, settings.filter_fields, dry_run=dry_run)
+    mender = Mender(
+        database, settings.chunk_collections, settings.filter_fields, dry_run=dry_run
+    )
     return mender.run(lambda rows: None)
 
 
-def test_the_reports_are_listed_with_their_countries_and_years(services: Services) -> None:
+def test_the_reports_are_listed_with_their_countries_and_years(
+    services: Services,
+) -> None:
     assert sorted(listed(services).values()) == [
         ("Kenya 2022", "Kenya", 2022, 1, "ready"),
         ("Kenya 2023", "Kenya", 2023, 2, "ready"),
         ("Peru 2023", "Peru", 2023, 1, "ready"),
     ]
     facets = services.storage.documents.facets(Scope())
-    assert facets["country_name"] == [{"value": "Kenya", "documents": 2}, {"value": "Peru", "documents": 1}]
-    assert facets["year"] == [{"value": 2022, "documents": 1}, {"value": 2023, "documents": 2}]
+    assert facets["country_name"] == [
+        {"value": "Kenya", "documents": 2},
+        {"value": "Peru", "documents": 1},
+    ]
+    assert facets["year"] == [
+        {"value": 2022, "documents": 1},
+        {"value": 2023, "documents": 2},
+    ]
     assert (facets["documents"], facets["chunks"]) == (3, 4)
 
 
@@ -110,8 +136,16 @@ def test_a_scope_finds_them_although_the_years_are_text(services: Services) -> N
     assert (answer.scope.documents, answer.scope.chunks) == (1, 2)
     assert {hit.chunk.document_name for hit in answer.trace.hits} == {"Kenya 2023"}
     assert answer.trace.hits[0].chunk.text == "Nairobi is the capital."
-    assert answer.trace.hits[0].chunk.metadata == {"country_name": "Kenya", "year": 2023}
-    assert services.runtime.store.count(services.storage.scopes.resolve({"year": {"gte": 2023}})) == 3
+    assert answer.trace.hits[0].chunk.metadata == {
+        "country_name": "Kenya",
+        "year": 2023,
+    }
+    assert (
+        services.runtime.store.count(
+            services.storage.scopes.resolve({"year": {"gte": 2023}})
+        )
+        == 3
+    )
     record = services.storage.documents.get(answer.trace.hits[0].chunk.document_id)
     assert record is not None
     assert record.name == "Kenya 2023"
@@ -119,10 +153,14 @@ def test_a_scope_finds_them_although_the_years_are_text(services: Services) -> N
 
 def test_a_report_can_be_deleted(services: Services) -> None:
     ask(services, "coffee")  # the index is loaded
-    (kenya,) = (id for id, values in listed(services).items() if values[0] == "Kenya 2023")
+    (kenya,) = (
+        id for id, values in listed(services).items() if values[0] == "Kenya 2023"
+    )
     assert services.ingesting.ingestor.delete(kenya) is True
     assert "Kenya 2023" not in {values[0] for values in listed(services).values()}
-    assert "Kenya 2023" not in {hit.chunk.document_name for hit in ask(services, "Nairobi").answer.trace.hits}
+    assert "Kenya 2023" not in {
+        hit.chunk.document_name for hit in ask(services, "Nairobi").answer.trace.hits
+    }
     assert services.runtime.store.count(Scope()) == 2
     assert services.ingesting.ingestor.delete(kenya) is False
 
@@ -131,25 +169,48 @@ def test_a_report_can_be_deleted(services: Services) -> None:
 def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
     case: dict[str, Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database, embedder = MongoDatabase(SearchClient(), "test"), HashingEmbedder(DIMENSIONS)
+    database, embedder = (
+        MongoDatabase(SearchClient(), "test"),
+        HashingEmbedder(DIMENSIONS),
+    )
     monkeypatch.setattr(storage, "open_database", lambda settings: database)
     for country, thing in (("Gabon", "manganese"), ("Kenya", "tea")):
         text = f"{country} {thing} exports were worth 1.4 billion dollars."
-        about = {"document_name": f"{country} 2023", "country_name": country, "year": 2023, "data": text}
-        row = {"_id": ObjectId(), **about, "data_embedding": [float(one) for one in embedder.embed_query(text)]}
-        database["report_chatting"].insert_one({**row, **(case["fields"] if country == "Kenya" else {})})
-    app = create_app(settings.override(embedding_model=str(DIMENSIONS), vector_search="faiss"))
+        about = {
+            "document_name": f"{country} 2023",
+            "country_name": country,
+            "year": 2023,
+            "data": text,
+        }
+        row = {
+            "_id": ObjectId(),
+            **about,
+            "data_embedding": [float(one) for one in embedder.embed_query(text)],
+        }
+        database["report_chatting"].insert_one(
+            {**row, **(case["fields"] if country == "Kenya" else {})}
+        )
+    app = create_app(
+        settings.override(embedding_model=str(DIMENSIONS), vector_search="faiss")
+    )
     client = app.test_client()
     for field, values in case["facet"].items():
-        assert [one["value"] for one in client.get(f"/api/facets?field={field}").get_json()[field]] == values
+        assert [
+            one["value"]
+            for one in client.get(f"/api/facets?field={field}").get_json()[field]
+        ] == values
     for filters in ({}, *case["scopes"]):
-        answer = client.post("/query", json={"query": "What were tea exports worth?", "filters": filters}).get_json()
+        answer = client.post(
+            "/query", json={"query": "What were tea exports worth?", "filters": filters}
+        ).get_json()
         assert "Kenya tea exports" in str(answer)
     assert case.get("citation", {}).items() <= answer["citations"][0].items()
     close_app(app)
 
 
-def test_they_are_grouped_once_and_again_when_something_changes(services: Services) -> None:
+def test_they_are_grouped_once_and_again_when_something_changes(
+    services: Services,
+) -> None:
     assert len(services.storage.documents.all()) == 3
     collection = services.storage.database["report_chatting"]
     peru = collection.find_one({"document_name": "Peru 2023"})
@@ -162,7 +223,10 @@ def test_they_are_grouped_once_and_again_when_something_changes(services: Servic
 
 def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
     collection = services.storage.database["report_chatting"]
-    before, answer = listed(services), ask(services, "Nairobi capital", year=[2023]).answer
+    before, answer = (
+        listed(services),
+        ask(services, "Nairobi capital", year=[2023]).answer,
+    )
     unmended = list(collection.find({}))
     assert mend(services, dry_run=True) == MENDED
     assert list(collection.find({})) == unmended
@@ -178,7 +242,9 @@ def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
     assert {type(row["data_embedding"]) is list for row in rows} == {False}
     assert {len(decode_vector(row["data_embedding"])) for row in rows} == {DIMENSIONS}
     mended = ask(services, "Nairobi capital", year=[2023]).answer
-    assert [hit.chunk for hit in mended.trace.hits] == [hit.chunk for hit in answer.trace.hits]
+    assert [hit.chunk for hit in mended.trace.hits] == [
+        hit.chunk for hit in answer.trace.hits
+    ]
     assert not mend(services)
 
 
@@ -189,28 +255,57 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
     record = services.storage.documents.get(kenya)
     assert record is not None
     services.storage.documents.put(record)
-    row = services.storage.database["report_chatting"].find_one({"document_name": "Kenya 2023"})
+    row = services.storage.database["report_chatting"].find_one(
+        {"document_name": "Kenya 2023"}
+    )
     assert row is not None
-    services.storage.database["report_chatting"].update_each([(row["_id"], {"$set": {"document_id": kenya}})])
+    services.storage.database["report_chatting"].update_each(
+        [(row["_id"], {"$set": {"document_id": kenya}})]
+    )
     services.storage.changes.record([kenya])
     assert listed(services) == before
     mend(services)
     assert listed(services) == before
 
 
-def test_they_are_imported_into_another_database(settings: Settings, tmp_path: Path) -> None:
+def test_they_are_imported_into_another_database(
+    settings: Settings, tmp_path: Path
+) -> None:
     database = open_database(settings.override(data_dir=tmp_path / "older"))
     write_older_rows(database)
     database.close()
     environment = {
-        "DATA_DIR": str(tmp_path / "new"), "EMBEDDING_PROVIDER": "hashing", "EMBEDDING_MODEL": str(DIMENSIONS),
-        "CHAT_MODEL": "echo", "SAMPLE_DATA": "off",
-    }  # fmt: skip
-    arguments = ["import", "--from", "report_chatting", "--as", "chatbot", "--database", str(tmp_path / "older")]
+        "DATA_DIR": str(tmp_path / "new"),
+        "EMBEDDING_PROVIDER": "hashing",
+        "EMBEDDING_MODEL": str(DIMENSIONS),
+        "CHAT_MODEL": "echo",
+        "SAMPLE_DATA": "off",
+    }
+    arguments = [
+        "import",
+        "--from",
+        "report_chatting",
+        "--as",
+        "chatbot",
+        "--database",
+        str(tmp_path / "older"),
+    ]
     for imported in ("3 reports with 4 passages", "0 reports with 0 passages"):
-        assert f"{imported} imported" in CliRunner().invoke(cli, arguments, env=environment).output
+        assert (
+            f"{imported} imported"
+            in CliRunner().invoke(cli, arguments, env=environment).output
+        )
     with Services(Settings.from_env(environment)) as services:
-        records = {(one.name, one.metadata["year"], one.chunks) for one in services.storage.documents.all()}
-        assert records == {("Kenya 2023", 2023, 2), ("Kenya 2022", 2022, 1), ("Peru 2023", 2023, 1)}
-        passages = services.runtime.store.stored(services.storage.documents.all()[0].id)[0]
+        records = {
+            (one.name, one.metadata["year"], one.chunks)
+            for one in services.storage.documents.all()
+        }
+        assert records == {
+            ("Kenya 2023", 2023, 2),
+            ("Kenya 2022", 2022, 1),
+            ("Peru 2023", 2023, 1),
+        }
+        passages = services.runtime.store.stored(
+            services.storage.documents.all()[0].id
+        )[0]
         assert all(passage.section and passage.page for passage in passages)

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.app.migration.reembed import SIGN_OF_LIFE_SECONDS, AtlasSlotIndexes, Reembedding
+from chatbot.app.migration.reembed import (
+    SIGN_OF_LIFE_SECONDS,
+    AtlasSlotIndexes,
+    Reembedding,
+)
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
@@ -15,7 +19,13 @@ from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusFacts, StoredEmbedder
 from chatbot.database.rows import decode_vector
 from chatbot.domain import AnswerEvent, Document, Matrix, Question, Scope, Section
-from chatbot.domain.errors import ChatbotError, DatabaseError, EmbedderMismatchError, EmbeddingError, SearchEngineError
+from chatbot.domain.errors import (
+    ChatbotError,
+    DatabaseError,
+    EmbedderMismatchError,
+    EmbeddingError,
+    SearchEngineError,
+)
 from chatbot.domain.request import RequestContext
 from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder
@@ -23,13 +33,18 @@ from chatbot.stores.atlas.indexes import Polling
 from tests.fakes.mongomock_search import SearchClient
 
 PASSAGES = 300
-OLD, NEW = StoredEmbedder("hashing", "64", "hashing:64", 64), StoredEmbedder("hashing", "128", "hashing:128", 128, "_b")
+OLD, NEW = (
+    StoredEmbedder("hashing", "64", "hashing:64", 64),
+    StoredEmbedder("hashing", "128", "hashing:128", 128, "_b"),
+)
 
 
 class WatchedEmbedder(HashingEmbedder):
     """``before(batch)`` runs before each batch is embedded; counts the texts."""
 
-    def __init__(self, dimensions: int = 128, before: Callable[[int], None] = lambda batch: None) -> None:
+    def __init__(
+        self, dimensions: int = 128, before: Callable[[int], None] = lambda batch: None
+    ) -> None:
         super().__init__(dimensions)
         self.before = before
         self.batches = 0
@@ -43,7 +58,9 @@ class WatchedEmbedder(HashingEmbedder):
 
 
 def report(name: str, passages: int = PASSAGES, word: str = "zebra") -> Document:
-    sections = tuple(Section((f"Part {n}",), f"{word} number {n}", n * 100) for n in range(passages))
+    sections = tuple(
+        Section((f"Part {n}",), f"{word} number {n}", n * 100) for n in range(passages)
+    )
     return Document(name, name, name, f"test/{name}", {"year": 2023}, sections)
 
 
@@ -56,13 +73,17 @@ def settings(settings: Settings) -> Settings:
 @pytest.fixture
 def services(settings: Settings) -> Iterator[Services]:
     """What serves while the model changes."""
-    with Services(settings.override(embedding_provider="hashing", embedding_model="64")) as first:
+    with Services(
+        settings.override(embedding_provider="hashing", embedding_model="64")
+    ) as first:
         first.ingesting.ingestor.ingest(report("first"))
     with Services(settings) as serving:
         yield serving
 
 
-def change(services: Services, embedder: WatchedEmbedder | None = None, **options: Any) -> Reembedding:
+def change(
+    services: Services, embedder: WatchedEmbedder | None = None, **options: Any
+) -> Reembedding:
     embedder = embedder or WatchedEmbedder()
     return Reembedding(
         services.storage.database,
@@ -79,7 +100,9 @@ def run(work: Reembedding) -> StoredEmbedder:
 
 
 def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
-    question = Question(query, Scope(), top_k=3, retrieval_method="vector", mode="direct")
+    question = Question(
+        query, Scope(), top_k=3, retrieval_method="vector", mode="direct"
+    )
     *_, last = services.runtime.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
@@ -92,9 +115,16 @@ def best_text(services: Services) -> str:
 
 def fields(database: Database) -> set[str]:
     """The fields that hold a vector anywhere, with their dimensions."""
-    rows = [row for name in ("chatbot_data", "report_chatting") for row in database[name].find({})]
+    rows = [
+        row
+        for name in ("chatbot_data", "report_chatting")
+        for row in database[name].find({})
+    ]
     return {
-        f"{name}:{len(decode_vector(row[name]))}" for row in rows for name in row if name.startswith("data_embedding")
+        f"{name}:{len(decode_vector(row[name]))}"
+        for row in rows
+        for name in row
+        if name.startswith("data_embedding")
     }
 
 
@@ -119,10 +149,14 @@ def test_there_and_back_and_on(services: Services) -> None:
     for dimensions in (128, 32, 64):
         run(change(services, WatchedEmbedder(dimensions)))
         assert best_text(services) == "zebra number 7"
-        assert {name.partition(":")[2] for name in fields(services.storage.database)} == {str(dimensions)}
+        assert {
+            name.partition(":")[2] for name in fields(services.storage.database)
+        } == {str(dimensions)}
 
 
-def test_another_process_answers_all_the_while(services: Services, settings: Settings) -> None:
+def test_another_process_answers_all_the_while(
+    services: Services, settings: Settings
+) -> None:
     """With the old vectors until the switch, with the new ones after it, never with none."""
     failures: list[str] = []
     used: list[int] = []
@@ -142,7 +176,14 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
     asking.start()
     while len(used) < 3:
         stop.wait(0.01)
-    run(change(services, WatchedEmbedder(before=lambda batch: stop.wait(0.1) and None), grace=0.3, sleep=stop.wait))
+    run(
+        change(
+            services,
+            WatchedEmbedder(before=lambda batch: stop.wait(0.1) and None),
+            grace=0.3,
+            sleep=stop.wait,
+        )
+    )
     before = len(used)
     while asking.is_alive() and len(used) < before + 3:
         stop.wait(0.01)
@@ -154,7 +195,9 @@ def test_another_process_answers_all_the_while(services: Services, settings: Set
 
 
 def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> None:
-    question = Question("zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct")
+    question = Question(
+        "zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct"
+    )
     events = services.runtime.agent.run(question, request=RequestContext())
     next(events)
 
@@ -176,7 +219,9 @@ class TestInterrupted:
         with pytest.raises(EmbeddingError):
             run(change(services, WatchedEmbedder(before=fail)))
 
-    def test_the_old_model_serves_and_nothing_is_computed_twice(self, services: Services) -> None:
+    def test_the_old_model_serves_and_nothing_is_computed_twice(
+        self, services: Services
+    ) -> None:
         self.interrupted(services)
         assert services.storage.facts.embedder() == OLD
         assert best_text(services) == "zebra number 7"
@@ -189,7 +234,12 @@ class TestInterrupted:
         ("model_id", "dimensions", "texts", "left"),
         [
             ("hashing:32", 32, PASSAGES, "data_embedding_b:32"),
-            ("other:128", 128, PASSAGES, "data_embedding_b:128"),  # only the name tells its vectors from the others
+            (
+                "other:128",
+                128,
+                PASSAGES,
+                "data_embedding_b:128",
+            ),  # only the name tells its vectors from the others
             ("hashing:64", 64, 0, "data_embedding:64"),  # gives the change up
         ],
     )
@@ -210,7 +260,10 @@ class TestInterrupted:
         with pytest.raises(DatabaseError):
             run(change(services, sleep=die))
         assert services.storage.facts.embedder() == NEW
-        assert fields(services.storage.database) == {"data_embedding:64", "data_embedding_b:128"}
+        assert fields(services.storage.database) == {
+            "data_embedding:64",
+            "data_embedding_b:128",
+        }
         embedder = WatchedEmbedder()
         assert run(change(services, embedder)) == NEW
         assert embedder.texts == 0
@@ -218,7 +271,9 @@ class TestInterrupted:
 
 
 class TestTwoAtOnce:
-    def test_to_another_model_is_refused_while_one_is_alive(self, services: Services) -> None:
+    def test_to_another_model_is_refused_while_one_is_alive(
+        self, services: Services
+    ) -> None:
         first = change(services)
         first.take_over(NEW)
         waited: list[float] = []
@@ -231,7 +286,9 @@ class TestTwoAtOnce:
             run(change(services, WatchedEmbedder(32), sleep=sleep))
         assert waited == [SIGN_OF_LIFE_SECONDS]
 
-    def test_the_later_one_to_the_same_model_takes_over(self, services: Services) -> None:
+    def test_the_later_one_to_the_same_model_takes_over(
+        self, services: Services
+    ) -> None:
         def second_run(batch: int) -> None:
             if batch == 1:
                 run(change(services))
@@ -252,9 +309,14 @@ class TestNewcomers:
         assert run(change(services, embedder)) == NEW
         assert embedder.texts == PASSAGES + 10
         assert fields(services.storage.database) == {"data_embedding_b:128"}
-        assert ask(services, "giraffe number 3").answer.trace.hits[0].chunk.text == "giraffe number 3"
+        assert (
+            ask(services, "giraffe number 3").answer.trace.hits[0].chunk.text
+            == "giraffe number 3"
+        )
 
-    def test_nor_what_replaces_a_passage_that_was_done(self, services: Services) -> None:
+    def test_nor_what_replaces_a_passage_that_was_done(
+        self, services: Services
+    ) -> None:
         def replace_first(batch: int) -> None:
             if batch == 2:
                 services.ingesting.ingestor.ingest(report("first", 5, "giraffe"))
@@ -263,29 +325,51 @@ class TestNewcomers:
         assert fields(services.storage.database) == {"data_embedding_b:128"}
         assert services.runtime.store.count(Scope()) == 5
 
-    def test_what_slips_in_just_before_the_switch_gets_its_vector_after_it(self, services: Services) -> None:
+    def test_what_slips_in_just_before_the_switch_gets_its_vector_after_it(
+        self, services: Services
+    ) -> None:
         """Written by a process that had checked the model a moment earlier."""
 
         def write_late(seconds: float) -> None:
             row = services.storage.database["report_chatting"].find_one({"ordinal": 7})
             assert row is not None
-            row = {name: value for name, value in row.items() if name != "data_embedding_b"}
-            services.storage.database["report_chatting"].insert_one({**row, "_id": "late-v-00000", "data": "giraffe"})
+            row = {
+                name: value for name, value in row.items() if name != "data_embedding_b"
+            }
+            services.storage.database["report_chatting"].insert_one(
+                {**row, "_id": "late-v-00000", "data": "giraffe"}
+            )
 
         run(change(services, sleep=write_late))
-        late = services.storage.database["report_chatting"].find_one({"_id": "late-v-00000"})
+        late = services.storage.database["report_chatting"].find_one(
+            {"_id": "late-v-00000"}
+        )
         assert late is not None
-        assert {name for name in late if name.startswith("data_embedding")} == {"data_embedding_b"}
-        assert services.runtime.store.vector_scores(services.runtime.embedder.embed_query("giraffe"), ["late-v-00000"])
+        assert {name for name in late if name.startswith("data_embedding")} == {
+            "data_embedding_b"
+        }
+        assert services.runtime.store.vector_scores(
+            services.runtime.embedder.embed_query("giraffe"), ["late-v-00000"]
+        )
 
     def test_an_outdated_ingestor_refuses(self, services: Services) -> None:
         outdated = services.ingesting.ingestor
         run(change(services))
-        with pytest.raises(EmbedderMismatchError, match=r"hashing:128 now.*hashing:64.*Ingest it again"):
+        with pytest.raises(
+            EmbedderMismatchError, match=r"hashing:128 now.*hashing:64.*Ingest it again"
+        ):
             outdated.ingest(report("second", 3, "giraffe"))
-        assert services.storage.database["report_chatting"].find_one({"document_id": "second"}) is None
+        assert (
+            services.storage.database["report_chatting"].find_one(
+                {"document_id": "second"}
+            )
+            is None
+        )
         services.ingesting.ingestor.ingest(report("second", 3, "giraffe"))
-        assert ask(services, "giraffe number 2").answer.trace.hits[0].chunk.text == "giraffe number 2"
+        assert (
+            ask(services, "giraffe number 2").answer.trace.hits[0].chunk.text
+            == "giraffe number 2"
+        )
 
     def test_an_ingestor_that_is_overtaken_does_not_call_the_document_ready(
         self, services: Services, settings: Settings
@@ -304,33 +388,51 @@ class TestNewcomers:
         assert services.ingesting.ingestor.ingest(document).outcome == "added"
         assert fields(services.storage.database) == {"data_embedding_b:128"}
 
-    def test_ingesting_the_same_report_again_does_nothing(self, services: Services) -> None:
+    def test_ingesting_the_same_report_again_does_nothing(
+        self, services: Services
+    ) -> None:
         """A change of model is no change of the reports."""
         run(change(services))
-        assert services.ingesting.ingestor.ingest(report("first")).outcome == "unchanged"
+        assert (
+            services.ingesting.ingestor.ingest(report("first")).outcome == "unchanged"
+        )
 
 
-@pytest.mark.parametrize("vector", [{}, {"data_embedding": [0.0] * 64}, {"data_embedding": [1.0]}])
-def test_the_model_in_use_gives_vectors_to_passages_without_a_usable_one(services: Services, vector: Any) -> None:
+@pytest.mark.parametrize(
+    "vector", [{}, {"data_embedding": [0.0] * 64}, {"data_embedding": [1.0]}]
+)
+def test_the_model_in_use_gives_vectors_to_passages_without_a_usable_one(
+    services: Services, vector: Any
+) -> None:
     row = {"_id": "late", "document_id": "first", "data": "giraffe", **vector}
     services.storage.database["report_chatting"].insert_one(row)
-    services.storage.database["report_chatting"].insert_one({"_id": "empty", "document_id": "first", "data": " "})
+    services.storage.database["report_chatting"].insert_one(
+        {"_id": "empty", "document_id": "first", "data": " "}
+    )
     embedder = WatchedEmbedder(64)
     assert run(change(services, embedder)) == OLD
     assert embedder.texts == 1
     assert (
-        services.runtime.store.vector_scores(services.runtime.embedder.embed_query("giraffe"), ["late"])["late"] > 0.9
+        services.runtime.store.vector_scores(
+            services.runtime.embedder.embed_query("giraffe"), ["late"]
+        )["late"]
+        > 0.9
     )
 
 
-def test_a_process_that_names_the_old_model_goes_on_with_the_new_one(services: Services, settings: Settings) -> None:
+def test_a_process_that_names_the_old_model_goes_on_with_the_new_one(
+    services: Services, settings: Settings
+) -> None:
     """Only a start is stopped by the contradiction."""
     named = settings.override(embedding_provider="hashing", embedding_model="64")
     with Services(named) as serving:
         assert best_text(serving) == "zebra number 7"
         run(change(services))
         assert best_text(serving) == "zebra number 7"
-    with Services(named) as starting, pytest.raises(EmbedderMismatchError, match="python -m chatbot reembed"):
+    with (
+        Services(named) as starting,
+        pytest.raises(EmbedderMismatchError, match="python -m chatbot reembed"),
+    ):
         starting.check()
 
 
@@ -349,7 +451,10 @@ class TestSearchEngine:
     @pytest.fixture
     def services(self, settings: Settings, client: SearchClient) -> Iterator[Services]:
         database = MongoDatabase(client, "reembed")
-        with Services(settings.override(embedding_provider="hashing", embedding_model="64"), database=database) as one:
+        with Services(
+            settings.override(embedding_provider="hashing", embedding_model="64"),
+            database=database,
+        ) as one:
             one.prepare()
             AtlasSlotIndexes(settings, database).build(None, OLD)
             one.ingesting.ingestor.ingest(report("first"))
@@ -361,17 +466,30 @@ class TestSearchEngine:
     ) -> None:
         def look(seconds: float) -> None:
             definition = client.engine.index("report_chatting", "vector_index").latest
-            paths = [(field["path"], field["numDimensions"]) for field in definition["fields"][:2]]
+            paths = [
+                (field["path"], field["numDimensions"])
+                for field in definition["fields"][:2]
+            ]
             assert paths == [("data_embedding", 64), ("data_embedding_b", 128)]
             assert best_text(services) == "zebra number 7"
 
         client.engine.room = 2  # it takes no more room
         assert services.storage.engine.store == "atlas"
         assert best_text(services) == "zebra number 7"
-        run(change(services, indexes=AtlasSlotIndexes(settings, services.storage.database), sleep=look))
+        run(
+            change(
+                services,
+                indexes=AtlasSlotIndexes(settings, services.storage.database),
+                sleep=look,
+            )
+        )
         (definition,) = client.engine.indexes["report_chatting"].values()
-        vectors = [field for field in definition.latest["fields"] if field["type"] == "vector"]
-        assert [(field["path"], field["numDimensions"]) for field in vectors] == [("data_embedding_b", 128)]
+        vectors = [
+            field for field in definition.latest["fields"] if field["type"] == "vector"
+        ]
+        assert [(field["path"], field["numDimensions"]) for field in vectors] == [
+            ("data_embedding_b", 128)
+        ]
         assert best_text(services) == "zebra number 7"
 
     def test_without_room_it_is_refused_before_the_first_embedding(
@@ -381,13 +499,27 @@ class TestSearchEngine:
         client.engine.room = 1
         embedder = WatchedEmbedder()
         with pytest.raises(SearchEngineError, match="no room"):
-            run(change(services, embedder, indexes=AtlasSlotIndexes(settings, services.storage.database)))
+            run(
+                change(
+                    services,
+                    embedder,
+                    indexes=AtlasSlotIndexes(settings, services.storage.database),
+                )
+            )
         assert (embedder.texts, services.storage.facts.embedder()) == (0, OLD)
 
     def test_the_switch_waits_for_the_search_engine(
         self, services: Services, settings: Settings, client: SearchClient
     ) -> None:
         client.engine.lag = 0.5
-        indexes = AtlasSlotIndexes(settings, services.storage.database, Polling(interval=0.05))
-        run(change(services, indexes=indexes, sleep=lambda seconds: client.engine.states.clear()))
+        indexes = AtlasSlotIndexes(
+            settings, services.storage.database, Polling(interval=0.05)
+        )
+        run(
+            change(
+                services,
+                indexes=indexes,
+                sleep=lambda seconds: client.engine.states.clear(),
+            )
+        )
         assert best_text(services) == "zebra number 7"

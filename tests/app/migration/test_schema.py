@@ -24,16 +24,22 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def test_each_step_runs_once_and_in_order(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_step_runs_once_and_in_order(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ran: list[int] = []
-    monkeypatch.setattr(schema, "MIGRATIONS", (lambda _: ran.append(2), lambda _: ran.append(3)))
+    monkeypatch.setattr(
+        schema, "MIGRATIONS", (lambda _: ran.append(2), lambda _: ran.append(3))
+    )
     assert migrate(database) == [2, 3]
     assert migrate(database) == []
     assert ran == [2, 3]
     assert require_known(database) == 3
 
 
-def test_a_step_that_failed_runs_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_failed_runs_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     outcomes = iter([DatabaseError("down"), None])
 
     def step(_: Database) -> None:
@@ -64,7 +70,13 @@ def test_one_process_at_a_time(database: Database) -> None:
 
 def test_the_stored_embedder_gets_its_slot(database: Database) -> None:
     database["meta"].insert_one(
-        {"_id": "embedder", "provider": "hashing", "model": "8", "model_id": "hashing:8", "dimensions": 8}
+        {
+            "_id": "embedder",
+            "provider": "hashing",
+            "model": "8",
+            "model_id": "hashing:8",
+            "dimensions": 8,
+        }
     )
     migrate(database)
     stored = database["meta"].find_one({"_id": "embedder"})
@@ -74,9 +86,13 @@ def test_the_stored_embedder_gets_its_slot(database: Database) -> None:
 
 def test_rows_of_removed_features_are_deleted(database: Database) -> None:
     database["batches"].insert_one({"_id": "b", "owner": "anna", "taken_at": 0.0})
-    database["batch_items"].insert_one({"_id": "b-1", "batch_id": "b", "request": "What is private?"})
+    database["batch_items"].insert_one(
+        {"_id": "b-1", "batch_id": "b", "request": "What is private?"}
+    )
     job = {"_id": "j", "created_at": "2026", "owner": ""}
-    database["ingestions"].insert_one({**job, "callback_url": "https://x", "call_at": 0.0, "calls": 1, "call": "c"})
+    database["ingestions"].insert_one(
+        {**job, "callback_url": "https://x", "call_at": 0.0, "calls": 1, "call": "c"}
+    )
     migrate(database)
     assert (database["batches"].count({}), database["batch_items"].count({})) == (0, 0)
     assert database["ingestions"].find_one({"_id": "j"}) == job
@@ -90,5 +106,8 @@ def test_the_start_brings_the_schema_up_to_date(services: Services) -> None:
 def test_a_newer_database_stops_the_start(settings: Settings) -> None:
     with Services(settings) as services:
         set_version(services.storage.database, newest() + 1)
-    with pytest.raises(SettingsError, match=rf"schema version {newest() + 1}, this program knows .* {newest()}"):
+    with pytest.raises(
+        SettingsError,
+        match=rf"schema version {newest() + 1}, this program knows .* {newest()}",
+    ):
         create_app(settings)

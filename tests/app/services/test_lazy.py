@@ -24,7 +24,9 @@ class House:
             raise InvalidRequestError("no gas")
         return SimpleNamespace(close=lambda: self.closed.append("kitchen"))
 
-    cellar = lazy(lambda house: SimpleNamespace(close=lambda: house.closed.append("cellar")))
+    cellar = lazy(
+        lambda house: SimpleNamespace(close=lambda: house.closed.append("cellar"))
+    )
 
 
 def test_it_is_built_once_by_many_threads() -> None:

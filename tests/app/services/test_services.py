@@ -11,7 +11,12 @@ from chatbot.app.services import Runtime, Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.corpus import StoredEmbedder
 from chatbot.domain import Message
-from chatbot.domain.errors import EmbedderMismatchError, InvalidRequestError, SettingsError, UnknownNameError
+from chatbot.domain.errors import (
+    EmbedderMismatchError,
+    InvalidRequestError,
+    SettingsError,
+    UnknownNameError,
+)
 from chatbot.domain.request import Cancellation
 from chatbot.library.pipeline import Ingested
 from tests.answering.agents.conftest import question
@@ -39,41 +44,68 @@ def plain(settings: Settings) -> Settings:
 class TestEmbedder:
     @pytest.mark.parametrize(
         ("key", "model_id", "dimensions"),
-        [(None, "minilm:all-minilm-l6-v2-int8", 384), (KEY, "openai:text-embedding-ada-002", 1536)],
+        [
+            (None, "minilm:all-minilm-l6-v2-int8", 384),
+            (KEY, "openai:text-embedding-ada-002", 1536),
+        ],
     )
-    def test_it_is_the_local_one_or_with_a_key_openais(self, plain: Settings, key, model_id, dimensions) -> None:
+    def test_it_is_the_local_one_or_with_a_key_openais(
+        self, plain: Settings, key, model_id, dimensions
+    ) -> None:
         with Services(plain.override(openai_api_key=key)) as services:
             embedder = services.runtime.embedder
             assert (embedder.model_id, embedder.dimensions) == (model_id, dimensions)
 
-    @pytest.mark.parametrize(("key", "chat_model"), [(KEY, "openai:gpt-4o"), (None, "extractive")])
-    def test_a_key_set_later_or_removed_keeps_the_databases_embedder(self, plain, kenya, key, chat_model) -> None:
+    @pytest.mark.parametrize(
+        ("key", "chat_model"), [(KEY, "openai:gpt-4o"), (None, "extractive")]
+    )
+    def test_a_key_set_later_or_removed_keeps_the_databases_embedder(
+        self, plain, kenya, key, chat_model
+    ) -> None:
         """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
         with Services(plain.override(openai_api_key=key)) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
             assert services.answering.chat_model.model_id == chat_model
 
-    def test_another_one_than_the_databases_is_an_error_with_the_remedy(self, settings, kenya) -> None:
-        for wrong in [{"embedding_provider": "minilm"}, {"embedding_provider": "hashing", "embedding_model": "128"}]:
+    def test_another_one_than_the_databases_is_an_error_with_the_remedy(
+        self, settings, kenya
+    ) -> None:
+        for wrong in [
+            {"embedding_provider": "minilm"},
+            {"embedding_provider": "hashing", "embedding_model": "128"},
+        ]:
             with Services(settings.override(**wrong)) as services:
                 for _ in range(2):
                     with pytest.raises(EmbedderMismatchError) as raised:
                         _ = services.runtime.embedder
                 assert "hashing:256 (256 dimensions)" in raised.value.message
-                assert "Unset EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS" in raised.value.message
+                assert (
+                    "Unset EMBEDDING_PROVIDER, EMBEDDING_MODEL and EMBEDDING_DIMENSIONS"
+                    in raised.value.message
+                )
 
-    def test_the_same_dimensions_do_not_make_it_the_same_model(self, settings, server) -> None:
+    def test_the_same_dimensions_do_not_make_it_the_same_model(
+        self, settings, server
+    ) -> None:
         """Only the stored id tells text-embedding-ada-002 and -3-small apart."""
-        openai = settings.override(embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url)
-        with Services(openai.override(embedding_model="text-embedding-ada-002")) as services:
+        openai = settings.override(
+            embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url
+        )
+        with Services(
+            openai.override(embedding_model="text-embedding-ada-002")
+        ) as services:
             services.runtime.remember_embedder()
         with (
-            Services(openai.override(embedding_model="text-embedding-3-small")) as services,
+            Services(
+                openai.override(embedding_model="text-embedding-3-small")
+            ) as services,
             pytest.raises(EmbedderMismatchError, match="text-embedding-ada-002"),
         ):
             _ = services.runtime.embedder
 
-    def test_a_mismatch_stops_the_start_and_is_never_an_empty_answer(self, settings, kenya) -> None:
+    def test_a_mismatch_stops_the_start_and_is_never_an_empty_answer(
+        self, settings, kenya
+    ) -> None:
         with Services(settings.override(embedding_provider="minilm")) as services:
             with pytest.raises(EmbedderMismatchError):
                 services.check()
@@ -88,17 +120,29 @@ class TestEmbedder:
                 services.runtime.remember_embedder()
                 stored = services.storage.facts.embedder()
                 assert stored is not None
-                assert (stored.provider, stored.model_id, stored.dimensions) == ("hashing", "hashing:256", 256)
+                assert (stored.provider, stored.model_id, stored.dimensions) == (
+                    "hashing",
+                    "hashing:256",
+                    256,
+                )
 
     def test_a_missing_key_names_it(self, settings, plain, server) -> None:
-        for missing in ({"embedding_provider": "openai"}, {"chat_model": "openai:gpt-4o"}):
+        for missing in (
+            {"embedding_provider": "openai"},
+            {"chat_model": "openai:gpt-4o"},
+        ):
             services = Services(settings.override(**missing))
             with services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
                 _ = services.runtime.embedder, services.answering.chat_model
-        opened = plain.override(openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine")
+        opened = plain.override(
+            openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine"
+        )
         with Services(opened) as services:
             services.runtime.remember_embedder()
-        with Services(plain) as services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
+        with (
+            Services(plain) as services,
+            pytest.raises(SettingsError, match="OPENAI_API_KEY"),
+        ):
             _ = services.runtime.embedder
 
 
@@ -110,11 +154,22 @@ class TestChatModel:
             ({"openai_api_key": KEY}, "openai:gpt-4o"),
             ({"openai_api_key": KEY, "chat_model": "extractive"}, "extractive"),
             ({"openai_api_key": KEY, "chat_model": "openai:o-9"}, "openai:o-9"),
-            ({"openai_api_key": KEY, "chat_model": "openai:ft:gpt:x"}, "openai:ft:gpt:x"),
-            ({"openai_base_url": "http://127.0.0.1:9/v1", "chat_model": "openai:local"}, "openai:local"),
+            (
+                {"openai_api_key": KEY, "chat_model": "openai:ft:gpt:x"},
+                "openai:ft:gpt:x",
+            ),
+            (
+                {
+                    "openai_base_url": "http://127.0.0.1:9/v1",
+                    "chat_model": "openai:local",
+                },
+                "openai:local",
+            ),
         ],
     )
-    def test_which(self, plain: Settings, values: dict[str, object], model_id: str) -> None:
+    def test_which(
+        self, plain: Settings, values: dict[str, object], model_id: str
+    ) -> None:
         with Services(plain.override(**values)) as services:
             assert services.answering.chat_model.model_id == model_id
 
@@ -134,21 +189,34 @@ def test_a_wrong_setting_stops_the_start_not_each_upload(settings) -> None:
     for changed, error, message in [
         ({"chunk_overlap": 50}, InvalidRequestError, "overlap"),
         ({"language": "klingon"}, SettingsError, r"LANGUAGE='klingon'.*english"),
-        ({"vector_search": "atlas"}, SettingsError, "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI"),
-        *(({"embedding_model": model}, SettingsError, "EMBEDDING_MODEL") for model in ("x", "7", "8193", "-8")),
+        (
+            {"vector_search": "atlas"},
+            SettingsError,
+            "VECTOR_SEARCH=atlas needs a MongoDB server: set MONGODB_URI",
+        ),
+        *(
+            ({"embedding_model": model}, SettingsError, "EMBEDDING_MODEL")
+            for model in ("x", "7", "8193", "-8")
+        ),
     ]:
         with pytest.raises(error, match=message):
             create_app(settings.override(**changed))
 
 
 class TestClosing:
-    def test_it_can_be_used_again_after_it_was_closed(self, services: Services, kenya, settings: Settings) -> None:
+    def test_it_can_be_used_again_after_it_was_closed(
+        self, services: Services, kenya, settings: Settings
+    ) -> None:
         for _ in range(2):
             with services as opened:
-                *_, saved = opened.answering.chat.stream(question(), cancel=Cancellation())
+                *_, saved = opened.answering.chat.stream(
+                    question(), cancel=Cancellation()
+                )
                 assert saved.answer.answered
         with services:
-            conversation = services.storage.conversations.messages(saved.conversation_id)
+            conversation = services.storage.conversations.messages(
+                saved.conversation_id
+            )
         assert conversation[0] == Message("user", question().query)
         with Services(settings) as services:
             services.runtime.remember_embedder()
@@ -162,7 +230,9 @@ class TestClosing:
         unused.close()
         assert not settings.data_dir.exists()
 
-    def test_connections_to_models_are_closed(self, settings: Settings, server: FakeOpenAI) -> None:
+    def test_connections_to_models_are_closed(
+        self, settings: Settings, server: FakeOpenAI
+    ) -> None:
         """A socket that is left open is a ResourceWarning, and warnings are errors here."""
         openai = settings.override(
             chat_model="openai:m",
@@ -202,11 +272,17 @@ class TestReplacedRuntime:
     def replace(self, services: Services, old: Runtime) -> None:
         """As `reembed` does in another process."""
         facts = services.storage.facts
-        assert facts.replace_embedder(facts.embedder(), StoredEmbedder("hashing", "64", "hashing:64", 64, "_b"))
+        assert facts.replace_embedder(
+            facts.embedder(), StoredEmbedder("hashing", "64", "hashing:64", 64, "_b")
+        )
         assert services.runtime is not old
 
-    def test_it_is_closed_after_the_longest_time_of_a_question(self, serving, old, closed, monkeypatch) -> None:
-        monkeypatch.setattr(module, "AFTER_BUDGET_SECONDS", 0.1 - serving.settings.budget_seconds)
+    def test_it_is_closed_after_the_longest_time_of_a_question(
+        self, serving, old, closed, monkeypatch
+    ) -> None:
+        monkeypatch.setattr(
+            module, "AFTER_BUDGET_SECONDS", 0.1 - serving.settings.budget_seconds
+        )
         self.replace(serving, old)
         until(lambda: closed == [old])
 
@@ -216,7 +292,9 @@ class TestReplacedRuntime:
         serving.close()
         assert closed == [old, new]
 
-    def test_the_process_that_wrote_the_first_passage_adopts_the_new_model(self, services, kenya) -> None:
+    def test_the_process_that_wrote_the_first_passage_adopts_the_new_model(
+        self, services, kenya
+    ) -> None:
         self.replace(services, services.runtime)
         assert services.runtime.embedder.model_id == "hashing:64"
 

@@ -46,7 +46,9 @@ def port(app: Flask) -> Iterator[int]:
 
 @pytest.fixture
 def mali(add_report: Callable[..., Ingested]) -> Ingested:
-    return add_report(MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report")
+    return add_report(
+        MALI_2021, "mali-2021", country_name="Mali", year=2021, type="country_report"
+    )
 
 
 @pytest.fixture
@@ -55,7 +57,9 @@ def query(client: FlaskClient) -> Post:
     return lambda **fields: client.post("/query", json={"query": QUESTION, **fields})
 
 
-def error_of(response: TestResponse, status: int, code: str = "invalid_request") -> dict[str, Any]:
+def error_of(
+    response: TestResponse, status: int, code: str = "invalid_request"
+) -> dict[str, Any]:
     """The error of a response, whose shape is checked in passing."""
     assert response.status_code == status, response.get_data(as_text=True)
     assert response.mimetype == "application/json"

@@ -3,38 +3,112 @@ dataclass is asked of the dataclass."""
 
 from dataclasses import fields
 
-from chatbot.domain import Chunking, ReportedFigure, StageSums, Threshold, Unsupported, Usage
+from chatbot.domain import (
+    Chunking,
+    ReportedFigure,
+    StageSums,
+    Threshold,
+    Unsupported,
+    Usage,
+)
 
 
 def names(kind: type) -> set[str]:
     return {field.name for field in fields(kind)}
 
 
-SOURCE = {"chunk_id", "document_id", "document_name", "title", "country_name", "year", "page", "section"}
+SOURCE = {
+    "chunk_id",
+    "document_id",
+    "document_name",
+    "title",
+    "country_name",
+    "year",
+    "page",
+    "section",
+}
 HIT = SOURCE | {"rank", "text", "score", "keyword_score", "fused_score", "found_by"}
 CITATION = SOURCE | {"number", "snippet", "score", "supported"}
 SCOPE = {"filters", "documents", "chunks"}
 STEP = {"name", "detail", "items", "sources", "failed"}
-USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(names, (Usage, Threshold, Unsupported, Chunking, StageSums))
+USAGE, THRESHOLD, UNSUPPORTED, CHUNKING, STAGE = map(
+    names, (Usage, Threshold, Unsupported, Chunking, StageSums)
+)
 LEDGER = USAGE | {"stage", "runs", "ms", "cost"}
 SUMS = USAGE | {"questions", "cost", "unpriced_tokens"}
 TRACE = {
-    "mode", "retrieval_method", "query", "understood", "pipeline", "threshold", "hits", "steps", "usage", "cached",
-    "caches", "truncated", "closest_only", "stopped_by", "path", "ledger", "cost",
-}  # fmt: skip
+    "mode",
+    "retrieval_method",
+    "query",
+    "understood",
+    "pipeline",
+    "threshold",
+    "hits",
+    "steps",
+    "usage",
+    "cached",
+    "caches",
+    "truncated",
+    "closest_only",
+    "stopped_by",
+    "path",
+    "ledger",
+    "cost",
+}
 ANSWER = {
-    "response", "sources", "answered", "citations", "figures", "unsupported", "marks", "scope", "suggested_scope",
+    "response",
+    "sources",
+    "answered",
+    "citations",
+    "figures",
+    "unsupported",
+    "marks",
+    "scope",
+    "suggested_scope",
     "trace",
-    "conversation_id", "message_id", "conversation_usage",
-}  # fmt: skip
+    "conversation_id",
+    "message_id",
+    "conversation_usage",
+}
 FIGURE = names(ReportedFigure) - {"heading", "label"} | {"indicator"}
 REPORT = {
-    "document_id", "document_name", "title", "country_name", "year", "type", "pages", "chunks", "status", "updated_at",
-}  # fmt: skip
+    "document_id",
+    "document_name",
+    "title",
+    "country_name",
+    "year",
+    "type",
+    "pages",
+    "chunks",
+    "status",
+    "updated_at",
+}
 DOCUMENT = REPORT | {
-    "source", "collection", "labels", "description", "error", "sample", "parts", "has_file", "can_reingest",
-    "chunking", "may_change", "proposed", "notes",
-}  # fmt: skip
+    "source",
+    "collection",
+    "labels",
+    "description",
+    "error",
+    "sample",
+    "parts",
+    "has_file",
+    "can_reingest",
+    "chunking",
+    "may_change",
+    "proposed",
+    "notes",
+}
 JOB = {"ingestion_id", "state", "created_at", "progress", "files"}
-FILE = {"name", "state", "outcome", "error", "detail", "chunks", "done_chunks", "document_id", "proposed", "notes"}
+FILE = {
+    "name",
+    "state",
+    "outcome",
+    "error",
+    "detail",
+    "chunks",
+    "done_chunks",
+    "document_id",
+    "proposed",
+    "notes",
+}
 ERROR = {"code", "message", "details", "request_id"}

@@ -28,11 +28,15 @@ def form(*files: Named, field: str = "files", **fields: str) -> tuple[bytes, str
     """A multipart body and its content type."""
     sent = [FileStorage(BytesIO(_bytes(content)), name) for name, content in files]
     values = MultiDict([*fields.items(), *((field, file) for file in sent)])
-    boundary, body = encode_multipart(values)  # the client's own encoding leaves a file open where it is large
+    boundary, body = encode_multipart(
+        values
+    )  # the client's own encoding leaves a file open where it is large
     return body, f"multipart/form-data; boundary={boundary}"
 
 
-def post_form(client: FlaskClient, path: str, *files: Named, **fields: str) -> TestResponse:
+def post_form(
+    client: FlaskClient, path: str, *files: Named, **fields: str
+) -> TestResponse:
     body, content_type = form(*files, **fields)
     return client.post(path, data=body, content_type=content_type)
 
@@ -45,7 +49,9 @@ def _bytes(content: str | bytes) -> bytes:
     return content if isinstance(content, bytes) else content.encode()
 
 
-def ended(client: FlaskClient, started: TestResponse, seconds: float = 60.0) -> dict[str, Any]:
+def ended(
+    client: FlaskClient, started: TestResponse, seconds: float = 60.0
+) -> dict[str, Any]:
     """The job that a response started, when it has ended."""
     assert started.status_code == 202, started.get_data(as_text=True)
     deadline = time.monotonic() + seconds
@@ -57,7 +63,9 @@ def ended(client: FlaskClient, started: TestResponse, seconds: float = 60.0) -> 
 
 def job_of(client: FlaskClient, started: TestResponse) -> dict[str, Any]:
     """How it is doing now."""
-    found: dict[str, Any] = client.get(f"/api/ingestions/{started.get_json()['ingestion_id']}").get_json()
+    found: dict[str, Any] = client.get(
+        f"/api/ingestions/{started.get_json()['ingestion_id']}"
+    ).get_json()
     return found
 
 
@@ -87,5 +95,13 @@ def rows(settings: Settings) -> dict[str, int]:
 
 def _count(path: Path) -> list[tuple[str, int]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as database:
-        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return [(name, database.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0]) for name in names]
+        names = [
+            name
+            for (name,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table'"
+            )
+        ]
+        return [
+            (name, database.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0])
+            for name in names
+        ]

@@ -67,11 +67,15 @@ def running(app: Flask) -> Iterator[tuple[Server, int]]:
 class Connection:
     """One POST of JSON, or a GET without. Use as a context manager: leaving it closes the connection, read or not."""
 
-    def __init__(self, port: int, path: str, body: dict[str, Any] | None, **headers: str) -> None:
+    def __init__(
+        self, port: int, path: str, body: dict[str, Any] | None, **headers: str
+    ) -> None:
         self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.began = time.monotonic()
         method, text = ("GET", None) if body is None else ("POST", json.dumps(body))
-        self._http.request(method, path, text, {"Content-Type": "application/json", **headers})
+        self._http.request(
+            method, path, text, {"Content-Type": "application/json", **headers}
+        )
         self._socket: socket.socket | None = self._http.sock
 
     def __enter__(self) -> "Connection":

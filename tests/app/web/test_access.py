@@ -31,7 +31,9 @@ class Person:
     headers: dict[str, str] = field(default_factory=dict)
 
     def send(self, method: str, path: str, **request: Any) -> TestResponse:
-        return self.client.open(path, method=method, headers=self.headers, buffered=True, **request)
+        return self.client.open(
+            path, method=method, headers=self.headers, buffered=True, **request
+        )
 
     def ask(self, query: str, **fields: Any) -> TestResponse:
         return self.send("POST", "/query", json={"query": query, **fields})
@@ -45,7 +47,9 @@ def visitor(app: Flask) -> Person:
 
 
 def key_holder(app: Flask, role: KeyRole, **limits: Any) -> Person:
-    _, secret = app.extensions["services"].storage.keys.create(f"{role} key", role, **limits)
+    _, secret = app.extensions["services"].storage.keys.create(
+        f"{role} key", role, **limits
+    )
     return Person(app.test_client(), {"Authorization": f"Bearer {secret}"})
 
 
@@ -64,44 +68,72 @@ class World:
 
 
 def shared_by(who: Person, conversation_id: str) -> str:
-    token: str = who.send("POST", f"/api/conversations/{conversation_id}/share").get_json()["share"]
+    token: str = who.send(
+        "POST", f"/api/conversations/{conversation_id}/share"
+    ).get_json()["share"]
     return token
 
 
 @pytest.fixture(scope="module", params=["open", "read", "keys"])
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[World]:
     settings = Settings(
-        data_dir=tmp_path_factory.mktemp("data"), embedding_provider="hashing", chat_model="echo", sample_data="off",
-        summaries="off", threads=2, access=request.param, embed_origins=("https://intranet.example",),
-    )  # fmt: skip
+        data_dir=tmp_path_factory.mktemp("data"),
+        embedding_provider="hashing",
+        chat_model="echo",
+        sample_data="off",
+        summaries="off",
+        threads=2,
+        access=request.param,
+        embed_origins=("https://intranet.example",),
+    )
     app = create_app(settings)
-    a, b = (visitor(app), visitor(app)) if request.param == "open" else [key_holder(app, "write") for _ in "ab"]
-    a.client.environ_base.update({f"HTTP_{n.upper()}": v for n, v in a.headers.items()})  # for the helpers
-    job = ended(a.client, upload(a.client, (KENYA, KENYA_2023), (f"{SECRET}.pdf", BROKEN_PDF)))
+    a, b = (
+        (visitor(app), visitor(app))
+        if request.param == "open"
+        else [key_holder(app, "write") for _ in "ab"]
+    )
+    a.client.environ_base.update(
+        {f"HTTP_{n.upper()}": v for n, v in a.headers.items()}
+    )  # for the helpers
+    job = ended(
+        a.client, upload(a.client, (KENYA, KENYA_2023), (f"{SECRET}.pdf", BROKEN_PDF))
+    )
     answer = a.ask(f"Is there {SECRET} in Kenya?").get_json()
     document = job["files"][0]["document_id"]
-    chunk = a.send("GET", f"/api/documents/{document}/chunks").get_json()["chunks"][0]["chunk_id"]
+    chunk = a.send("GET", f"/api/documents/{document}/chunks").get_json()["chunks"][0][
+        "chunk_id"
+    ]
     ids = {
         "ingestion_id": job["ingestion_id"],
         "document_id": document,
         "chunk_id": chunk,
         "conversation_id": answer["conversation_id"],
         "message_id": answer["message_id"],
-        "token": shared_by(a, a.ask("What of Kenya is public?").get_json()["conversation_id"]),
+        "token": shared_by(
+            a, a.ask("What of Kenya is public?").get_json()["conversation_id"]
+        ),
     }
     yield World(request.param, app, a, b, ids)
     close_app(app)
 
 
 ROUTES: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    (method, rule): (kind, {"json": body[0]} if body else {}) for method, rule, kind, *body in cases(__file__)["routes"]
+    (method, rule): (kind, {"json": body[0]} if body else {})
+    for method, rule, kind, *body in cases(__file__)["routes"]
 }
 """What each is for, and what is sent. In the order in which they are tried: what is deleted is asked for before."""
 OWN = {"own": 404, "own change": 404, "own admin": 404}
 STRANGER: dict[str, dict[str, int]] = {
     "open": OWN,
-    "read": {**dict.fromkeys(("own change", "upload", "change", "admin", "own admin"), 401), "own": 404},
-    "keys": dict.fromkeys(("library", "own", "own change", "upload", "change", "admin", "own admin"), 401),
+    "read": {
+        **dict.fromkeys(("own change", "upload", "change", "admin", "own admin"), 401),
+        "own": 404,
+    },
+    "keys": dict.fromkeys(
+        ("library", "own", "own change", "upload", "change", "admin", "own admin"), 401
+    ),
 }
 KEYED = {**OWN, "change": 403, "admin": 403, "own admin": 403}
 OTHER = {"open": OWN, "read": KEYED, "keys": KEYED}
@@ -117,13 +149,18 @@ def routes_of(app: Flask) -> set[tuple[str, str]]:
 
 
 def tried(world: World, who: Person, method: str, rule: str) -> TestResponse:
-    path = rule.replace("<path:filename>", "img/favicon.svg").replace("<path:name>", "report-chat")
+    path = rule.replace("<path:filename>", "img/favicon.svg").replace(
+        "<path:name>", "report-chat"
+    )
     path = path.replace("<path:", "<")
     for name, value in world.ids.items():
         path = path.replace(f"<{name}>", value)
     request = dict(ROUTES[method, rule][1])
     if "conversation_id" in request.get("json", {}):
-        request["json"] = {**request["json"], "conversation_id": world.ids["conversation_id"]}
+        request["json"] = {
+            **request["json"],
+            "conversation_id": world.ids["conversation_id"],
+        }
     if (method, rule) == ("POST", "/api/documents"):
         body, content_type = form((f"of-{id(who)}.md", "# Notes\n\nText."))
         request = {"data": body, "content_type": content_type}
@@ -145,7 +182,11 @@ def test_nobody_gets_at_what_is_anothers(world: World) -> None:
     """Each route by the stranger, by one with a forged cookie, and by ``b``; then ``a`` has all that it had."""
     forged = world.stranger()
     forged.client.set_cookie(OWNER_COOKIE, f"{'0' * 32}.{'0' * 64}")
-    for who, expected in ((world.stranger(), STRANGER), (forged, STRANGER), (world.b, OTHER)):
+    for who, expected in (
+        (world.stranger(), STRANGER),
+        (forged, STRANGER),
+        (world.b, OTHER),
+    ):
         for (method, rule), (kind, _) in ROUTES.items():
             if kind == "change" and who is not world.b and world.access == "open":
                 continue  # anyone may, and the others need it
@@ -153,30 +194,57 @@ def test_nobody_gets_at_what_is_anothers(world: World) -> None:
             text = response.get_data(as_text=True)
             wanted = expected[world.access].get(kind)
             if wanted is None:
-                ok = {401} if (method, rule) == ("POST", "/api/session") else {200, 202, 204, 503}
+                ok = (
+                    {401}
+                    if (method, rule) == ("POST", "/api/session")
+                    else {200, 202, 204, 503}
+                )
                 assert response.status_code in ok, (method, rule, text)
             else:
                 assert response.status_code == wanted, (method, rule, text)
             assert SECRET not in text.replace(f"{SECRET}?", SECRET), (method, rule)
-    assert world.a.send("GET", f"/api/ingestions/{world.ids['ingestion_id']}").status_code == 200
-    names = [job["ingestion_id"] for job in world.a.send("GET", "/api/ingestions").get_json()["ingestions"]]
+    assert (
+        world.a.send("GET", f"/api/ingestions/{world.ids['ingestion_id']}").status_code
+        == 200
+    )
+    names = [
+        job["ingestion_id"]
+        for job in world.a.send("GET", "/api/ingestions").get_json()["ingestions"]
+    ]
     assert world.ids["ingestion_id"] in names
-    assert world.a.ask("And now?", conversation_id=world.ids["conversation_id"]).status_code == 200
+    assert (
+        world.a.ask(
+            "And now?", conversation_id=world.ids["conversation_id"]
+        ).status_code
+        == 200
+    )
 
 
 def test_who_has_no_owner_goes_on_by_the_id_alone(world: World) -> None:
     if world.access == "keys":
         return
-    begun = world.stranger().ask("What is the population of Kenya?").get_json()["conversation_id"]
+    begun = (
+        world.stranger()
+        .ask("What is the population of Kenya?")
+        .get_json()["conversation_id"]
+    )
     for who in (world.stranger(), world.b):
         assert who.ask("And the growth?", conversation_id=begun).status_code == 200
 
 
 def test_an_administrator_sees_all_jobs_and_no_conversation(world: World) -> None:
     admin = key_holder(world.app, "admin")
-    assert SECRET in admin.send("GET", "/api/ingestions?limit=100").get_data(as_text=True)
-    assert admin.send("GET", f"/api/ingestions/{world.ids['ingestion_id']}").status_code == 200
-    assert admin.ask("And?", conversation_id=world.ids["conversation_id"]).status_code == 404
+    assert SECRET in admin.send("GET", "/api/ingestions?limit=100").get_data(
+        as_text=True
+    )
+    assert (
+        admin.send("GET", f"/api/ingestions/{world.ids['ingestion_id']}").status_code
+        == 200
+    )
+    assert (
+        admin.ask("And?", conversation_id=world.ids["conversation_id"]).status_code
+        == 404
+    )
 
 
 def test_a_role_may_what_those_below_it_may(world: World) -> None:
@@ -185,10 +253,18 @@ def test_a_role_may_what_those_below_it_may(world: World) -> None:
         least: dict[str, KeyRole] = {"open": "admin", "read": "read", "keys": "feed"}
         may = KEY_ROLES[: max(map(KEY_ROLES.index, (role, least[world.access]))) + 1]
         assert who.ask("Kenya?").status_code == (200 if "read" in may else 403)
-        assert tried(world, who, "POST", "/api/documents").status_code == (202 if "write" in may else 403)
-        assert who.send("GET", "/api/usage").status_code == (200 if "admin" in may else 403)
+        assert tried(world, who, "POST", "/api/documents").status_code == (
+            202 if "write" in may else 403
+        )
+        assert who.send("GET", "/api/usage").status_code == (
+            200 if "admin" in may else 403
+        )
         session = who.send("GET", "/api/session").get_json()
-        assert (tuple(session["may"]), session["key"]["role"], session["access"]) == (may, role, world.access)
+        assert (tuple(session["may"]), session["key"]["role"], session["access"]) == (
+            may,
+            role,
+            world.access,
+        )
 
 
 def test_a_wrong_or_revoked_key_opens_nothing(world: World) -> None:
@@ -197,7 +273,11 @@ def test_a_wrong_or_revoked_key_opens_nothing(world: World) -> None:
     who = Person(world.app.test_client(), {"Authorization": f"Bearer {secret}"})
     assert who.ask("Kenya?").status_code == 200
     keys.revoke(key.id)
-    for headers in (who.headers, {"Authorization": "Bearer x"}, {"Authorization": f"Bearer {key.id}"}):
+    for headers in (
+        who.headers,
+        {"Authorization": "Bearer x"},
+        {"Authorization": f"Bearer {key.id}"},
+    ):
         response = world.stranger().client.get("/api/reports", headers=headers)
         error_of(response, 401, "unauthorized")
         assert response.headers["WWW-Authenticate"].startswith("Bearer")
@@ -216,14 +296,18 @@ def test_signing_in_keeps_the_key_where_no_script_reads_it(world: World) -> None
     error_of(page.send("GET", "/api/reports"), 401, "unauthorized")
     session = page.send("GET", "/api/session").get_json()  # which forgets it
     assert (session["key"], session["owner"].partition(":")[0]) == (None, "visitor")
-    assert page.send("GET", "/api/reports").status_code == (401 if world.access == "keys" else 200)
+    assert page.send("GET", "/api/reports").status_code == (
+        401 if world.access == "keys" else 200
+    )
 
 
 def test_the_cookie_of_a_visitor(world: World) -> None:
     client = world.app.test_client()
     for scheme in ("http", "https"):
         cookie = client.get("/", base_url=f"{scheme}://localhost").headers["Set-Cookie"]
-        assert all(part in cookie for part in (OWNER_COOKIE, "HttpOnly", "SameSite=Lax"))
+        assert all(
+            part in cookie for part in (OWNER_COOKIE, "HttpOnly", "SameSite=Lax")
+        )
         assert ("Secure" in cookie) == (scheme == "https")
     assert "Set-Cookie" not in client.get("/api/formats").headers
 
@@ -236,7 +320,16 @@ def test_a_cookie_that_was_changed_is_nobodys(world: World) -> None:
     assert owner == f"visitor:{good.value.partition('.')[0]}"
     id, _, signature = good.value.partition(".")
     other = f"{(int(id, 16) + 1) % 16**32:032x}"
-    forged = ("", id, f"{id}.", f".{signature}", f"{other}.{signature}", f"{id}.{signature[:-1]}", f"{id}.{id}", "a.é")
+    forged = (
+        "",
+        id,
+        f"{id}.",
+        f".{signature}",
+        f"{other}.{signature}",
+        f"{id}.{signature[:-1]}",
+        f"{id}.{id}",
+        "a.é",
+    )
     for value in forged:
         page.client.set_cookie(OWNER_COOKIE, value)
         assert page.send("GET", "/api/session").get_json()["owner"] == "", value
@@ -250,26 +343,50 @@ def settings(settings: Settings) -> Settings:
 def test_a_limited_key_sees_nothing_else(app: Flask) -> None:
     admin = key_holder(app, "admin")
     admin.client.environ_base["HTTP_AUTHORIZATION"] = admin.headers["Authorization"]
-    files = [(f"{name}.md", f"# {name}\n\nThe capital of {name} has a market.") for name in ("Kenya", "Somalia")]
+    files = [
+        (f"{name}.md", f"# {name}\n\nThe capital of {name} has a market.")
+        for name in ("Kenya", "Somalia")
+    ]
     kenya, other = (
-        ended(admin.client, upload(admin.client, file, country_name=file[0][:-3], year=year))["files"][0]["document_id"]
+        ended(
+            admin.client,
+            upload(admin.client, file, country_name=file[0][:-3], year=year),
+        )["files"][0]["document_id"]
         for file, year in zip(files, ("2023", "2021"), strict=True)
     )
-    (chunk, *_) = admin.send("GET", f"/api/documents/{other}/chunks").get_json()["chunks"]
+    (chunk, *_) = admin.send("GET", f"/api/documents/{other}/chunks").get_json()[
+        "chunks"
+    ]
     who = key_holder(app, "write", filters={"country_name": ["Kenya"]})
     for path in ("", "/chunks", "/file"):
         assert who.send("GET", f"/api/documents/{kenya}{path}").status_code == 200
         error_of(who.send("GET", f"/api/documents/{other}{path}"), 404, "not_found")
     error_of(who.send("GET", f"/api/chunks/{chunk['chunk_id']}"), 404, "not_found")
     error_of(who.send("DELETE", f"/api/documents/{other}"), 404, "not_found")
-    bodies = [who.send("GET", f"/api/{path}") for path in ("reports", "facets", "documents", "figures", "formats")]
+    bodies = [
+        who.send("GET", f"/api/{path}")
+        for path in ("reports", "facets", "documents", "figures", "formats")
+    ]
     assert bodies[0].get_json()["total"] == 1
     bodies += [who.send("POST", "/api/search", json={"query": "Where is a market?"})]
-    bodies += [who.ask(query) for query in ("Where is a market?", "Kenya in the 2021 report?", "What of Mali?")]
+    bodies += [
+        who.ask(query)
+        for query in (
+            "Where is a market?",
+            "Kenya in the 2021 report?",
+            "What of Mali?",
+        )
+    ]
     # What is there for others is as absent as what is nowhere.
-    there, nowhere = (who.ask(f"What is the capital of {name}?").get_json()["response"] for name in ("Somalia", "Mali"))
+    there, nowhere = (
+        who.ask(f"What is the capital of {name}?").get_json()["response"]
+        for name in ("Somalia", "Mali")
+    )
     assert there.replace("Somalia", "Mali") == nowhere
-    bodies += [who.ask("Where?", filters={"country_name": country}) for country in ("SOMALIA", "Narnia")]
+    bodies += [
+        who.ask("Where?", filters={"country_name": country})
+        for country in ("SOMALIA", "Narnia")
+    ]
     bodies += [who.ask("Where?", filters={"country_name": "Kenya", "year": 2021})]
     for response in bodies:
         assert "Somalia" not in response.get_data(as_text=True)
@@ -282,7 +399,10 @@ def test_changes_of_the_library_are_in_the_audit_log(app: Flask) -> None:
     assert who.send("GET", "/api/reports").status_code == 200
     assert who.send("DELETE", "/api/documents/unknown").status_code == 404
     (entry,) = app.extensions["services"].storage.audit.latest(10)
-    assert (entry.action, entry.target) == ("POST /api/documents", started.get_json()["ingestion_id"])
+    assert (entry.action, entry.target) == (
+        "POST /api/documents",
+        started.get_json()["ingestion_id"],
+    )
     assert entry.actor.startswith("key:rck_")
 
 
@@ -290,6 +410,8 @@ def test_asking_for_the_options_of_a_change_changes_nothing(world: World) -> Non
     audit = world.app.extensions["services"].storage.audit
     before = list(audit.latest(1000))
     for headers in ({}, {"Authorization": "Bearer unknown"}):
-        found = world.app.test_client().options(f"/api/documents/{world.ids['document_id']}", headers=headers)
+        found = world.app.test_client().options(
+            f"/api/documents/{world.ids['document_id']}", headers=headers
+        )
         assert found.status_code == 200
     assert list(audit.latest(1000)) == before

@@ -15,7 +15,10 @@ def test_what_the_page_names_is_kept_for_good(client: FlaskClient) -> None:
     for address in named:
         with client.get(address) as response:
             assert response.status_code == 200
-            assert response.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+            assert (
+                response.headers["Cache-Control"]
+                == "public, max-age=31536000, immutable"
+            )
 
 
 def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> None:
@@ -27,7 +30,13 @@ def test_a_file_of_another_version_is_asked_for_again(client: FlaskClient) -> No
 
 
 def test_text_is_compressed(client: FlaskClient) -> None:
-    for path in ["/", *(f"/static/v/{version_of_files()}/{name}" for name in ("js/chat/turn.js", "words/es.json"))]:
+    for path in [
+        "/",
+        *(
+            f"/static/v/{version_of_files()}/{name}"
+            for name in ("js/chat/turn.js", "words/es.json")
+        ),
+    ]:
         with client.get(path) as plain:
             plain.get_data()
         packed = client.get(path, headers={"Accept-Encoding": "br, gzip;q=0.8"})
@@ -35,6 +44,8 @@ def test_text_is_compressed(client: FlaskClient) -> None:
         assert "Content-Encoding" not in plain.headers
         assert gzip.decompress(packed.data) == plain.data
         assert "Accept-Encoding" in packed.headers["Vary"]
-        with client.post("/api/chat", json={"query": "Who?"}, headers={"Accept-Encoding": "gzip, br"}) as stream:
+        with client.post(
+            "/api/chat", json={"query": "Who?"}, headers={"Accept-Encoding": "gzip, br"}
+        ) as stream:
             assert stream.mimetype == "text/event-stream"
             assert "Content-Encoding" not in stream.headers

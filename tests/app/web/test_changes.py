@@ -26,14 +26,27 @@ REPORT = """# {country}: Country Report {edition}
 
 {area} sq km
 """
-OLD, NEW = "6.11% (2021 est.)\n\n5.4% (2020 est.)", "7.7% (2023 est.)\n\n6.1% (2021 est.)"
+OLD, NEW = (
+    "6.11% (2021 est.)\n\n5.4% (2020 est.)",
+    "7.7% (2023 est.)\n\n6.1% (2021 est.)",
+)
 ATOM = "{http://www.w3.org/2005/Atom}"
 Add = Callable[..., Ingested]
 
 
-def add(add_report: Add, country: str, edition: int, inflation: str, area: int = 580_367) -> None:
-    text = REPORT.format(country=country, edition=edition, inflation=inflation, area=area)
-    add_report(text, f"{country}-{edition}", country_name=country, year=edition, type="country_report")
+def add(
+    add_report: Add, country: str, edition: int, inflation: str, area: int = 580_367
+) -> None:
+    text = REPORT.format(
+        country=country, edition=edition, inflation=inflation, area=area
+    )
+    add_report(
+        text,
+        f"{country}-{edition}",
+        country_name=country,
+        year=edition,
+        type="country_report",
+    )
 
 
 @pytest.fixture
@@ -45,61 +58,98 @@ def editions(add_report: Add) -> None:
 
 def sides(figures: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [
-        (one["indicator"], *((side["text"], side["year"]) if side else None for side in (one["old"], one["new"])))
+        (
+            one["indicator"],
+            *(
+                (side["text"], side["year"]) if side else None
+                for side in (one["old"], one["new"])
+            ),
+        )
         for one in figures
     ]
 
 
 @pytest.mark.usefixtures("editions")
-def test_a_new_edition_is_held_against_the_one_before_by_api_feed_and_page(client: FlaskClient) -> None:
+def test_a_new_edition_is_held_against_the_one_before_by_api_feed_and_page(
+    client: FlaskClient,
+) -> None:
     body = client.get("/api/changes?country_name=Kenya").get_json()
     assert (body["total"], body["next"]) == (2, None)
-    newest, first = sorted(body["changes"], key=lambda one: one["report"]["year"], reverse=True)
+    newest, first = sorted(
+        body["changes"], key=lambda one: one["report"]["year"], reverse=True
+    )
     assert newest["former"]["year"] == 2023
     assert sides(newest["figures"]) == [
-        ("Inflation rate", ("6.11%", 2021), ("7.7%", 2023)), ("Inflation rate", ("6.11%", 2021), ("6.1%", 2021)),
-    ]  # fmt: skip
+        ("Inflation rate", ("6.11%", 2021), ("7.7%", 2023)),
+        ("Inflation rate", ("6.11%", 2021), ("6.1%", 2021)),
+    ]
     assert (first["former"], first["figures"], newest["corrected"]) == (None, [], [])
     assert client.get("/api/changes?limit=1").get_json()["next"] == "1"
     assert client.get("/api/changes?since=2100-01-01").get_json()["total"] == 0
-    assert error_of(client.get("/api/changes?since=soon"), 400)["details"][0]["field"] == "since"
+    assert (
+        error_of(client.get("/api/changes?since=soon"), 400)["details"][0]["field"]
+        == "since"
+    )
     response = client.get("/api/changes.atom?country_name=Kenya")
     assert response.mimetype == "application/atom+xml"
     entries = fromstring(response.get_data(as_text=True)).findall(f"{ATOM}entry")
     titles = sorted(str(entry.findtext(f"{ATOM}title")) for entry in entries)
-    assert titles[1].endswith("2025: 2 figures changed since Kenya: Country Report 2023")
-    assert any("<td>7.7% (2023)</td>" in str(entry.findtext(f"{ATOM}content")) for entry in entries)
+    assert titles[1].endswith(
+        "2025: 2 figures changed since Kenya: Country Report 2023"
+    )
+    assert any(
+        "<td>7.7% (2023)</td>" in str(entry.findtext(f"{ATOM}content"))
+        for entry in entries
+    )
     tag = {"If-None-Match": response.headers["ETag"]}
-    assert client.get("/api/changes.atom?country_name=Kenya", headers=tag).status_code == 304
+    assert (
+        client.get("/api/changes.atom?country_name=Kenya", headers=tag).status_code
+        == 304
+    )
     page = client.get("/changes?country_name=Kenya").get_data(as_text=True)
     assert "<td>6.11% (2021)</td><td>7.7% (2023)</td>" in page
     assert "Mali: Country Report" not in page
 
 
 @pytest.mark.usefixtures("editions")
-def test_a_replaced_report_is_held_against_its_former_version(client: FlaskClient, add_report: Add) -> None:
+def test_a_replaced_report_is_held_against_its_former_version(
+    client: FlaskClient, add_report: Add
+) -> None:
     add(add_report, "Kenya", 2025, NEW, area=569_140)
     newest = client.get("/api/changes?country_name=Kenya").get_json()["changes"][0]
-    assert sides(newest["corrected"]) == [("Area", ("580367 sq km", None), ("569140 sq km", None))]
+    assert sides(newest["corrected"]) == [
+        ("Area", ("580367 sq km", None), ("569140 sq km", None))
+    ]
 
 
 class TestLimits:
     @pytest.fixture
-    def closed(self, settings: Settings, services: Services, editions: None) -> Iterator[Flask]:
+    def closed(
+        self, settings: Settings, services: Services, editions: None
+    ) -> Iterator[Flask]:
         with application(settings.override(access="keys")) as made:
             yield made
 
-    def test_a_limited_key_and_its_feed_see_nothing_of_others(self, closed: Flask, services: Services) -> None:
+    def test_a_limited_key_and_its_feed_see_nothing_of_others(
+        self, closed: Flask, services: Services
+    ) -> None:
         keys, client = services.storage.keys, closed.test_client()
-        key, secret = keys.create("Nairobi", "read", filters={"country_name": ["Kenya"]})
+        key, secret = keys.create(
+            "Nairobi", "read", filters={"country_name": ["Kenya"]}
+        )
         bearer = {"Authorization": f"Bearer {secret}"}
         shown = client.get("/api/changes", headers=bearer).get_data(as_text=True)
         assert "Kenya" in shown
         assert "Mali" not in shown
         assert client.get("/api/changes.atom").status_code == 401
         assert "Sign in to see" in client.get("/changes").get_data(as_text=True)
-        assert error_of(client.get(f"/api/changes.atom?token={secret}"), 401, "unauthorized")
-        former, address = (client.post("/api/feeds", headers=bearer).get_json()["address"] for _ in range(2))
+        assert error_of(
+            client.get(f"/api/changes.atom?token={secret}"), 401, "unauthorized"
+        )
+        former, address = (
+            client.post("/api/feeds", headers=bearer).get_json()["address"]
+            for _ in range(2)
+        )
         feed = client.get(address)
         assert feed.status_code == 200
         assert "Kenya" in feed.get_data(as_text=True)

@@ -28,7 +28,14 @@ def settings(settings: Settings) -> Settings:
 def reports(kenya: Ingested, services: Services, tmp_path: Path) -> None:
     """Kenya's report among the reports, Mali's in the news."""
     path = write_report(tmp_path / "news", MALI_2021, "mali-2021")
-    ingest_file(services, path, "test/mali", Registration("news"), country_name="Mali", year=2021)
+    ingest_file(
+        services,
+        path,
+        "test/mali",
+        Registration("news"),
+        country_name="Mali",
+        year=2021,
+    )
 
 
 def countries(hits: list[dict[str, Any]]) -> set[str]:
@@ -37,24 +44,45 @@ def countries(hits: list[dict[str, Any]]) -> set[str]:
 
 @pytest.fixture
 def search(client: FlaskClient) -> Callable[..., Any]:
-    return lambda **fields: client.post("/api/search", json={"query": QUESTION, **fields})
+    return lambda **fields: client.post(
+        "/api/search", json={"query": QUESTION, **fields}
+    )
 
 
-def test_what_there_is_is_counted_under_the_rest_of_the_scope_and_takes_uploads(client: FlaskClient) -> None:
+def test_what_there_is_is_counted_under_the_rest_of_the_scope_and_takes_uploads(
+    client: FlaskClient,
+) -> None:
     assert client.get("/api/collections").get_json() == {
         "collections": [
             {"name": "chatbot_data", "description": "", "documents": 0, "chunks": 0},
-            {"name": "report_chatting", "description": "Country reports.", "documents": 1, "chunks": 3},
+            {
+                "name": "report_chatting",
+                "description": "Country reports.",
+                "documents": 1,
+                "chunks": 3,
+            },
             {"name": "news", "description": "Daily news.", "documents": 1, "chunks": 2},
         ]
     }
-    both = [{"value": "report_chatting", "documents": 1}, {"value": "news", "documents": 1}]
+    both = [
+        {"value": "report_chatting", "documents": 1},
+        {"value": "news", "documents": 1},
+    ]
     facets = client.get("/api/facets?collections=news").get_json()
     assert facets["country_name"] == [{"value": "Mali", "documents": 1, "code": "466"}]
-    assert (facets["documents"], facets["chunks"], facets["collections"]) == (1, 2, both)
-    assert client.get("/api/facets?country_name=Mali").get_json()["collections"] == both[1:]
+    assert (facets["documents"], facets["chunks"], facets["collections"]) == (
+        1,
+        2,
+        both,
+    )
+    assert (
+        client.get("/api/facets?country_name=Mali").get_json()["collections"]
+        == both[1:]
+    )
     file = (io.BytesIO(b"# News\n\nA text."), "news.md")
-    refused = client.post("/api/documents", data={"collection": "elsewhere", "files": file})
+    refused = client.post(
+        "/api/documents", data={"collection": "elsewhere", "files": file}
+    )
     assert error_of(refused, 400)["details"][0]["valid_values"] == SEARCHED
 
 
@@ -69,21 +97,32 @@ def test_a_search_stays_within_its_collections(search) -> None:
         ]:
             body = search(collections=collections, retrieval_method=method).get_json()
             assert countries(body["hits"]) == found
-            assert body["scope"].get("collections") == (sorted(collections) if collections else None)
+            assert body["scope"].get("collections") == (
+                sorted(collections) if collections else None
+            )
             assert body["scope"]["documents"] == len(found)
 
 
 def test_and_within_its_filters(search) -> None:
     filters = {"country_name": ["Kenya", "Mali"]}
-    body = search(collections=["news"], filters={"country_name": ["KE", "ML"]}).get_json()
+    body = search(
+        collections=["news"], filters={"country_name": ["KE", "ML"]}
+    ).get_json()
     assert countries(body["hits"]) == {"Mali"}
-    assert body["scope"] == {"filters": filters, "collections": ["news"], "documents": 1, "chunks": 2}
+    assert body["scope"] == {
+        "filters": filters,
+        "collections": ["news"],
+        "documents": 1,
+        "chunks": 2,
+    }
 
 
 def test_what_there_is_not_is_refused_with_what_there_is(client: FlaskClient) -> None:
     for wrong in [[], ["nothing"], ["news", "messages"], ["News"]]:
         for path in ["/query", "/api/search", "/api/chat"]:
-            error = error_of(client.post(path, json={"query": QUESTION, "collections": wrong}), 400)
+            error = error_of(
+                client.post(path, json={"query": QUESTION, "collections": wrong}), 400
+            )
             (detail,) = error["details"]
             assert detail["field"] == "collections"
             assert not wrong or detail["valid_values"] == SEARCHED
@@ -94,21 +133,27 @@ def test_anything_but_a_list_of_names_is_refused(search) -> None:
         assert fields_of(search(collections=wrong)) == ["collections"]
 
 
-def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(query: Post) -> None:
+def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(
+    query: Post,
+) -> None:
     """Nothing of another collection is passed off as an answer, nor is it said that there is no such report."""
     body = query(collections=["news"]).get_json()
     assert body["answered"]
     assert countries(body["citations"]) <= countries(body["trace"]["hits"]) == {"Mali"}
     assert body["scope"]["collections"] == ["news"]
     assert "collections" not in query().get_json()["scope"]
-    body = query(query="What is the population growth rate of Kenya?", collections=["news"]).get_json()
+    body = query(
+        query="What is the population growth rate of Kenya?", collections=["news"]
+    ).get_json()
     assert body["answered"] is False
     assert "the collection news) leaves out Kenya" in body["response"]
     body = query(collections=["chatbot_data"]).get_json()
     assert body["answered"] is False
     assert "There is no report for the collection chatbot\\_data." in body["response"]
     body = query(
-        query="What is the population growth rate of Mali?", collections=["news", "report_chatting"], auto_scope=True
+        query="What is the population growth rate of Mali?",
+        collections=["news", "report_chatting"],
+        auto_scope=True,
     ).get_json()
     assert body["scope"]["filters"] == {"country_name": ["Mali"]}
     assert body["scope"]["collections"] == ["news", "report_chatting"]
@@ -117,6 +162,14 @@ def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(query:
 def test_lists_within_collections(client: FlaskClient) -> None:
     for path in ["/api/reports", "/api/documents"]:
         assert client.get(f"{path}?collections=news").get_json()["total"] == 1
-        assert client.get(f"{path}?collections=news&collections=report_chatting").get_json()["total"] == 2
-        assert client.get(f"{path}?collections=news&country_name=KE").get_json()["total"] == 0
+        assert (
+            client.get(
+                f"{path}?collections=news&collections=report_chatting"
+            ).get_json()["total"]
+            == 2
+        )
+        assert (
+            client.get(f"{path}?collections=news&country_name=KE").get_json()["total"]
+            == 0
+        )
         assert fields_of(client.get(f"{path}?collections=x")) == ["collections"]

@@ -18,7 +18,11 @@ from tests.app.web.conftest import error_of, fields_of
 
 pytestmark = pytest.mark.usefixtures("kenya")
 API = "/api/conversations"
-GROWTH, CAPITAL, RATE = "What is the population growth rate?", "What is the capital?", "And the birth rate?"
+GROWTH, CAPITAL, RATE = (
+    "What is the population growth rate?",
+    "What is the capital?",
+    "And the birth rate?",
+)
 
 
 @pytest.fixture
@@ -35,15 +39,24 @@ def ask(client: FlaskClient, query: str, **fields: Any) -> Any:
 
 
 def titles(client: FlaskClient, **wanted: Any) -> list[str]:
-    return [one["title"] for one in client.get(API, query_string=wanted).get_json()["conversations"]]
+    return [
+        one["title"]
+        for one in client.get(API, query_string=wanted).get_json()["conversations"]
+    ]
 
 
 def questions(response: TestResponse) -> list[str]:
-    return [message["content"] for message in response.get_json()["messages"] if message["role"] == "user"]
+    return [
+        message["content"]
+        for message in response.get_json()["messages"]
+        if message["role"] == "user"
+    ]
 
 
 def test_they_are_listed_newest_first_page_by_page(client: FlaskClient) -> None:
-    begun = [ask(client, f"{GROWTH} {number}")["conversation_id"] for number in range(5)]
+    begun = [
+        ask(client, f"{GROWTH} {number}")["conversation_id"] for number in range(5)
+    ]
     ask(client, "And then?", conversation_id=begun[1])
     expected = [f"{GROWTH} {number}" for number in (1, 4, 3, 2, 0)]
     assert titles(client) == expected
@@ -66,19 +79,29 @@ def test_they_are_found_by_title_and_by_what_was_asked(client: FlaskClient) -> N
 
 
 def test_nobodys_are_in_no_list(services: Services, client: FlaskClient) -> None:
-    nobodys = services.storage.conversations.add(None, [{"role": "user", "content": "Whose?"}]).conversation_id
+    nobodys = services.storage.conversations.add(
+        None, [{"role": "user", "content": "Whose?"}]
+    ).conversation_id
     assert titles(client) == []
-    assert services.storage.conversations.page(Caller().owner, search="", after="", limit=9) == ([], "")
+    assert services.storage.conversations.page(
+        Caller().owner, search="", after="", limit=9
+    ) == ([], "")
     assert client.get(f"{API}/{nobodys}").status_code == 200  # who knows its id has it
 
 
 def test_one_opens_with_all_that_its_answers_were(client: FlaskClient) -> None:
     filters = {"country_name": ["Kenya"]}
     said = ask(client, GROWTH, filters=filters, auto_scope=False)
-    asked, answer = client.get(f"{API}/{said['conversation_id']}").get_json()["messages"]
+    asked, answer = client.get(f"{API}/{said['conversation_id']}").get_json()[
+        "messages"
+    ]
     assert answer["answer"] == said
     assert (answer["message_id"], answer["state"]) == (said["message_id"], "")
-    assert (asked["content"], asked["scope"], asked["auto_scope"]) == (GROWTH, filters, False)
+    assert (asked["content"], asked["scope"], asked["auto_scope"]) == (
+        GROWTH,
+        filters,
+        False,
+    )
 
 
 def test_a_long_one_opens_at_its_end(client: FlaskClient) -> None:
@@ -87,29 +110,54 @@ def test_a_long_one_opens_at_its_end(client: FlaskClient) -> None:
     for number in range(1, 5):
         ask(client, str(number), conversation_id=said["conversation_id"])
     last = client.get(path, query_string={"limit": 2})
-    assert (questions(last), last.get_json()["next"]) == (["3", "4"], last.get_json()["messages"][1]["message_id"])
+    assert (questions(last), last.get_json()["next"]) == (
+        ["3", "4"],
+        last.get_json()["messages"][1]["message_id"],
+    )
     rest = client.get(path, query_string={"cursor": last.get_json()["next"]})
     assert (questions(rest), rest.get_json()["next"]) == (["0", "1", "2"], None)
     error_of(client.get(path, query_string={"cursor": "0" * 32}), 404, "not_found")
     assert fields_of(client.get(path, query_string={"before": "0" * 32})) == ["before"]
 
 
-def test_a_deleted_one_is_nowhere_and_comes_back(client: FlaskClient, services: Services) -> None:
+def test_a_deleted_one_is_nowhere_and_comes_back(
+    client: FlaskClient, services: Services
+) -> None:
     said = ask(client, GROWTH)
     path = f"{API}/{said['conversation_id']}"
     token = client.post(f"{path}/share").get_json()["share"]
     assert client.delete(path).status_code == 204
-    gone = [client.get(path), client.get(f"{path}/export"), client.get(f"/api/shared/{token}"), client.delete(path)]
-    gone.append(client.post("/query", json={"query": RATE, "conversation_id": said["conversation_id"]}))
+    gone = [
+        client.get(path),
+        client.get(f"{path}/export"),
+        client.get(f"/api/shared/{token}"),
+        client.delete(path),
+    ]
+    gone.append(
+        client.post(
+            "/query", json={"query": RATE, "conversation_id": said["conversation_id"]}
+        )
+    )
     assert {response.status_code for response in gone} == {404}
     assert titles(client) == titles(client, search="growth") == []
-    assert client.patch(path, json={"deleted": False, "title": " Growth\nof Kenya "}).status_code == 200
+    assert (
+        client.patch(
+            path, json={"deleted": False, "title": " Growth\nof Kenya "}
+        ).status_code
+        == 200
+    )
     assert titles(client) == ["Growth of Kenya"]
     client.delete(path)
-    an_hour_ago = (datetime.now(UTC) - timedelta(hours=1, minutes=1)).isoformat(timespec="milliseconds")
+    an_hour_ago = (datetime.now(UTC) - timedelta(hours=1, minutes=1)).isoformat(
+        timespec="milliseconds"
+    )
     services.storage.purge_expired()
-    services.storage.conversations.restore(said["conversation_id"], client_owner(client))
-    services.storage.database["conversations"].update_one({}, {"$set": {"deleted_at": an_hour_ago}})
+    services.storage.conversations.restore(
+        said["conversation_id"], client_owner(client)
+    )
+    services.storage.database["conversations"].update_one(
+        {}, {"$set": {"deleted_at": an_hour_ago}}
+    )
     services.storage.purge_expired()
     error_of(client.patch(path, json={"deleted": False}), 404, "not_found")
     assert services.storage.database["messages"].count({}) == 0
@@ -122,7 +170,15 @@ def client_owner(client: FlaskClient) -> str:
 
 def test_a_wrong_change_is_named(client: FlaskClient) -> None:
     path = f"{API}/{ask(client, GROWTH)['conversation_id']}"
-    for body in [{}, {"title": " "}, {"title": 1}, {"title": "x" * 201}, {"deleted": True}, {"deleted": 0}, {"a": 1}]:
+    for body in [
+        {},
+        {"title": " "},
+        {"title": 1},
+        {"title": "x" * 201},
+        {"deleted": True},
+        {"deleted": 0},
+        {"a": 1},
+    ]:
         assert fields_of(client.patch(path, json=body)) == [next(iter(body), "deleted")]
         assert titles(client) == [GROWTH]
 
@@ -137,14 +193,26 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
     )
     lines = text.get_data(as_text=True)
     day = datetime.now(UTC).date()
-    assert lines.startswith(f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n{said['response']}\n\n[1] [")
-    assert f"](http://localhost/api/documents/{said['citations'][0]['document_id']}/file" in lines
-    assert client.get(path, query_string={"format": "json"}).get_json()["messages"][1]["answer"] == said
+    assert lines.startswith(
+        f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n{said['response']}\n\n[1] ["
+    )
+    assert (
+        f"](http://localhost/api/documents/{said['citations'][0]['document_id']}/file"
+        in lines
+    )
+    assert (
+        client.get(path, query_string={"format": "json"}).get_json()["messages"][1][
+            "answer"
+        ]
+        == said
+    )
     word = client.get(path, query_string={"format": "docx"})
     assert word.headers["Content-Disposition"].endswith('.docx"')
     assert Document(BytesIO(word.get_data())).paragraphs[0].text == GROWTH
     more = ask(client, RATE, conversation_id=said["conversation_id"])
-    one = client.get(path, query_string={"message_id": more["message_id"]}).get_data(as_text=True)
+    one = client.get(path, query_string={"message_id": more["message_id"]}).get_data(
+        as_text=True
+    )
     assert one.startswith(f"# {GROWTH}\n\n## {RATE}\n\n")
     assert said["response"] not in one
     error_of(client.get(path, query_string={"message_id": "x"}), 404, "not_found")
@@ -156,21 +224,40 @@ def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
     about = {"title": "Kenya & <more>", "section": "Economy", "document_id": "d"}
     cited = [{**about, "number": 1, "page": 3}, {**about, "number": 2, "page": None}]
     start = text.index("not 9%")
-    answer = {"citations": cited, "marks": [{"start": start, "end": start + 6, "kind": "figure", "detail": "9%"}]}
-    writer = WordWriter("How\x00 fast?", lambda one: f"http://localhost/{one['number']}?a&b")
+    answer = {
+        "citations": cited,
+        "marks": [{"start": start, "end": start + 6, "kind": "figure", "detail": "9%"}],
+    }
+    writer = WordWriter(
+        "How\x00 fast?", lambda one: f"http://localhost/{one['number']}?a&b"
+    )
     writer.add_question("How fast?", "2026-01-01, Kenya")
     writer.add_answer(text, answer)
     data = writer.bytes()
     file = Document(BytesIO(data))
-    said = [(paragraph.text, paragraph.style.name) for paragraph in file.paragraphs if paragraph.text]  # type: ignore[union-attr]
+    said = [
+        (paragraph.text, paragraph.style.name)
+        for paragraph in file.paragraphs
+        if paragraph.text
+    ]  # type: ignore[union-attr]
     assert said[:4] == [
-        ("How fast?", "Title"), ("How fast?", "Heading 1"), ("2026-01-01, Kenya", "Subtitle"), ("So", "Heading 3")
-    ]  # fmt: skip
-    assert said[4:7] == [("It was 5.4%, not 9%.", "Normal"), ("a", "List Bullet"), ("b", "List Bullet 2")]
+        ("How fast?", "Title"),
+        ("How fast?", "Heading 1"),
+        ("2026-01-01, Kenya", "Subtitle"),
+        ("So", "Heading 3"),
+    ]
+    assert said[4:7] == [
+        ("It was 5.4%, not 9%.", "Normal"),
+        ("a", "List Bullet"),
+        ("b", "List Bullet 2"),
+    ]
     runs = [run for paragraph in file.paragraphs for run in paragraph.runs]
     assert [run.text for run in runs if run.bold] == ["5.4%"]
     assert [run.text for run in runs if run.font.highlight_color] == ["not 9%"]
-    assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [["Year", "Value"], ["2023", "5"]]
+    assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [
+        ["Year", "Value"],
+        ["2023", "5"],
+    ]
     with ZipFile(BytesIO(data)) as parts:
         notes = parts.read("word/footnotes.xml").decode()
         links = parts.read("word/_rels/footnotes.xml.rels").decode()
@@ -178,43 +265,76 @@ def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
     assert "http://localhost/1?a&amp;b" in links
 
 
-def figure(subject: str, year: int, value: float, citation: int = 1, edition: int = 2025) -> dict[str, Any]:
+def figure(
+    subject: str, year: int, value: float, citation: int = 1, edition: int = 2025
+) -> dict[str, Any]:
     return {
-        "subject": subject, "indicator": "Growth", "unit": "%", "year": year, "value": value, "text": f"{value}%",
-        "citation": citation, "edition": edition,
-    }  # fmt: skip
+        "subject": subject,
+        "indicator": "Growth",
+        "unit": "%",
+        "year": year,
+        "value": value,
+        "text": f"{value}%",
+        "citation": citation,
+        "edition": edition,
+    }
 
 
 MALI = figure("Mali", 2021, 3)
-YEARS = [figure("Kenya", 2021, 7.5), figure("Kenya", 2019, 5.1), figure("Kenya", 2022, 4.9, edition=2024)]
+YEARS = [
+    figure("Kenya", 2021, 7.5),
+    figure("Kenya", 2019, 5.1),
+    figure("Kenya", 2022, 4.9, edition=2024),
+]
 REVISED = [figure("Kenya", 2022, 4.8), figure("Kenya", 2023, 9, citation=2)]
 
 
 @pytest.mark.parametrize(
     ("figures", "response", "expected"),
     [
-        (YEARS + REVISED, "", [["2019", 5.1], ["2020", None], ["2021", 7.5], ["2022", 4.8]]),
-        ([*YEARS[:2], MALI, figure("Togo", 2021, 8)], "", [["Togo", 8], ["Kenya", 7.5], ["Mali", 3]]),
-        ([YEARS[0], MALI, figure("Togo", 2020, 8)], "3% [1], 8% [1], 7.5% (2021) [1]",
-         [["Mali (2021)", 3], ["Togo (2020)", 8], ["Kenya (2021)", 7.5]]),
+        (
+            YEARS + REVISED,
+            "",
+            [["2019", 5.1], ["2020", None], ["2021", 7.5], ["2022", 4.8]],
+        ),
+        (
+            [*YEARS[:2], MALI, figure("Togo", 2021, 8)],
+            "",
+            [["Togo", 8], ["Kenya", 7.5], ["Mali", 3]],
+        ),
+        (
+            [YEARS[0], MALI, figure("Togo", 2020, 8)],
+            "3% [1], 8% [1], 7.5% (2021) [1]",
+            [["Mali (2021)", 3], ["Togo (2020)", 8], ["Kenya (2021)", 7.5]],
+        ),
         (YEARS[:1], "7.5% [1]", None),
     ],
     ids=["lines", "bars of a year", "a ranking", "one figure"],
-)  # fmt: skip
+)
 def test_figures_are_charts_in_word_and_a_table_in_excel(
     figures: list[dict[str, Any]], response: str, expected: list[list[Any]] | None
 ) -> None:
     cited = {"title": "Kenya", "section": "Economy", "document_id": "d", "page": 3}
-    citations = [{**cited, "number": 1, "supported": True}, {**cited, "number": 2, "supported": False}]
+    citations = [
+        {**cited, "number": 1, "supported": True},
+        {**cited, "number": 2, "supported": False},
+    ]
     writer = WordWriter("Growth", lambda one: "http://localhost/")
-    writer.add_answer("So.", {"citations": citations, "figures": figures, "response": response})
+    writer.add_answer(
+        "So.", {"citations": citations, "figures": figures, "response": response}
+    )
     with ZipFile(BytesIO(writer.bytes())) as parts:
         if expected is None:
             assert not [name for name in parts.namelist() if "chart" in name]
             return
-        drawn, text = (parts.read(f"word/{name}.xml").decode() for name in ("charts/chart1", "document"))
+        drawn, text = (
+            parts.read(f"word/{name}.xml").decode()
+            for name in ("charts/chart1", "document")
+        )
         book = load_workbook(BytesIO(parts.read("word/embeddings/chart1.xlsx")))
-    assert [list(row) for row in book.active.iter_rows(min_row=2, values_only=True)] == expected
+    assert [
+        list(row) for row in book.active.iter_rows(min_row=2, values_only=True)
+    ] == expected
     assert f"{figures[0]['subject']}, 2021: 7.5%" in text
     assert "7.5%" in drawn
     assert text.count("footnoteReference") == 1
@@ -225,22 +345,36 @@ def test_figures_are_charts_in_word_and_a_table_in_excel(
 def test_tables_of_a_conversation_are_sheets(client: FlaskClient) -> None:
     said = ask(client, GROWTH)
     path = f"{API}/{said['conversation_id']}/export"
-    book = load_workbook(BytesIO(client.get(path, query_string={"format": "xlsx"}).get_data()))
+    book = load_workbook(
+        BytesIO(client.get(path, query_string={"format": "xlsx"}).get_data())
+    )
     assert book.sheetnames[-2:] == ["Figures", "Sources"]
-    sources = [list(row) for row in book["Sources"].iter_rows(min_row=2, values_only=True)]
-    assert [row[:3] for row in sources] == [[GROWTH, one["number"], one["title"]] for one in said["citations"]]
-    assert [row[0] for row in book["Figures"].iter_rows(min_row=2, values_only=True)] == [GROWTH] * len(said["figures"])
+    sources = [
+        list(row) for row in book["Sources"].iter_rows(min_row=2, values_only=True)
+    ]
+    assert [row[:3] for row in sources] == [
+        [GROWTH, one["number"], one["title"]] for one in said["citations"]
+    ]
+    assert [
+        row[0] for row in book["Figures"].iter_rows(min_row=2, values_only=True)
+    ] == [GROWTH] * len(said["figures"])
     start = TABLE.index("9")
     marks = [{"start": start, "end": start + 1}]
     assert list(tables_of(TABLE, {"marks": marks})) == [
-        [["Year", "Value"], [2023.0, "5 [1]"], [2024.0, "9 (not supported by the passages)"]]
+        [
+            ["Year", "Value"],
+            [2023.0, "5 [1]"],
+            [2024.0, "9 (not supported by the passages)"],
+        ]
     ]
 
 
 TABLE = "So:\n\n| Year | **Value** |\n|---|---|\n| 2023 | 5 [1] |\n| 2024 | 9 |\n\nThat is all."
 
 
-def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked(client: FlaskClient) -> None:
+def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked(
+    client: FlaskClient,
+) -> None:
     said = ask(client, GROWTH)
     path = f"{API}/{said['conversation_id']}/share"
     token = client.post(path).get_json()["share"]
@@ -250,10 +384,16 @@ def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked
     shown = other.get(f"/api/shared/{token}")
     assert set(shown.get_json()) == {"title", "updated_at", "messages", "next"}
     answer = shown.get_json()["messages"][1]["answer"]
-    assert (answer["response"], answer["citations"]) == (said["response"], said["citations"])
+    assert (answer["response"], answer["citations"]) == (
+        said["response"],
+        said["citations"],
+    )
     assert not {"trace", "conversation_id"} & set(answer)
     page = other.get(f"/shared/{token}")
-    assert (page.headers["X-Robots-Tag"], "Set-Cookie" in page.headers) == ("noindex", False)
+    assert (page.headers["X-Robots-Tag"], "Set-Cookie" in page.headers) == (
+        "noindex",
+        False,
+    )
     assert other.get(f"{API}/{said['conversation_id']}").status_code == 404
     assert client.delete(path).status_code == 204
     for wrong in (token, "None", "x" * 32):
@@ -261,20 +401,27 @@ def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked
     assert client.post(path).get_json()["share"] not in {None, token}
 
 
-def test_an_answer_takes_the_place_of_another_and_of_what_came_after(client: FlaskClient) -> None:
+def test_an_answer_takes_the_place_of_another_and_of_what_came_after(
+    client: FlaskClient,
+) -> None:
     first = ask(client, GROWTH)
     place = {"conversation_id": first["conversation_id"]}
     second = ask(client, RATE, **place)
     ask(client, "And then?", **place)
     ask(client, CAPITAL, replaces=second["message_id"], **place)
-    assert questions(client.get(f"{API}/{first['conversation_id']}")) == [GROWTH, CAPITAL]
+    assert questions(client.get(f"{API}/{first['conversation_id']}")) == [
+        GROWTH,
+        CAPITAL,
+    ]
     wrong = {"query": GROWTH, "replaces": second["message_id"]}
     assert fields_of(client.post("/query", json=wrong)) == ["replaces"]
     error_of(client.post("/query", json={**wrong, **place}), 404, "not_found")
 
 
 def test_of_an_attachment_nothing_is_kept_but_its_name(client: FlaskClient) -> None:
-    attached = [{"name": "secret.md", "text": "# Note\n\nThe capital of Utopia is Amaurot."}]
+    attached = [
+        {"name": "secret.md", "text": "# Note\n\nThe capital of Utopia is Amaurot."}
+    ]
     said = ask(client, CAPITAL, attachments=attached)
     opened = client.get(f"{API}/{said['conversation_id']}")
     assert "Amaurot" not in opened.get_data(as_text=True)

@@ -24,18 +24,30 @@ class TestSeveralProcesses:
         """gunicorn with two workers, over the reports that are already there."""
         folder = Path(services.settings.data_dir)
         environment = {
-            **os.environ, **server.as_environment, "DATA_DIR": str(folder), "PORT": "0", "WEB_CONCURRENCY": "2",
+            **os.environ,
+            **server.as_environment,
+            "DATA_DIR": str(folder),
+            "PORT": "0",
+            "WEB_CONCURRENCY": "2",
             "HOME": str(folder.parent),  # gunicorn leaves a socket there
-            "EMBEDDING_PROVIDER": "hashing", "SAMPLE_DATA": "off", "SUMMARIES": "off", "CACHE_SECONDS": "0",
-            "PYTHONUNBUFFERED": "1", "LOG_FORMAT": "json",
-        }  # fmt: skip
+            "EMBEDDING_PROVIDER": "hashing",
+            "SAMPLE_DATA": "off",
+            "SUMMARIES": "off",
+            "CACHE_SECONDS": "0",
+            "PYTHONUNBUFFERED": "1",
+            "LOG_FORMAT": "json",
+        }
         with started(environment, "-m", "gunicorn", "app:app") as process:
             url = address(process.stderr)
             assert get(f"{url}/ready")[0] == 200
             yield url
             process.terminate()
             _, err = process.communicate(timeout=PATIENCE)
-        requests = [line for line in map(json.loads, err.splitlines()) if line["logger"] == "chatbot.requests"]
+        requests = [
+            line
+            for line in map(json.loads, err.splitlines())
+            if line["logger"] == "chatbot.requests"
+        ]
         assert {"/query", "/api/chat"} <= {line["path"] for line in requests}
         assert all(line["request_id"] for line in requests)
 
@@ -60,9 +72,14 @@ class TestSeveralProcesses:
         text = response.read().decode()
         connection.close()
         assert response.status == 200, text
-        assert json.loads(text.rpartition("data: ")[2])["response"].startswith("The reports say so [1]")
+        assert json.loads(text.rpartition("data: ")[2])["response"].startswith(
+            "The reports say so [1]"
+        )
         for _ in range(4):  # whichever worker is asked
-            assert 'report_chat_answers_total{mode="deep",outcome="answered"} 1.0' in get(f"{url}/metrics")[1]
+            assert (
+                'report_chat_answers_total{mode="deep",outcome="answered"} 1.0'
+                in get(f"{url}/metrics")[1]
+            )
 
 
 def posted(url: str, path: str) -> http.client.HTTPConnection:
@@ -73,5 +90,7 @@ def posted(url: str, path: str) -> http.client.HTTPConnection:
         call = {"name": "ask", "arguments": {"question": ASKED, "mode": "deep"}}
         call |= {"_meta": {"progressToken": 1}} if "progress" in path else {}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
-    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    connection.request(
+        "POST", path, json.dumps(body), {"Content-Type": "application/json"}
+    )
     return connection

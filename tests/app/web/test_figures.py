@@ -30,31 +30,52 @@ REPORT = """# Kenya: Country Report {edition}
 
 **male:** 20.8 years
 """
-EDITIONS = {2023: "6.11% (2021 est.)\n\n5.4% (2020 est.)", 2025: "7.7% (2023 est.)\n\n6.1% (2021 est.)"}
+EDITIONS = {
+    2023: "6.11% (2021 est.)\n\n5.4% (2020 est.)",
+    2025: "7.7% (2023 est.)\n\n6.1% (2021 est.)",
+}
 
 
 @pytest.fixture
 def editions(add_report: Callable[..., Ingested]) -> None:
     for edition, inflation in EDITIONS.items():
         text = REPORT.format(edition=edition, inflation=inflation)
-        add_report(text, f"kenya-{edition}", country_name="Kenya", year=edition, type="country_report")
+        add_report(
+            text,
+            f"kenya-{edition}",
+            country_name="Kenya",
+            year=edition,
+            type="country_report",
+        )
 
 
 def told(found: dict[str, Any]) -> list[tuple[Any, ...]]:
-    return [(one["value"], one["year"], one["edition"], one["newest"]) for one in found["figures"]]
+    return [
+        (one["value"], one["year"], one["edition"], one["newest"])
+        for one in found["figures"]
+    ]
 
 
 @pytest.mark.usefixtures("editions")
 class TestFigures:
-    def test_by_year_and_edition_with_revisions_marked_page_by_page(self, client: FlaskClient) -> None:
+    def test_by_year_and_edition_with_revisions_marked_page_by_page(
+        self, client: FlaskClient
+    ) -> None:
         name = "inflation%20rate%20(consumer%20prices)"
-        found = client.get(f"/api/figures?country_name=kenya&indicator={name}").get_json()
+        found = client.get(
+            f"/api/figures?country_name=kenya&indicator={name}"
+        ).get_json()
         assert told(found) == [
-            (5.4, 2020, 2023, True), (6.11, 2021, 2023, False), (6.1, 2021, 2025, True), (7.7, 2023, 2025, True),
-        ]  # fmt: skip
+            (5.4, 2020, 2023, True),
+            (6.11, 2021, 2023, False),
+            (6.1, 2021, 2025, True),
+            (7.7, 2023, 2025, True),
+        ]
         assert set(found) == {"figures", "total", "next"}
         assert all(set(one) == FIGURE for one in found["figures"])
-        found = client.get("/api/figures?indicator=Median+age:+male&year=2023").get_json()["figures"]
+        found = client.get(
+            "/api/figures?indicator=Median+age:+male&year=2023"
+        ).get_json()["figures"]
         texts = [(one["subject"], one["indicator"], one["text"]) for one in found]
         assert texts == [("Kenya", "Median age: male", "20.8 years")] * 2
         every = client.get("/api/figures").get_json()
@@ -71,17 +92,26 @@ class TestFigures:
     def test_as_a_file_in_both_layouts(self, client: FlaskClient) -> None:
         response = client.get("/api/figures?indicator=Median+age:+male&format=csv")
         assert response.mimetype == "text/csv"
-        assert response.headers["Content-Disposition"] == 'attachment; filename="figures.csv"'
+        assert (
+            response.headers["Content-Disposition"]
+            == 'attachment; filename="figures.csv"'
+        )
         rows = list(csv.DictReader(io.StringIO(response.get_data(as_text=True))))
-        told = client.get("/api/figures?indicator=Median+age:+male").get_json()["figures"]
+        told = client.get("/api/figures?indicator=Median+age:+male").get_json()[
+            "figures"
+        ]
         assert [(row["subject"], float(row["value"]), row["text"]) for row in rows] == [
             (one["subject"], one["value"], one["text"]) for one in told
         ]
         asked = "/api/figures?country_name=kenya&layout=wide&format="
-        table = csv.DictReader(io.StringIO(client.get(f"{asked}csv").get_data(as_text=True)))
+        table = csv.DictReader(
+            io.StringIO(client.get(f"{asked}csv").get_data(as_text=True))
+        )
         rows = {row["indicator"]: row for row in table}
         inflation = rows["Inflation rate (consumer prices)"]
-        assert [inflation[name] for name in ("subject", "unit", "2020", "2021", "2023")] == [
+        assert [
+            inflation[name] for name in ("subject", "unit", "2020", "2021", "2023")
+        ] == [
             "Kenya",
             "%",
             "5.4",
@@ -92,18 +122,31 @@ class TestFigures:
         head, *others = book["figures"].iter_rows(values_only=True)
         assert head == tuple(table.fieldnames or ())
         assert len(others) == len(rows)
-        assert 6.1 in next(row for row in others if row[0] == "Inflation rate (consumer prices)")
+        assert 6.1 in next(
+            row for row in others if row[0] == "Inflation rate (consumer prices)"
+        )
 
     def test_what_is_unknown_is_named(self, client: FlaskClient) -> None:
         for asked, field in CASES["what is unknown is named"]:
             assert fields_of(client.get(f"/api/figures?{asked}")) == [field]
             error = error_of(client.get("/api/figures?indicator=inflation"), 400)
-            assert error["details"][0]["valid_values"] == ["Inflation rate (consumer prices)"]
+            assert error["details"][0]["valid_values"] == [
+                "Inflation rate (consumer prices)"
+            ]
 
     def test_an_answer_has_those_of_what_it_cites(self, query: Post) -> None:
-        body = query(query="What is the median age of Kenya?", filters={"year": 2025}).get_json()
-        cited = {citation["number"]: citation["chunk_id"] for citation in body["citations"]}
+        body = query(
+            query="What is the median age of Kenya?", filters={"year": 2025}
+        ).get_json()
+        cited = {
+            citation["number"]: citation["chunk_id"] for citation in body["citations"]
+        }
         assert body["figures"]
         assert all(cited[one["citation"]] == one["chunk_id"] for one in body["figures"])
         [total] = [one for one in body["figures"] if one["indicator"] == "Median age"]
-        assert (total["value"], total["unit"], total["year"], total["estimate"]) == (20.9, "years", 2023, True)
+        assert (total["value"], total["unit"], total["year"], total["estimate"]) == (
+            20.9,
+            "years",
+            2023,
+            True,
+        )

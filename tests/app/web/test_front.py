@@ -36,15 +36,24 @@ def raw(port: int, text: str) -> socket.socket:
 
 
 @pytest.mark.usefixtures("kenya")
-def test_slow_clients_and_open_streams_keep_nobody_waiting(port: int, server: FakeOpenAI) -> None:
+def test_slow_clients_and_open_streams_keep_nobody_waiting(
+    port: int, server: FakeOpenAI
+) -> None:
     server.chat(*[Reply(["half"], silent_after=60.0)] * MANY)
     head = "POST /query HTTP/1.1\r\nHost: localhost\r\n"
     with ExitStack() as held:
         for number in range(MANY):
-            stream = held.enter_context(Connection(port, "/api/chat", {"query": f"{QUESTION} {number}"}))
+            stream = held.enter_context(
+                Connection(port, "/api/chat", {"query": f"{QUESTION} {number}"})
+            )
             assert next(event for event in stream.events() if event.name == "token")
             held.enter_context(raw(port, head))
-            held.enter_context(raw(port, f"{head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{{"))
+            held.enter_context(
+                raw(
+                    port,
+                    f"{head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{{",
+                )
+            )
         began = time.monotonic()
         with urlopen(f"http://127.0.0.1:{port}/health", timeout=10) as response:
             assert json.load(response) == {"status": "ok"}
@@ -59,23 +68,38 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(port: int, server: Fa
 @pytest.mark.usefixtures("kenya")
 @pytest.mark.parametrize("path", sorted(QUESTIONS))
 def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
-    app: Flask, services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, path: str
+    app: Flask,
+    services: Services,
+    server: FakeOpenAI,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
 ) -> None:
     body = {
-        "/v1/chat/completions": {"model": "report-chat", "messages": [{"role": "user", "content": QUESTION}]},
-        "/v1/embeddings": {"model": services.runtime.embedder.model_id, "input": QUESTION},
+        "/v1/chat/completions": {
+            "model": "report-chat",
+            "messages": [{"role": "user", "content": QUESTION}],
+        },
+        "/v1/embeddings": {
+            "model": services.runtime.embedder.model_id,
+            "input": QUESTION,
+        },
         "/mcp": {
-            "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
             "params": {"name": "ask", "arguments": {"question": QUESTION}},
         },
-    }.get(path, {"query": QUESTION})  # fmt: skip
+    }.get(path, {"query": QUESTION})
     monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
     server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
     with served(app) as port:
         with Connection(port, "/api/chat", {"query": QUESTION}) as stream:
             assert next(event for event in stream.events() if event.name == "token")
             with Connection(port, path, body) as refused:
-                assert (refused.response.status, refused.response.headers["Retry-After"]) == (503, "5")
+                assert (
+                    refused.response.status,
+                    refused.response.headers["Retry-After"],
+                ) == (503, "5")
                 assert "QUESTIONS" in refused.json()["error"]["message"]
 
         def is_answered() -> bool:
@@ -86,9 +110,16 @@ def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
 
 
 @pytest.mark.parametrize(
-    "sent", ["", "GET /health HTTP/1.1\r\nHost: x\r\n", "POST /query HTTP/1.1\r\nX: " + "y" * 70_000]
+    "sent",
+    [
+        "",
+        "GET /health HTTP/1.1\r\nHost: x\r\n",
+        "POST /query HTTP/1.1\r\nX: " + "y" * 70_000,
+    ],
 )
-def test_a_connection_without_a_request_ends(port: int, monkeypatch: pytest.MonkeyPatch, sent: str) -> None:
+def test_a_connection_without_a_request_ends(
+    port: int, monkeypatch: pytest.MonkeyPatch, sent: str
+) -> None:
     monkeypatch.setattr(server, "IDLE_SECONDS", 1.0)
     with raw(port, sent) as connection:
         answer = b"-"
@@ -100,17 +131,30 @@ def test_a_connection_without_a_request_ends(port: int, monkeypatch: pytest.Monk
         assert not answer
 
 
-@pytest.mark.parametrize(("length", "status"), [(9, 408), (1_000_001, 413)], ids=["does not come", "too large"])
-def test_a_body_is_not_waited_for(port: int, monkeypatch: pytest.MonkeyPatch, length: int, status: int) -> None:
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [(9, 408), (1_000_001, 413)],
+    ids=["does not come", "too large"],
+)
+def test_a_body_is_not_waited_for(
+    port: int, monkeypatch: pytest.MonkeyPatch, length: int, status: int
+) -> None:
     monkeypatch.setattr(front, "BODY_SECONDS", 0.3)
-    head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with raw(port, f"{head}Content-Length: {length}\r\n\r\n{'{' if status == 408 else ''}") as connection:
+    head = (
+        "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    )
+    with raw(
+        port, f"{head}Content-Length: {length}\r\n\r\n{'{' if status == 408 else ''}"
+    ) as connection:
         assert connection.recv(1000).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_a_file_comes_in_pieces_and_whole(app: Flask, services: Services) -> None:
     pieces = [bytes([number]) * 300_000 for number in range(5)]
-    app.add_url_rule("/large", view_func=lambda: Response(iter(pieces), mimetype="application/octet-stream"))
+    app.add_url_rule(
+        "/large",
+        view_func=lambda: Response(iter(pieces), mimetype="application/octet-stream"),
+    )
     with served(app) as port, urlopen(f"http://127.0.0.1:{port}/large") as response:
         assert response.read() == b"".join(pieces)
         with Connection(port, "/static/img/favicon.svg", None) as file:
@@ -118,10 +162,16 @@ def test_a_file_comes_in_pieces_and_whole(app: Flask, services: Services) -> Non
 
 
 def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
-    app.add_url_rule("/echo", view_func=lambda: request.get_data() or "nothing", methods=["GET", "POST"])
+    app.add_url_rule(
+        "/echo",
+        view_func=lambda: request.get_data() or "nothing",
+        methods=["GET", "POST"],
+    )
     with (
         served(app) as port,
-        raw(port, "POST /echo HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 3\r\n\r\none") as connection,
+        raw(
+            port, "POST /echo HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 3\r\n\r\none"
+        ) as connection,
     ):
         connection.sendall(b"GET /echo HTTP/1.1\r\nHost: [::1]\r\n\r\n")
         connection.sendall(
@@ -130,12 +180,21 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
         text = b""
         while not text.endswith(b"two"):
             text += connection.recv(10_000) or pytest.fail(f"closed after {text!r}")
-    assert [part for part in (b"one", b"nothing", b"two") if part in text] == [b"one", b"nothing", b"two"]
+    assert [part for part in (b"one", b"nothing", b"two") if part in text] == [
+        b"one",
+        b"nothing",
+        b"two",
+    ]
 
 
-def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before(app: Flask) -> None:
+def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before(
+    app: Flask,
+) -> None:
     """Nagle's algorithm: 40 ms for each response on a kept connection, and for each word of a stream."""
-    with running(app) as (own, port), raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
+    with (
+        running(app) as (own, port),
+        raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection,
+    ):
         assert connection.recv(1000)
         (open_one,) = own.server_state.connections
         accepted = open_one.transport.get_extra_info("socket")  # type: ignore[union-attr]
@@ -146,9 +205,14 @@ def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before
 def test_health_is_answered_as_by_the_application(app: Flask, method: str) -> None:
     with (
         served(app) as port,
-        raw(port, f"{method} /health HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n") as connection,
+        raw(
+            port,
+            f"{method} /health HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\n\r\n",
+        ) as connection,
     ):
-        head, _, body = b"".join(iter(lambda: connection.recv(10_000), b"")).partition(b"\r\n\r\n")
+        head, _, body = b"".join(iter(lambda: connection.recv(10_000), b"")).partition(
+            b"\r\n\r\n"
+        )
     own = app.test_client().open("/health", method=method)
     assert head.startswith(f"HTTP/1.1 {own.status_code} ".encode())
     if method != "POST":
@@ -156,18 +220,38 @@ def test_health_is_answered_as_by_the_application(app: Flask, method: str) -> No
 
 
 SCOPE = {
-    "type": "http", "http_version": "1.1", "method": "GET", "scheme": "http", "path": "/d/é",
-    "query_string": b"q=%C3%A9", "server": ("127.0.0.1", 80), "client": ("10.0.0.1", 5),
-    "headers": [(b"host", b"x"), (b"content-type", b"a/b"), (b"accept", b"c"), (b"accept", b"d"), (b"x_real", b"no")],
-}  # fmt: skip
+    "type": "http",
+    "http_version": "1.1",
+    "method": "GET",
+    "scheme": "http",
+    "path": "/d/é",
+    "query_string": b"q=%C3%A9",
+    "server": ("127.0.0.1", 80),
+    "client": ("10.0.0.1", 5),
+    "headers": [
+        (b"host", b"x"),
+        (b"content-type", b"a/b"),
+        (b"accept", b"c"),
+        (b"accept", b"d"),
+        (b"x_real", b"no"),
+    ],
+}
 BODY = io.BytesIO()
 
 
 def test_the_environ_is_what_wsgi_says() -> None:
     environ = environ_of(SCOPE, BODY, 7)
     assert environ["PATH_INFO"].encode("latin-1").decode() == "/d/é"
-    assert (environ["QUERY_STRING"], environ["REMOTE_ADDR"], environ["CONTENT_LENGTH"]) == ("q=%C3%A9", "10.0.0.1", "7")
-    assert (environ["CONTENT_TYPE"], environ["HTTP_ACCEPT"], environ["HTTP_HOST"]) == ("a/b", "c,d", "x")
+    assert (
+        environ["QUERY_STRING"],
+        environ["REMOTE_ADDR"],
+        environ["CONTENT_LENGTH"],
+    ) == ("q=%C3%A9", "10.0.0.1", "7")
+    assert (environ["CONTENT_TYPE"], environ["HTTP_ACCEPT"], environ["HTTP_HOST"]) == (
+        "a/b",
+        "c,d",
+        "x",
+    )
     assert "HTTP_X_REAL" not in environ, "an underscore is another name than a hyphen"
 
 

@@ -38,37 +38,78 @@ def test_a_share_of_requests_holds_for_all_workers(app: Flask, other: Flask) -> 
     for number in range(5):
         response = clients[number % 2].get("/api/reports")
         assert response.status_code == 200
-        assert (response.headers["RateLimit-Limit"], response.headers["RateLimit-Remaining"]) == ("5", str(4 - number))
+        assert (
+            response.headers["RateLimit-Limit"],
+            response.headers["RateLimit-Remaining"],
+        ) == ("5", str(4 - number))
         assert response.headers["RateLimit-Policy"] == '"minute";q=5;w=60'
-        assert response.headers["RateLimit"] == f'"minute";r={4 - number};t={response.headers["RateLimit-Reset"]}'
+        assert (
+            response.headers["RateLimit"]
+            == f'"minute";r={4 - number};t={response.headers["RateLimit-Reset"]}'
+        )
     for client in clients:
         refused = client.get("/api/reports")
         error_of(refused, 429, "too_many_requests")
-        assert refused.headers["Retry-After"] == refused.headers["RateLimit-Reset"] > "0"
+        assert (
+            refused.headers["Retry-After"] == refused.headers["RateLimit-Reset"] > "0"
+        )
         assert refused.headers["RateLimit-Remaining"] == "0"
         assert {
             client.get(path, buffered=True).status_code
-            for path in ("/", "/health", "/livez", "/ready", "/readyz", "/static/js/chat/chat.js")
+            for path in (
+                "/",
+                "/health",
+                "/livez",
+                "/ready",
+                "/readyz",
+                "/static/js/chat/chat.js",
+            )
         } == {200}
     elsewhere = {"REMOTE_ADDR": "2001:db8::1"}
-    assert clients[0].get("/api/reports", environ_base=elsewhere).headers["RateLimit-Remaining"] == "4"
+    assert (
+        clients[0]
+        .get("/api/reports", environ_base=elsewhere)
+        .headers["RateLimit-Remaining"]
+        == "4"
+    )
     neighbour = {"REMOTE_ADDR": "2001:db8::2"}  # of the same network: the same customer
-    assert clients[1].get("/api/reports", environ_base=neighbour).headers["RateLimit-Remaining"] == "3"
+    assert (
+        clients[1]
+        .get("/api/reports", environ_base=neighbour)
+        .headers["RateLimit-Remaining"]
+        == "3"
+    )
 
 
 def test_a_key_has_its_own_share_and_a_wrong_one_none(app: Flask) -> None:
-    for person, most in ((key_holder(app, "read"), 5), (key_holder(app, "read", requests_per_minute=7), 7)):
-        assert person.send("GET", "/api/reports").headers["RateLimit-Limit"] == str(most)
+    for person, most in (
+        (key_holder(app, "read"), 5),
+        (key_holder(app, "read", requests_per_minute=7), 7),
+    ):
+        assert person.send("GET", "/api/reports").headers["RateLimit-Limit"] == str(
+            most
+        )
     client = app.test_client()
-    statuses = [client.get("/api/reports", headers={"Authorization": "Bearer guess"}).status_code for _ in range(4)]
-    statuses += [client.post("/api/session", json={"key": "guess"}).status_code for _ in range(4)]
+    statuses = [
+        client.get(
+            "/api/reports", headers={"Authorization": "Bearer guess"}
+        ).status_code
+        for _ in range(4)
+    ]
+    statuses += [
+        client.post("/api/session", json={"key": "guess"}).status_code for _ in range(4)
+    ]
     assert statuses == [401] * 5 + [429] * 3
 
 
-def test_questions_of_one_caller_at_once(app: Flask, other: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_of_one_caller_at_once(
+    app: Flask, other: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     services = app.extensions["services"]
     for one in (app, other):
-        one.extensions["services"].settings = services.settings.override(questions_per_caller=1, requests_per_minute=0)
+        one.extensions["services"].settings = services.settings.override(
+            questions_per_caller=1, requests_per_minute=0
+        )
     asked, answer = threading.Event(), threading.Event()
     stream = ChatService.stream
 
@@ -81,8 +122,18 @@ def test_questions_of_one_caller_at_once(app: Flask, other: Flask, monkeypatch: 
     with ThreadPoolExecutor() as pool:
         first = pool.submit(app.test_client().post, "/query", json={"query": "Kenya?"})
         assert asked.wait(30)
-        error_of(other.test_client().post("/query", json={"query": "Mali?"}), 429, "too_many_requests")
-        error_of(other.test_client().post("/api/chat", json={"query": "Mali?"}), 429, "too_many_requests")
+        error_of(
+            other.test_client().post("/query", json={"query": "Mali?"}),
+            429,
+            "too_many_requests",
+        )
+        error_of(
+            other.test_client().post("/api/chat", json={"query": "Mali?"}),
+            429,
+            "too_many_requests",
+        )
         answer.set()
     assert first.result().status_code == 200
-    assert other.test_client().post("/query", json={"query": "Mali?"}).status_code == 200
+    assert (
+        other.test_client().post("/query", json={"query": "Mali?"}).status_code == 200
+    )

@@ -31,9 +31,13 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 
 
 @pytest.fixture
-def settings(settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest) -> Settings:
+def settings(
+    settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest
+) -> Settings:
     """With a language model. A test may ask for other settings."""
-    return settings.override(**server.as_settings).override(**getattr(request, "param", {}))
+    return settings.override(**server.as_settings).override(
+        **getattr(request, "param", {})
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -67,14 +71,24 @@ class TestWhichMode:
             assert body["answered"] is True
 
     @pytest.mark.parametrize(
-        ("settings", "fields", "mode"), CASES["else_as_the_preset_or_the_setting_says"], indirect=["settings"]
+        ("settings", "fields", "mode"),
+        CASES["else_as_the_preset_or_the_setting_says"],
+        indirect=["settings"],
     )
-    def test_else_as_the_preset_or_the_setting_says(self, query: Post, fields: dict[str, str], mode: str) -> None:
+    def test_else_as_the_preset_or_the_setting_says(
+        self, query: Post, fields: dict[str, str], mode: str
+    ) -> None:
         assert answer(query, **fields)["trace"]["mode"] == mode
 
-    def test_an_unknown_one_is_refused_with_the_valid_ones(self, client: FlaskClient) -> None:
+    def test_an_unknown_one_is_refused_with_the_valid_ones(
+        self, client: FlaskClient
+    ) -> None:
         for path in ["/query", "/api/chat"]:
-            error = error_of(client.post(path, json={"query": COMPARED, "mode": "clairvoyant"}), 400, "unknown_name")
+            error = error_of(
+                client.post(path, json={"query": COMPARED, "mode": "clairvoyant"}),
+                400,
+                "unknown_name",
+            )
             (detail,) = error["details"]
             assert detail["field"] == "mode"
             assert detail["valid_values"] == MODES
@@ -90,7 +104,11 @@ class TestWhatIsTold:
         steps = [data for name, data in events if name == "step"]
         done = events[-1][1]
         others = [name for name, _ in events if name != "step"]
-        assert (others[0], set(others[1:-1]), others[-1]) == ("sources", {"token"}, "done")
+        assert (others[0], set(others[1:-1]), others[-1]) == (
+            "sources",
+            {"token"},
+            "done",
+        )
         assert all(set(step) == STEP for step in steps)
         assert done["trace"]["path"] == steps
         assert all(set(row) == LEDGER for row in done["trace"]["ledger"])
@@ -100,9 +118,18 @@ class TestWhatIsTold:
         assert sorted(path_names(body)) == sorted(path_names(done))
         assert body["response"] == done["response"]
 
-    def test_each_sub_question_has_its_sources(self, client: FlaskClient, model: ScriptedModel) -> None:
-        found = [data for name, data in streamed(client, mode="compare") if name == "step" and data["name"] == "found"]
-        assert {step["detail"]: {source["country_name"] for source in step["sources"]} for step in found} == {
+    def test_each_sub_question_has_its_sources(
+        self, client: FlaskClient, model: ScriptedModel
+    ) -> None:
+        found = [
+            data
+            for name, data in streamed(client, mode="compare")
+            if name == "step" and data["name"] == "found"
+        ]
+        assert {
+            step["detail"]: {source["country_name"] for source in step["sources"]}
+            for step in found
+        } == {
             "Kenya": {"Kenya"},
             "Mali": {"Mali"},
         }
@@ -117,7 +144,9 @@ class TestWhatIsTold:
             (detail,) = error_of(query(budget=budget), 400)["details"]
             assert (detail["field"], detail["message"]) == (field, told)
 
-    def test_a_budget_that_ends_is_named(self, query: Post, model: ScriptedModel) -> None:
+    def test_a_budget_that_ends_is_named(
+        self, query: Post, model: ScriptedModel
+    ) -> None:
         body = answer(query, mode="deep", budget={"calls": 2})
         assert body["trace"]["stopped_by"] == "calls"
         (step,) = [step for step in body["trace"]["path"] if step["name"] == "budget"]
@@ -126,11 +155,19 @@ class TestWhatIsTold:
         assert body["answered"] is True
         assert len(model.stages) == 2
 
-    def test_what_is_attached_is_answered_directly(self, client: FlaskClient, model: ScriptedModel) -> None:
+    def test_what_is_attached_is_answered_directly(
+        self, client: FlaskClient, model: ScriptedModel
+    ) -> None:
         text = "The population of Kenya is 99 people."
-        events = streamed(client, mode="deep", query="What is the population of Kenya?",
-                          attachments=[{"name": "note.md", "text": text}])  # fmt: skip
-        (mode,) = [data for name, data in events if name == "step" and data["name"] == "mode"]
+        events = streamed(
+            client,
+            mode="deep",
+            query="What is the population of Kenya?",
+            attachments=[{"name": "note.md", "text": text}],
+        )
+        (mode,) = [
+            data for name, data in events if name == "step" and data["name"] == "mode"
+        ]
         assert mode["detail"] == "Questions with attachments are answered in one step."
         assert events[-1][1]["trace"]["mode"] == "direct"
         assert events[-1][1]["trace"]["path"][0] == mode
@@ -138,7 +175,9 @@ class TestWhatIsTold:
 
     @pytest.mark.parametrize("settings", [{"cache_seconds": 600}], indirect=True)
     @pytest.mark.parametrize("mode", ["deep", "chain", "compare", "report", "auto"])
-    def test_an_answer_from_the_cache_still_tells_its_path(self, query: Post, model: ScriptedModel, mode: str) -> None:
+    def test_an_answer_from_the_cache_still_tells_its_path(
+        self, query: Post, model: ScriptedModel, mode: str
+    ) -> None:
         first = answer(query, mode=mode)
         calls = len(model.stages)
         again = answer(query, mode=mode)
@@ -149,9 +188,16 @@ class TestWhatIsTold:
             assert again["trace"][field] == first["trace"][field]
         assert again["response"] == first["response"]
 
-    def test_a_follow_up_in_a_conversation(self, query: Post, model: ScriptedModel) -> None:
+    def test_a_follow_up_in_a_conversation(
+        self, query: Post, model: ScriptedModel
+    ) -> None:
         first = answer(query, mode="deep", query="What is the population of Kenya?")
-        body = answer(query, mode="deep", query="And of Mali?", conversation_id=first["conversation_id"])
+        body = answer(
+            query,
+            mode="deep",
+            query="And of Mali?",
+            conversation_id=first["conversation_id"],
+        )
         assert body["conversation_id"] == first["conversation_id"]
         assert model.stages[4:6] == ["condense", "plan"]
         assert body["trace"]["mode"] == "deep"
@@ -167,7 +213,11 @@ class TestWithoutAKey:
     @pytest.mark.parametrize("mode", ["chain", "report"])
     @pytest.mark.parametrize("path", ["/query", "/api/chat"])
     def test_some_need_a_model(self, client: FlaskClient, path: str, mode: str) -> None:
-        error = error_of(client.post(path, json={"query": COMPARED, "mode": mode}), 400, "unknown_name")
+        error = error_of(
+            client.post(path, json={"query": COMPARED, "mode": mode}),
+            400,
+            "unknown_name",
+        )
         (detail,) = error["details"]
         assert detail["field"] == "mode"
         assert detail["valid_values"] == KEYLESS
@@ -175,16 +225,29 @@ class TestWithoutAKey:
 
     def test_compare_quotes_side_by_side(self, query: Post) -> None:
         body = answer(query, mode="compare")
-        told = "Population: higher in Kenya.\n\n|  | Kenya | Mali |\n| --- | --- | --- |\n"
-        told += "| Population | 52,428,290 (2023 est.) [1] | 20,137,527 (2021 est.) [2] |"
+        told = (
+            "Population: higher in Kenya.\n\n|  | Kenya | Mali |\n| --- | --- | --- |\n"
+        )
+        told += (
+            "| Population | 52,428,290 (2023 est.) [1] | 20,137,527 (2021 est.) [2] |"
+        )
         assert body["response"].startswith(told)
-        assert {citation["country_name"] for citation in body["citations"]} == {"Kenya", "Mali"}
+        assert {citation["country_name"] for citation in body["citations"]} == {
+            "Kenya",
+            "Mali",
+        }
         assert body["unsupported"] == []
         assert body["trace"]["usage"]["calls"] == 0
 
     def test_deep_quotes_under_each_sub_question(self, query: Post) -> None:
-        body = answer(query, mode="deep", query="What is the population of Kenya? And what is mined in Mali?")
-        ((kenya, mali),) = [step["items"] for step in body["trace"]["path"] if step["name"] == "plan"]
+        body = answer(
+            query,
+            mode="deep",
+            query="What is the population of Kenya? And what is mined in Mali?",
+        )
+        ((kenya, mali),) = [
+            step["items"] for step in body["trace"]["path"] if step["name"] == "plan"
+        ]
         head, of_kenya, of_mali = body["response"].split("**What is")
         assert head.startswith("Quoted from the reports:")
         assert kenya == f"What is{of_kenya.partition('**')[0]}"
@@ -193,7 +256,9 @@ class TestWithoutAKey:
         assert (body["unsupported"], body["trace"]["usage"]["calls"]) == ([], 0)
 
     @pytest.mark.parametrize("fields", [{}, {"mode": "auto"}])
-    def test_auto_is_the_default_and_goes_by_rule(self, query: Post, fields: dict[str, str]) -> None:
+    def test_auto_is_the_default_and_goes_by_rule(
+        self, query: Post, fields: dict[str, str]
+    ) -> None:
         body = answer(query, **fields)
         assert body["trace"]["mode"] == "compare"
         assert path_names(body)[0] == "mode"

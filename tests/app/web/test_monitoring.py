@@ -15,19 +15,38 @@ from chatbot.app.services import Services
 from chatbot.app.web.monitoring import count_answer
 from chatbot.config.log import JsonLines
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, DatabaseError, LedgerRow, Scope, ScopeSummary, Threshold, Trace, Unsupported, Usage
+from chatbot.domain import (
+    Answer,
+    DatabaseError,
+    LedgerRow,
+    Scope,
+    ScopeSummary,
+    Threshold,
+    Trace,
+    Unsupported,
+    Usage,
+)
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.app.web.contract import STAGE, SUMS
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
 
-def ready(client: FlaskClient) -> tuple[int, dict[str, object], dict[str, dict[str, object]]]:
+def ready(
+    client: FlaskClient,
+) -> tuple[int, dict[str, object], dict[str, dict[str, object]]]:
     """Status, body, and the dependencies by name."""
     response = client.get("/ready")
     body = response.get_json()
     assert set(body) == {"ready", "dependencies", "sample_data", "ingesting"}
-    assert all(set(dependency) == {"name", "ok", "detail"} for dependency in body["dependencies"])
-    return response.status_code, body, {dependency["name"]: dependency for dependency in body["dependencies"]}
+    assert all(
+        set(dependency) == {"name", "ok", "detail"}
+        for dependency in body["dependencies"]
+    )
+    return (
+        response.status_code,
+        body,
+        {dependency["name"]: dependency for dependency in body["dependencies"]},
+    )
 
 
 def test_health_asks_nothing_of_anybody(client: FlaskClient, services) -> None:
@@ -37,16 +56,26 @@ def test_health_asks_nothing_of_anybody(client: FlaskClient, services) -> None:
 
 
 class TestReady:
-    def test_when_all_works_it_says_what_is_used(self, client: FlaskClient, kenya) -> None:
+    def test_when_all_works_it_says_what_is_used(
+        self, client: FlaskClient, kenya
+    ) -> None:
         status, body, dependencies = ready(client)
         assert (status, body["ready"], body["ingesting"]) == (200, True, False)
         assert body["sample_data"] == {"ready": 0, "total": 0}
-        assert list(dependencies) == ["database", "embedder", "vector_search", "chat_model", "disk"]
+        assert list(dependencies) == [
+            "database",
+            "embedder",
+            "vector_search",
+            "chat_model",
+            "disk",
+        ]
         assert all(dependency["ok"] for dependency in dependencies.values())
         assert dependencies["embedder"]["detail"] == "hashing:256, 256 dimensions"
         assert dependencies["chat_model"]["detail"] == "echo"
 
-    def test_a_database_that_broke_is_503_and_named(self, client: FlaskClient, settings: Settings, kenya) -> None:
+    def test_a_database_that_broke_is_503_and_named(
+        self, client: FlaskClient, settings: Settings, kenya
+    ) -> None:
         assert ready(client)[0] == 200
         for path in settings.data_dir.glob("report-chat.sqlite*"):
             path.write_bytes(b"this is no database" * 1000)
@@ -61,10 +90,16 @@ class TestReady:
         assert "embedded database" in str(dependencies["database"]["detail"])
 
 
-def test_an_embedder_that_is_down_at_the_start_is_found_when_asked(settings: Settings, server: FakeOpenAI) -> None:
+def test_an_embedder_that_is_down_at_the_start_is_found_when_asked(
+    settings: Settings, server: FakeOpenAI
+) -> None:
     """Of an unknown model even the dimensions have to be asked for."""
     server.always(EMBEDDINGS, Reply(status=500))
-    remote = {"embedding_provider": "openai", "embedding_model": "mine", "openai_base_url": server.url}
+    remote = {
+        "embedding_provider": "openai",
+        "embedding_model": "mine",
+        "openai_base_url": server.url,
+    }
     app = create_app(settings.override(**remote, model_retries=0))
     client = app.test_client()
     try:
@@ -72,7 +107,9 @@ def test_an_embedder_that_is_down_at_the_start_is_found_when_asked(settings: Set
         assert status == 503
         assert dependencies["embedder"]["ok"] is False
         assert "failed with status 500" in str(dependencies["embedder"]["detail"])
-        error = error_of(client.post("/query", json={"query": QUESTION}), 503, "embedder_unavailable")
+        error = error_of(
+            client.post("/query", json={"query": QUESTION}), 503, "embedder_unavailable"
+        )
         assert error["details"][0]["dependency"] == "embedder"
         server.always(EMBEDDINGS, Reply())
         assert ready(client)[0] == 200
@@ -95,11 +132,19 @@ def counted(client: FlaskClient) -> dict[str, float]:
 
 
 @pytest.mark.usefixtures("kenya")
-def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query: Post) -> None:
+def test_an_answer_is_counted_with_all_that_it_tells(
+    client: FlaskClient, query: Post
+) -> None:
     before = counted(client)
-    with query(limit=2) as response, query(limit=2):  # a request is counted when its response is closed
+    with (
+        query(limit=2) as response,
+        query(limit=2),
+    ):  # a request is counted when its response is closed
         answer = response.get_json()
-    query(query="Who won the chess championship on the moon?", filters={"country_name": "Kenya", "year": 1999})
+    query(
+        query="Who won the chess championship on the moon?",
+        filters={"country_name": "Kenya", "year": 1999},
+    )
     assert query(conversation_id="nope").status_code == 404
     after = counted(client)
     added = {name: value - before.get(name, 0.0) for name, value in after.items()}
@@ -107,10 +152,23 @@ def test_an_answer_is_counted_with_all_that_it_tells(client: FlaskClient, query:
     assert added["report_chat_request_seconds_count /query"] == 2
     assert added["report_chat_answers_total answered direct"] == 2
     assert added["report_chat_question_failures_total not_found"] == 1
-    assert added["report_chat_tokens_total prompt"] == 2 * answer["trace"]["usage"]["prompt_tokens"]
-    assert added["report_chat_model_calls_total ok"] == 2 * answer["trace"]["usage"]["calls"]
-    assert {f"report_chat_stage_seconds_count {step['name']}" for step in answer["trace"]["steps"]} <= added.keys()
-    assert after["report_chat_questions_open"] == after["report_chat_questions_waiting"] == 0
+    assert (
+        added["report_chat_tokens_total prompt"]
+        == 2 * answer["trace"]["usage"]["prompt_tokens"]
+    )
+    assert (
+        added["report_chat_model_calls_total ok"]
+        == 2 * answer["trace"]["usage"]["calls"]
+    )
+    assert {
+        f"report_chat_stage_seconds_count {step['name']}"
+        for step in answer["trace"]["steps"]
+    } <= added.keys()
+    assert (
+        after["report_chat_questions_open"]
+        == after["report_chat_questions_waiting"]
+        == 0
+    )
 
 
 def test_the_counts_are_there_while_the_database_is_not(
@@ -129,24 +187,46 @@ def away(*_: object) -> None:
     raise DatabaseError("It does not answer.", retry_after=5)
 
 
-def test_what_strangers_call_a_method_or_a_path_makes_no_series(client: FlaskClient) -> None:
+def test_what_strangers_call_a_method_or_a_path_makes_no_series(
+    client: FlaskClient,
+) -> None:
     before = counted(client)
     for number in range(3):
         for path in ("/query", f"/nothing-{number}"):
             client.open(path, method=f"ODD{number}").close()
-    added = {name for name in counted(client) if name not in before and "seconds" not in name}
+    added = {
+        name for name in counted(client) if name not in before and "seconds" not in name
+    }
     assert not [name for name in added if "ODD" in name or "nothing" in name]
     assert counted(client)["report_chat_requests_total (none) (other) 405"] >= 3
 
 
 def test_marks_lookups_and_a_lowered_threshold_are_counted(client: FlaskClient) -> None:
-    marks = (Unsupported("It is 3 %.", (1,), figures=("3 %",), names=("Mali",)), Unsupported("So.", (), no_source=True))
+    marks = (
+        Unsupported("It is 3 %.", (1,), figures=("3 %",), names=("Mali",)),
+        Unsupported("So.", (), no_source=True),
+    )
     trace = Trace(
-        "direct", "hybrid", "q", Threshold(0.7, 0.5, relaxed=True), caches={"embedding hit": 2, "query miss": 1}
+        "direct",
+        "hybrid",
+        "q",
+        Threshold(0.7, 0.5, relaxed=True),
+        caches={"embedding hit": 2, "query miss": 1},
     )
     before = counted(client)
-    count_answer(Answer("It is 3 % [1].", False, (), ScopeSummary(Scope(), 0, 0), trace, unsupported=marks))
-    added = {name: value - before.get(name, 0.0) for name, value in counted(client).items()}
+    count_answer(
+        Answer(
+            "It is 3 % [1].",
+            False,
+            (),
+            ScopeSummary(Scope(), 0, 0),
+            trace,
+            unsupported=marks,
+        )
+    )
+    added = {
+        name: value - before.get(name, 0.0) for name, value in counted(client).items()
+    }
     assert {
         "report_chat_answers_total abstained direct": 1,
         "report_chat_unsupported_marks_total figures": 1,
@@ -159,9 +239,13 @@ def test_marks_lookups_and_a_lowered_threshold_are_counted(client: FlaskClient) 
 
 
 @pytest.mark.usefixtures("kenya")
-def test_gauges_are_what_the_database_has(client: FlaskClient, services: Services) -> None:
+def test_gauges_are_what_the_database_has(
+    client: FlaskClient, services: Services
+) -> None:
     usage = Usage(100, 10, 5, calls=3, cached_calls=1, failed_calls=1)
-    services.storage.usage.book([LedgerRow("generate", 1, 5.0, usage, 0.0000275)], questions=1)
+    services.storage.usage.book(
+        [LedgerRow("generate", 1, 5.0, usage, 0.0000275)], questions=1
+    )
     services.storage.usage.add(110)
     assert {
         "report_chat_documents ready": 1,
@@ -179,13 +263,20 @@ def test_gauges_are_what_the_database_has(client: FlaskClient, services: Service
 
 
 @pytest.mark.usefixtures("kenya")
-def test_a_report_that_waits_is_the_lag(client: FlaskClient, services: Services) -> None:
-    waiting = {"status": "pending", "updated_at": (datetime.now(UTC) - timedelta(minutes=5)).isoformat()}
+def test_a_report_that_waits_is_the_lag(
+    client: FlaskClient, services: Services
+) -> None:
+    waiting = {
+        "status": "pending",
+        "updated_at": (datetime.now(UTC) - timedelta(minutes=5)).isoformat(),
+    }
     services.storage.database["documents"].update_one({}, {"$set": waiting})
     assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
 
 
-def test_each_request_is_one_line(client: FlaskClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_each_request_is_one_line(
+    client: FlaskClient, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO", "chatbot.requests")
     with client.get("/health?secret=1") as response:
         pass
@@ -195,11 +286,23 @@ def test_each_request_is_one_line(client: FlaskClient, caplog: pytest.LogCapture
     assert (line["method"], line["path"], line["status"]) == ("GET", "/health", 200)
     assert line["request_id"] == response.headers["X-Request-ID"]
     assert line["ms"] >= 0
-    assert set(line) == {"time", "level", "logger", "request_id", "method", "path", "status", "ms", "owner"}
+    assert set(line) == {
+        "time",
+        "level",
+        "logger",
+        "request_id",
+        "method",
+        "path",
+        "status",
+        "ms",
+        "owner",
+    }
 
 
 @pytest.mark.usefixtures("kenya")
-def test_a_day_has_the_sums_of_its_answers_and_stages(client: FlaskClient, query: Post, services: Services) -> None:
+def test_a_day_has_the_sums_of_its_answers_and_stages(
+    client: FlaskClient, query: Post, services: Services
+) -> None:
     body = client.get("/api/usage").get_json()
     assert (body["days"], body["total"]["questions"]) == ([], 0)
     assert set(body["total"]) == SUMS | {"metered_tokens", "stages"}
@@ -210,12 +313,18 @@ def test_a_day_has_the_sums_of_its_answers_and_stages(client: FlaskClient, query
     assert day["questions"] == 2
     assert day["calls"] == sum(answer["trace"]["usage"]["calls"] for answer in answers)
     assert day["cost"] == 0.0  # models of this process
-    assert {stage["stage"] for stage in day["stages"]} == {row["stage"] for row in answers[0]["trace"]["ledger"]}
+    assert {stage["stage"] for stage in day["stages"]} == {
+        row["stage"] for row in answers[0]["trace"]["ledger"]
+    }
     assert set(day["stages"][0]) == STAGE
-    assert body["total"] == {name: value for name, value in day.items() if name != "day"}
+    assert body["total"] == {
+        name: value for name, value in day.items() if name != "day"
+    }
     for past in ("2020-01-01", "2020-01-02"):
         services.storage.database["usage"].insert_one({"_id": past, "tokens": 1})
-    assert [one["day"] for one in client.get("/api/usage?days=366").get_json()["days"]] == [day["day"]]
+    assert [
+        one["day"] for one in client.get("/api/usage?days=366").get_json()["days"]
+    ] == [day["day"]]
 
 
 def test_a_number_of_days_that_cannot_be_is_named(client: FlaskClient) -> None:
@@ -224,7 +333,9 @@ def test_a_number_of_days_that_cannot_be_is_named(client: FlaskClient) -> None:
 
 
 @pytest.mark.usefixtures("kenya")
-def test_an_answer_says_what_its_conversation_took(client: FlaskClient, query: Post) -> None:
+def test_an_answer_says_what_its_conversation_took(
+    client: FlaskClient, query: Post
+) -> None:
     first = query(limit=2).get_json()
     assert set(first["conversation_usage"]) == SUMS
     assert first["conversation_usage"]["questions"] == 1
@@ -234,17 +345,24 @@ def test_an_answer_says_what_its_conversation_took(client: FlaskClient, query: P
     assert query(limit=2).get_json()["conversation_usage"]["questions"] == 1
 
 
-def test_the_dashboard_and_the_page_name_metrics_that_exist(client: FlaskClient) -> None:
+def test_the_dashboard_and_the_page_name_metrics_that_exist(
+    client: FlaskClient,
+) -> None:
     docs = Path(__file__).parents[3] / "docs"
     there = {
         name
         for family in text_string_to_metric_families(client.get("/metrics").text)
-        for name in (family.name, *(f"{family.name}_{end}" for end in ("total", "bucket")))
+        for name in (
+            family.name,
+            *(f"{family.name}_{end}" for end in ("total", "bucket")),
+        )
     }
     named = {
         name
         for page in ("grafana.json", "deploy.md")
-        for name in re.findall(r"report_chat_\w+[a-z]\b", (docs / page).read_text(encoding="utf-8"))
+        for name in re.findall(
+            r"report_chat_\w+[a-z]\b", (docs / page).read_text(encoding="utf-8")
+        )
     }
     assert named
     assert named <= there

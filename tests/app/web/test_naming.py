@@ -50,13 +50,22 @@ def test_ones_own_name_asks_and_both_choices_work(app: Flask) -> None:
     assert of(client, send(client, "One.")) == ("unchanged", first)
     error = error_of(send(client, "Two."), 409, "document_exists")
     (detail,) = error["details"]
-    assert (detail["name"], detail["document_id"], detail["choices"]) == (NAME, first, ["replace", "keep_both"])
+    assert (detail["name"], detail["document_id"], detail["choices"]) == (
+        NAME,
+        first,
+        ["replace", "keep_both"],
+    )
     assert titles(client) == 1
-    assert of(client, send(client, "Two.", on_conflict="replace")) == ("replaced", first)
+    assert of(client, send(client, "Two.", on_conflict="replace")) == (
+        "replaced",
+        first,
+    )
     outcome, second = of(client, send(client, "Three.", on_conflict="keep_both"))
     assert (outcome, second != first, titles(client)) == ("added", True, 2)
     assert of(client, send(client, "Three.")) == ("unchanged", second)
-    sources = {one["source"] for one in client.get("/api/documents").get_json()["documents"]}
+    sources = {
+        one["source"] for one in client.get("/api/documents").get_json()["documents"]
+    }
     assert sources == {NAME}
     assert fields_of(send(client, "Four.", on_conflict="overwrite")) == ["on_conflict"]
 
@@ -69,14 +78,20 @@ def test_anothers_name_is_kept_apart(app: Flask) -> None:
     assert (outcome, second != first) == ("added", True)
     assert "One." in one.get(f"/api/documents/{first}/chunks").get_data(as_text=True)
     error_of(other.delete(f"/api/documents/{first}"), 403, "forbidden")
-    error_of(other.patch(f"/api/documents/{first}", json={"title": "Mine"}), 403, "forbidden")
-    assert one.patch(f"/api/documents/{first}", json={"title": "Mine"}).status_code == 200
+    error_of(
+        other.patch(f"/api/documents/{first}", json={"title": "Mine"}), 403, "forbidden"
+    )
+    assert (
+        one.patch(f"/api/documents/{first}", json={"title": "Mine"}).status_code == 200
+    )
     admin = holder(app, "admin")
     error_of(send(admin, "Three."), 409, "document_exists")
     assert admin.delete(f"/api/documents/{second}").status_code == 204
     _, again = of(admin, send(admin, "Four.", on_conflict="replace"))
     assert again == first
-    assert one.delete(f"/api/documents/{first}").status_code == 204  # it is still its own
+    assert (
+        one.delete(f"/api/documents/{first}").status_code == 204
+    )  # it is still its own
 
 
 def test_a_page_of_the_web_is_read_again_by_who_added_it(app: Flask) -> None:
@@ -90,19 +105,39 @@ def test_a_page_of_the_web_is_read_again_by_who_added_it(app: Flask) -> None:
 
 
 def test_a_limited_key_adds_only_within_its_limit(app: Flask) -> None:
-    client = holder(app, filters={"country_name": ["Kenya"], "year": [2022, 2023]}, collections=["report_chatting"])
+    client = holder(
+        app,
+        filters={"country_name": ["Kenya"], "year": [2022, 2023]},
+        collections=["report_chatting"],
+    )
     assert "year" in error_of(send(client, "One."), 403, "forbidden")["message"]
     error_of(send(client, "One.", year="2021"), 403, "forbidden")
     error_of(send(client, "One.", year="2022", country_name="Mali"), 403, "forbidden")
-    error_of(send(client, "One.", year="2022", collection="chatbot_data"), 403, "forbidden")
+    error_of(
+        send(client, "One.", year="2022", collection="chatbot_data"), 403, "forbidden"
+    )
     _, document = of(client, send(client, "One.", year="2022"))
     found = client.get(f"/api/documents/{document}").get_json()
     assert (found["country_name"], found["collection"]) == ("Kenya", "report_chatting")
-    error_of(client.patch(f"/api/documents/{document}", json={"country_name": "Mali"}), 403, "forbidden")
-    assert client.patch(f"/api/documents/{document}", json={"year": 2023}).status_code == 200
-    anywhere, of_collection = holder(app, "admin"), holder(app, "admin", collections=["report_chatting"])
-    _, document = of(anywhere, upload(anywhere, ("other.md", "# Other\n\nTwo."), year="2022"))
-    general = of_collection.patch(f"/api/documents/{document}", json={"year": None, "country_name": None})
+    error_of(
+        client.patch(f"/api/documents/{document}", json={"country_name": "Mali"}),
+        403,
+        "forbidden",
+    )
+    assert (
+        client.patch(f"/api/documents/{document}", json={"year": 2023}).status_code
+        == 200
+    )
+    anywhere, of_collection = (
+        holder(app, "admin"),
+        holder(app, "admin", collections=["report_chatting"]),
+    )
+    _, document = of(
+        anywhere, upload(anywhere, ("other.md", "# Other\n\nTwo."), year="2022")
+    )
+    general = of_collection.patch(
+        f"/api/documents/{document}", json={"year": None, "country_name": None}
+    )
     assert "chatbot_data" in error_of(general, 403, "forbidden")["message"]
 
 
@@ -119,11 +154,16 @@ def test_where_access_is_open_everybody_is_asked(opened: Flask) -> None:
     _, first = of(one, send(one, "One."))
     for client in (other, nobody):
         error_of(send(client, "Two."), 409, "document_exists")
-    assert of(nobody, send(nobody, "Two.", on_conflict="replace")) == ("replaced", first)
+    assert of(nobody, send(nobody, "Two.", on_conflict="replace")) == (
+        "replaced",
+        first,
+    )
 
 
 @pytest.mark.parametrize("role", ["write", "admin"])
-def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(app: Flask, role: KeyRole) -> None:
+def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(
+    app: Flask, role: KeyRole
+) -> None:
     other = holder(app)
     _, first = of(other, send(other, "One.", country_name="Mali"))
     client = holder(app, role, filters={"country_name": ["Kenya"]})
@@ -131,7 +171,9 @@ def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(app: Flask, rol
     assert (outcome, second != first, titles(client)) == ("added", True, 1)
 
 
-def test_what_is_still_to_be_read_has_its_name_already(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_still_to_be_read_has_its_name_already(
+    app: Flask, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The second of two files of a name was neither asked about nor kept beside the first: it took its place."""
     client = holder(app)
     with monkeypatch.context() as idle:

@@ -19,7 +19,9 @@ from tests.campaigns import times
 from tests.conftest import KENYA_2023
 
 
-def test_every_route_has_its_errors_and_every_reference_leads_somewhere(client: FlaskClient) -> None:
+def test_every_route_has_its_errors_and_every_reference_leads_somewhere(
+    client: FlaskClient,
+) -> None:
     response = client.get("/openapi.json")
     tag = {"If-None-Match": response.headers["ETag"]}
     assert client.get("/openapi.json", headers=tag).status_code == 304
@@ -41,10 +43,16 @@ def test_every_route_has_its_errors_and_every_reference_leads_somewhere(client: 
 
 def test_every_status_of_an_error_is_described() -> None:
     own = {kind.status for kind in vars(errors).values() if hasattr(kind, "status")}
-    assert (own | HTTP_CODES.keys()) - ERRORS.keys() == {405, 415, 500}  # of no described request
+    assert (own | HTTP_CODES.keys()) - ERRORS.keys() == {
+        405,
+        415,
+        500,
+    }  # of no described request
 
 
-def test_the_page_names_the_description_and_runs_no_script_of_its_own(client: FlaskClient) -> None:
+def test_the_page_names_the_description_and_runs_no_script_of_its_own(
+    client: FlaskClient,
+) -> None:
     page = client.get("/docs").get_data(as_text=True)
     assert 'data-description="/openapi.json"' in page
     assert not re.findall(r"<script(?![^>]* src=)|style=", page)
@@ -57,12 +65,22 @@ def test_every_answer_is_as_it_is_described(app: Flask, tmp_path: Path) -> None:
         client,
         upload(
             client,
-            *((f"kenya-{number}.md", f"{KENYA_2023}\n\n{number}") for number in range(9)),
+            *(
+                (f"kenya-{number}.md", f"{KENYA_2023}\n\n{number}")
+                for number in range(9)
+            ),
             country_name="Kenya",
             year="2023",
         ),
     )
-    options = ["--phases", "examples,fuzzing", "--max-examples", str(times("CONTRACT", 1)), "--seed", "1"]
+    options = [
+        "--phases",
+        "examples,fuzzing",
+        "--max-examples",
+        str(times("CONTRACT", 1)),
+        "--seed",
+        "1",
+    ]
     with served(app) as port:
         url = f"http://127.0.0.1:{port}"
         headers = {"Cookie": cookie(url)}

@@ -12,9 +12,18 @@ from chatbot.database.core import Collection
 from tests.app.web.conftest import QUESTION
 
 OPERATIONS = (
-    "find", "find_one", "insert_one", "replace_many", "update_each", "update_one", "find_one_and_update",
-    "delete_many", "count", "estimated_count", "distinct",
-)  # fmt: skip
+    "find",
+    "find_one",
+    "insert_one",
+    "replace_many",
+    "update_each",
+    "update_one",
+    "find_one_and_update",
+    "delete_many",
+    "count",
+    "estimated_count",
+    "distinct",
+)
 Counting = Callable[[], Any]
 
 
@@ -52,28 +61,45 @@ class TestOperations:
             {"query": QUESTION, "filters": {"country_name": ["Kenya"], "year": [2023]}},
         ],
     )
-    def test_of_a_question(self, client: FlaskClient, counted: Counting, body: dict[str, Any]) -> None:
+    def test_of_a_question(
+        self, client: FlaskClient, counted: Counting, body: dict[str, Any]
+    ) -> None:
         client.post("/query", json={"query": "What is the climate?"})
         with counted() as done:
             answer = client.post("/query", json=body).get_json()
         assert answer["conversation_id"], answer
         assert len(done) <= 20, sorted(done)
         with counted() as done:
-            body = {"query": "And of Mali?", "conversation_id": answer["conversation_id"]}
+            body = {
+                "query": "And of Mali?",
+                "conversation_id": answer["conversation_id"],
+            }
             assert client.post("/query", json=body).status_code == 200
         assert len(done) <= 22, sorted(done)
 
-    @pytest.mark.parametrize(("path", "most"), [("/api/facets", 1), ("/api/reports", 1), ("/api/documents?limit=5", 1)])
-    def test_of_a_list(self, client: FlaskClient, counted: Counting, path: str, most: int) -> None:
+    @pytest.mark.parametrize(
+        ("path", "most"),
+        [("/api/facets", 1), ("/api/reports", 1), ("/api/documents?limit=5", 1)],
+    )
+    def test_of_a_list(
+        self, client: FlaskClient, counted: Counting, path: str, most: int
+    ) -> None:
         client.get(path)
         with counted() as done:
-            assert client.get(f"{path}{'&' if '?' in path else '?'}country_name=Kenya").status_code == 200
+            assert (
+                client.get(
+                    f"{path}{'&' if '?' in path else '?'}country_name=Kenya"
+                ).status_code
+                == 200
+            )
         assert len(done) <= most, sorted(done)
 
     def test_of_a_search(self, client: FlaskClient, counted: Counting) -> None:
         client.post("/api/search", json={"query": "What is the climate?"})
         with counted() as done:
-            assert client.post("/api/search", json={"query": QUESTION}).get_json()["hits"]
+            assert client.post("/api/search", json={"query": QUESTION}).get_json()[
+                "hits"
+            ]
         assert len(done) <= 8, sorted(done)
 
     def test_a_question_after_a_change_reads_what_changed(

@@ -29,7 +29,14 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     services = app.extensions["services"]
     for text, country, year in ((KENYA_2023, "Kenya", 2023), (MALI_2021, "Mali", 2021)):
         path = write_report(folder, text, country)
-        ingest_file(services, path, country, country_name=country, year=year, type="country_report")
+        ingest_file(
+            services,
+            path,
+            country,
+            country_name=country,
+            year=year,
+            type="country_report",
+        )
     yield app.test_client()
     services.close()
 
@@ -44,9 +51,18 @@ WRONG_FIELDS = [
     ({"filters": {"year": HUGE}}, "filters.year"),
     ({"filters": {"year": {"gte": -HUGE}}}, "filters.year.gte"),
     ({"filters": {"year": {"gte": 2021, "lte": HUGE}}}, "filters.year.lte"),
-    ({"report_context": {"type": "year_in_review", "value": HUGE}}, "report_context.value"),
-    ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "previous_messages.0.content"),
-    ({"previous_messages": [{"role": "user", "content": "x"}] * 201}, "previous_messages"),
+    (
+        {"report_context": {"type": "year_in_review", "value": HUGE}},
+        "report_context.value",
+    ),
+    (
+        {"previous_messages": [{"role": "user", "content": "x" * 20_001}]},
+        "previous_messages.0.content",
+    ),
+    (
+        {"previous_messages": [{"role": "user", "content": "x"}] * 201},
+        "previous_messages",
+    ),
 ]
 
 
@@ -59,40 +75,64 @@ def test_a_wrong_field_is_named(client: FlaskClient) -> None:
         for fields, named_field in WRONG_FIELDS:
             response = client.post(path, json={"query": QUESTION, **fields})
             if "mode" in fields or "retrieval_method" in fields:
-                code = "invalid_request" if not isinstance(next(iter(fields.values())), str) else "unknown_name"
-                assert error_of(response, 400, code)["details"][0]["field"] == named_field
+                code = (
+                    "invalid_request"
+                    if not isinstance(next(iter(fields.values())), str)
+                    else "unknown_name"
+                )
+                assert (
+                    error_of(response, 400, code)["details"][0]["field"] == named_field
+                )
             else:
                 assert fields_of(response) == [named_field]
-                assert not re.search("Input should|Value error|Field required|should (?:have|match)", response.text)
+                assert not re.search(
+                    "Input should|Value error|Field required|should (?:have|match)",
+                    response.text,
+                )
 
 
 def test_what_is_wrong_is_said_in_a_plain_sentence(client: FlaskClient) -> None:
     for fields, message in [
         *CASES["what_is_wrong_is_said_in_a_plain_sentence"],
-        ({"previous_messages": [{"role": "user", "content": "x" * 20_001}]}, "must have at most 20000 characters."),
+        (
+            {"previous_messages": [{"role": "user", "content": "x" * 20_001}]},
+            "must have at most 20000 characters.",
+        ),
     ]:
-        (detail,) = error_of(client.post("/query", json={"query": QUESTION, **fields}), 400)["details"]
+        (detail,) = error_of(
+            client.post("/query", json={"query": QUESTION, **fields}), 400
+        )["details"]
         assert detail["message"] == message
 
 
 def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
     """60,000 of them made an error of 34 MB, which took six seconds."""
-    response = client.post("/query", json={f"field{number}": 1 for number in range(6_000)})
+    response = client.post(
+        "/query", json={f"field{number}": 1 for number in range(6_000)}
+    )
     assert len(error_of(response, 400)["details"]) == MAX_PROBLEMS
 
 
 def test_every_wrong_field_is_named_at_once(client: FlaskClient) -> None:
-    response = client.post("/query", json={"limit": 0, "filters": {"year": 2.5}, "colour": "red"})
+    response = client.post(
+        "/query", json={"limit": 0, "filters": {"year": 2.5}, "colour": "red"}
+    )
     assert sorted(fields_of(response)) == ["colour", "filters.year", "limit", "query"]
 
 
 def test_the_valid_values_are_listed(query: Post) -> None:
     """R-D4."""
     for fields, valid in [
-        ({"report_context": {"type": "planet", "value": "x"}}, ["country", "year_in_review"]),
+        (
+            {"report_context": {"type": "planet", "value": "x"}},
+            ["country", "year_in_review"],
+        ),
         ({"report_context": {"type": "country", "value": "Narnia"}}, ["Kenya", "Mali"]),
         ({"filters": {"year": 1999}}, [2021, 2023]),
-        ({"filters": {"planet": "x"}}, ["country_name", "year", "document_name", "type"]),
+        (
+            {"filters": {"planet": "x"}},
+            ["country_name", "year", "document_name", "type"],
+        ),
         ({"filters": {"year": {"gte": 2024}}}, [2021, 2023]),
         ({"mode": "magic"}, AGENTS.names()),
         ({"retrieval_method": "magic"}, RETRIEVAL_METHODS.names()),
@@ -104,13 +144,23 @@ def test_the_valid_values_are_listed(query: Post) -> None:
 
 
 def test_odd_questions_are_questions(client: FlaskClient) -> None:
-    for text in ["a\u0000b", "\U0001f600", "\u202eabc", "'; DROP TABLE x; --", "${x}", "{{7*7}}", "x" * 4000]:
+    for text in [
+        "a\u0000b",
+        "\U0001f600",
+        "\u202eabc",
+        "'; DROP TABLE x; --",
+        "${x}",
+        "{{7*7}}",
+        "x" * 4000,
+    ]:
         response = client.post("/query", json={"query": text})
         assert response.status_code == 200
         assert text in response.get_json()["response"]
 
 
-def test_a_question_that_is_too_long_is_refused_with_what_helps(client: FlaskClient) -> None:
+def test_a_question_that_is_too_long_is_refused_with_what_helps(
+    client: FlaskClient,
+) -> None:
     """R-A7: never cut."""
     for path in ["/query", "/api/chat", "/api/search"]:
         error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
@@ -136,25 +186,50 @@ class TestBodies:
                 b'{"query":' * 50_000,
                 b'{"limit": ' + b"9" * 5000 + b"}",
             ]:
-                error = error_of(client.post(path, data=data, content_type="application/json"), 400)
-                assert error["message"] == "The body must be a JSON object, sent as application/json."
+                error = error_of(
+                    client.post(path, data=data, content_type="application/json"), 400
+                )
+                assert (
+                    error["message"]
+                    == "The body must be a JSON object, sent as application/json."
+                )
 
     def test_a_body_that_is_not_sent_as_json(self, client: FlaskClient) -> None:
         """So that no form of another site can ask a question in a person's name."""
         for path in ["/query", "/api/chat", "/api/search"]:
-            for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]:
-                response = client.post(path, data=json.dumps({"query": QUESTION}), content_type=content_type)
+            for content_type in [
+                "text/plain",
+                "application/x-www-form-urlencoded",
+                "multipart/form-data",
+                "",
+            ]:
+                response = client.post(
+                    path,
+                    data=json.dumps({"query": QUESTION}),
+                    content_type=content_type,
+                )
                 assert "application/json" in error_of(response, 400)["message"]
 
     def test_a_body_that_is_too_large(self, client: FlaskClient) -> None:
         for path in ["/query", "/api/chat", "/api/search"]:
             data = json.dumps({"query": QUESTION, "padding": "x" * 1_000_000})
-            error_of(client.post(path, data=data, content_type="application/json"), 413, "too_large")
+            error_of(
+                client.post(path, data=data, content_type="application/json"),
+                413,
+                "too_large",
+            )
 
     def test_a_field_that_is_there_twice(self, client: FlaskClient) -> None:
         for path in ["/query", "/api/chat", "/api/search"]:
-            data = json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[:-1] + ', "filters": {}}'
-            assert fields_of(client.post(path, data=data, content_type="application/json")) == ["filters"]
+            data = (
+                json.dumps({"query": QUESTION, "filters": {"country_name": "Kenya"}})[
+                    :-1
+                ]
+                + ', "filters": {}}'
+            )
+            assert fields_of(
+                client.post(path, data=data, content_type="application/json")
+            ) == ["filters"]
 
     def test_a_lone_surrogate_is_no_text(self, client: FlaskClient) -> None:
         for path in ["/query", "/api/chat", "/api/search"]:
@@ -163,7 +238,9 @@ class TestBodies:
             assert fields_of(response) == ["query"]
             assert "half a character" in error_of(response, 400)["message"]
 
-    def test_the_wrong_method_says_which_one_is_right(self, client: FlaskClient) -> None:
+    def test_the_wrong_method_says_which_one_is_right(
+        self, client: FlaskClient
+    ) -> None:
         for path in ["/query", "/api/chat", "/api/search"]:
             response = client.get(path)
             error_of(response, 405, "method_not_allowed")

@@ -24,20 +24,30 @@ QUESTION = "Where does the zebra3 live?"
 def engine_client(monkeypatch: pytest.MonkeyPatch) -> SearchClient:
     """Whatever opens a database gets this one."""
     made = SearchClient()
-    monkeypatch.setattr("chatbot.app.services.storage.open_database", lambda settings: MongoDatabase(made, "traced"))
+    monkeypatch.setattr(
+        "chatbot.app.services.storage.open_database",
+        lambda settings: MongoDatabase(made, "traced"),
+    )
     return made
 
 
 @pytest.fixture
-def app(settings: Settings, engine_client: SearchClient, tmp_path: Path) -> Iterator[Flask]:
+def app(
+    settings: Settings, engine_client: SearchClient, tmp_path: Path
+) -> Iterator[Flask]:
     changed = settings.override(
-        vector_search="atlas", embedding_provider="hashing", embedding_model="64", create_indexes=False
+        vector_search="atlas",
+        embedding_provider="hashing",
+        embedding_model="64",
+        create_indexes=False,
     )
     created = create_app(changed)
     services: Services = created.extensions["services"]
     ensure_indexes(services.storage.database, index_plans(changed, {"": 64}))
     kenya = passages_of(*(f"zebra{n}" for n in range(8)), title="Kenya")
-    ingest(services, write(tmp_path / "a", kenya), {"country_name": "Kenya", "year": 2023})
+    ingest(
+        services, write(tmp_path / "a", kenya), {"country_name": "Kenya", "year": 2023}
+    )
     yield created
     close_app(created)
 
@@ -49,22 +59,40 @@ def client(app: Flask) -> FlaskClient:
 
 def traces(client: FlaskClient, **fields: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """The trace of each endpoint that has one."""
-    yield "/query", client.post("/query", json={"query": QUESTION, **fields}).get_json()["trace"]
-    stream = client.post("/api/chat", json={"query": QUESTION, **fields}).get_data(as_text=True)
+    yield (
+        "/query",
+        client.post("/query", json={"query": QUESTION, **fields}).get_json()["trace"],
+    )
+    stream = client.post("/api/chat", json={"query": QUESTION, **fields}).get_data(
+        as_text=True
+    )
     yield "/api/chat", json.loads(stream.rpartition("data: ")[2])["trace"]
-    yield "/api/search", client.post("/api/search", json={"query": QUESTION, **fields}).get_json()["trace"]
+    yield (
+        "/api/search",
+        client.post("/api/search", json={"query": QUESTION, **fields}).get_json()[
+            "trace"
+        ],
+    )
 
 
 def shortened(pipeline: list[dict[str, Any]]) -> list[dict[str, Any]]:
     text = json.dumps(pipeline)
     for vector in vectors_in(pipeline):
-        text = text.replace(json.dumps(vector), json.dumps([*vector[:3], f"{len(vector)} numbers"]))
+        text = text.replace(
+            json.dumps(vector), json.dumps([*vector[:3], f"{len(vector)} numbers"])
+        )
     found: list[dict[str, Any]] = json.loads(text)
     return found
 
 
 def vectors_in(part: Any) -> Iterator[list[float]]:
-    for name, value in part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ():
+    for name, value in (
+        part.items()
+        if isinstance(part, dict)
+        else enumerate(part)
+        if isinstance(part, list)
+        else ()
+    ):
         if name == "queryVector":
             yield value
         else:
@@ -84,23 +112,38 @@ def test_every_trace_has_what_was_sent_with_the_vector_cut_short(
         ]
         assert trace["pipeline"], path
         # Searches run at once, and are sent in any order.
-        assert sorted(trace["pipeline"], key=str) == sorted(sent[-len(trace["pipeline"]) :], key=str), path
+        assert sorted(trace["pipeline"], key=str) == sorted(
+            sent[-len(trace["pipeline"]) :], key=str
+        ), path
         assert "64 numbers" in json.dumps(trace["pipeline"]), path
         stages = {next(iter(one["pipeline"][0])) for one in trace["pipeline"]}
-        assert stages == ({"$rankFusion"} if fused else {"$vectorSearch", "$search"}), path
+        assert stages == ({"$rankFusion"} if fused else {"$vectorSearch", "$search"}), (
+            path
+        )
 
 
-def test_an_answer_that_is_given_again_tells_how_it_was_found(client: FlaskClient) -> None:
-    first, second = (client.post("/query", json={"query": QUESTION}).get_json()["trace"] for _ in range(2))
+def test_an_answer_that_is_given_again_tells_how_it_was_found(
+    client: FlaskClient,
+) -> None:
+    first, second = (
+        client.post("/query", json={"query": QUESTION}).get_json()["trace"]
+        for _ in range(2)
+    )
     assert second["pipeline"] == first["pipeline"] != []
 
 
-def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(client: FlaskClient) -> None:
+def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(
+    client: FlaskClient,
+) -> None:
     """Seed 003 (R-D3): approximate also in a small collection, 1000 candidates, 5 results, one query a collection."""
-    for path, trace in traces(client, preset="adaptive", filters={"country_name": ["Kenya"], "year": [2023]}):
+    for path, trace in traces(
+        client, preset="adaptive", filters={"country_name": ["Kenya"], "year": [2023]}
+    ):
         for one in trace["pipeline"]:
             search, *rest = one["pipeline"]
-            assert search["$vectorSearch"].pop("queryVector")[3:] == ["64 numbers"], path
+            assert search["$vectorSearch"].pop("queryVector")[3:] == ["64 numbers"], (
+                path
+            )
             assert search == {
                 "$vectorSearch": {
                     "index": "vector_index",
@@ -115,4 +158,8 @@ def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(client: FlaskClient
                 {"$sort": {"score": -1, "_id": 1}},
                 {"$project": {"data_embedding": 0, "data_embedding_b": 0}},
             ]
-        assert len({one["collection"] for one in trace["pipeline"]}) == len(trace["pipeline"]) == 2
+        assert (
+            len({one["collection"] for one in trace["pipeline"]})
+            == len(trace["pipeline"])
+            == 2
+        )

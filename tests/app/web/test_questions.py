@@ -19,13 +19,24 @@ QUESTION = "What is the inflation rate of Kenya?"
 def reports(client: FlaskClient) -> dict[str, str]:
     """A report's id by country and year."""
     found = {}
-    for country, year, rate in (("Kenya", 2021, 6.1), ("Kenya", 2023, 7.7), ("Mali", 2023, 2.1)):
-        name, text = f"{country.lower()}-{year}.md", REPORT.format(country=country, year=year, rate=rate)
-        (found[f"{country} {year}"],) = added(client, (name, text), country_name=country, year=str(year))
+    for country, year, rate in (
+        ("Kenya", 2021, 6.1),
+        ("Kenya", 2023, 7.7),
+        ("Mali", 2023, 2.1),
+    ):
+        name, text = (
+            f"{country.lower()}-{year}.md",
+            REPORT.format(country=country, year=year, rate=rate),
+        )
+        (found[f"{country} {year}"],) = added(
+            client, (name, text), country_name=country, year=str(year)
+        )
     return found
 
 
-def test_what_a_question_adds_to_the_scope(client: FlaskClient, reports: dict[str, str]) -> None:
+def test_what_a_question_adds_to_the_scope(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
     def scope(**asked: Any) -> dict[str, Any]:
         found: dict[str, Any] = client.get("/api/scope", query_string=asked).get_json()
         return found
@@ -34,15 +45,27 @@ def test_what_a_question_adds_to_the_scope(client: FlaskClient, reports: dict[st
     assert (everything["filters"], everything["documents"]) == ({}, 3)
     kenya = {"country_name": ["Kenya"]}
     narrowed = scope(q=QUESTION)
-    assert (narrowed["filters"], narrowed["documents"], narrowed["from_question"]) == (kenya, 2, kenya)
+    assert (narrowed["filters"], narrowed["documents"], narrowed["from_question"]) == (
+        kenya,
+        2,
+        kenya,
+    )
     assert "from_question" not in scope(q=QUESTION, country_name="Kenya")
-    error_of(client.get("/api/scope", query_string={"q": "x" * 2001}), 400, "invalid_request")
+    error_of(
+        client.get("/api/scope", query_string={"q": "x" * 2001}), 400, "invalid_request"
+    )
 
 
-def further(client: FlaskClient, document_id: str, heading: str = "Inflation rate", **asked: Any) -> list[str]:
+def further(
+    client: FlaskClient, document_id: str, heading: str = "Inflation rate", **asked: Any
+) -> list[str]:
     chunks = client.get(f"/api/documents/{document_id}/chunks").get_json()["chunks"]
-    chunk_id = next(chunk["chunk_id"] for chunk in chunks if heading in (chunk["section"] or ""))
-    response = client.get(f"/api/chunks/{chunk_id}/further", query_string={"q": QUESTION, **asked})
+    chunk_id = next(
+        chunk["chunk_id"] for chunk in chunks if heading in (chunk["section"] or "")
+    )
+    response = client.get(
+        f"/api/chunks/{chunk_id}/further", query_string={"q": QUESTION, **asked}
+    )
     return [one["question"] for one in response.get_json()["questions"]]
 
 
@@ -54,13 +77,24 @@ def test_what_can_be_asked_next(client: FlaskClient, reports: dict[str, str]) ->
     ]
 
 
-def test_the_scope_that_was_chosen_is_never_left(client: FlaskClient, reports: dict[str, str]) -> None:
+def test_the_scope_that_was_chosen_is_never_left(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
     chosen = {"country_name": "Kenya", "year": "2023"}
-    assert further(client, reports["Kenya 2023"], **chosen) == ["What is Kenya's GDP per capita?"]
+    assert further(client, reports["Kenya 2023"], **chosen) == [
+        "What is Kenya's GDP per capita?"
+    ]
 
 
 def test_nothing_is_offered_that_no_report_says(client: FlaskClient) -> None:
     alone = "# Chad: Country Report 2023\n\n## Lakes\n\nLake Chad is shared by four countries.\n"
-    (document_id,) = added(client, ("chad-2023.md", alone), country_name="Chad", year="2023")
-    added(client, ("mali-2023.md", "# Mali\n\n## Rivers\n\nThe Niger.\n"), country_name="Mali", year="2023")
+    (document_id,) = added(
+        client, ("chad-2023.md", alone), country_name="Chad", year="2023"
+    )
+    added(
+        client,
+        ("mali-2023.md", "# Mali\n\n## Rivers\n\nThe Niger.\n"),
+        country_name="Mali",
+        year="2023",
+    )
     assert further(client, document_id, "Lakes") == []

@@ -17,14 +17,24 @@ GROWTH = "People and Society \u203a Population growth rate"
 
 class TestSearch:
     def test_hits_scope_and_trace_without_an_answer(self, client: FlaskClient) -> None:
-        response = client.post("/api/search", json={"query": QUESTION, "filters": {"country_name": "KE"}, "limit": 2})
+        response = client.post(
+            "/api/search",
+            json={"query": QUESTION, "filters": {"country_name": "KE"}, "limit": 2},
+        )
         assert response.status_code == 200
         body = response.get_json()
         assert set(body) == {"hits", "scope", "trace"}
         assert [hit["rank"] for hit in body["hits"]] == [1, 2]
         assert set(body["hits"][0]) == HIT
-        assert (body["hits"][0]["section"], body["hits"][0]["text"]) == (GROWTH, "2.09% (2023 est.)")
-        assert body["scope"] == {"filters": {"country_name": ["Kenya"]}, "documents": 1, "chunks": 3}
+        assert (body["hits"][0]["section"], body["hits"][0]["text"]) == (
+            GROWTH,
+            "2.09% (2023 est.)",
+        )
+        assert body["scope"] == {
+            "filters": {"country_name": ["Kenya"]},
+            "documents": 1,
+            "chunks": 3,
+        }
         assert body["trace"]["mode"] == "search"
         assert body["trace"]["usage"]["calls"] == 0
 
@@ -34,14 +44,23 @@ class TestSearch:
             ("bm25", {"score", "keyword_score"}),
             ("hybrid", {"score", "keyword_score", "fused_score"}),
         ]:
-            body = client.post("/api/search", json={"query": QUESTION, "retrieval_method": method}).get_json()
+            body = client.post(
+                "/api/search", json={"query": QUESTION, "retrieval_method": method}
+            ).get_json()
             best = body["hits"][0]
-            assert {name for name in ("score", "keyword_score", "fused_score") if best[name] is not None} == scores
+            assert {
+                name
+                for name in ("score", "keyword_score", "fused_score")
+                if best[name] is not None
+            } == scores
 
     def test_what_belongs_to_a_conversation_is_refused_and_nothing_is_saved(
         self, client: FlaskClient, services: Services
     ) -> None:
-        response = client.post("/api/search", json={"query": QUESTION, "conversation_id": "x", "mode": "direct"})
+        response = client.post(
+            "/api/search",
+            json={"query": QUESTION, "conversation_id": "x", "mode": "direct"},
+        )
         assert sorted(fields_of(response)) == ["conversation_id", "mode"]
         client.post("/api/search", json={"query": QUESTION})
         assert services.storage.database["conversations"].count({}) == 0
@@ -67,14 +86,19 @@ class TestReports:
         assert second["country_name"] == "Mali"
 
     def test_under_a_scope(self, client: FlaskClient) -> None:
-        for arguments, countries in [("country_name=KE&country_name=mali", ["Kenya", "Mali"]), ("year=2021", ["Mali"])]:
+        for arguments, countries in [
+            ("country_name=KE&country_name=mali", ["Kenya", "Mali"]),
+            ("year=2021", ["Mali"]),
+        ]:
             body = client.get(f"/api/reports?{arguments}").get_json()
             assert [report["country_name"] for report in body["reports"]] == countries
             assert body["total"] == len(countries)
 
 
 class TestFacets:
-    def test_values_with_counts_as_a_whole_by_page_and_under_the_rest_of_a_scope(self, client: FlaskClient) -> None:
+    def test_values_with_counts_as_a_whole_by_page_and_under_the_rest_of_a_scope(
+        self, client: FlaskClient
+    ) -> None:
         assert client.get("/api/facets").get_json() == {
             "country_name": [
                 {"value": "Kenya", "documents": 1, "code": "404"},
@@ -92,8 +116,12 @@ class TestFacets:
             "chunks": 5,
             "next": None,
         }
-        found = client.get("/api/facets?field=document_name&q=mali&year=2021").get_json()
-        assert [row["value"] for row in found["document_name"]] == ["Mali: Country Report 2021"]
+        found = client.get(
+            "/api/facets?field=document_name&q=mali&year=2021"
+        ).get_json()
+        assert [row["value"] for row in found["document_name"]] == [
+            "Mali: Country Report 2021"
+        ]
         assert (found["total"], found["documents"]) == ({"document_name": 1}, 1)
         second = client.get("/api/facets?limit=1&cursor=1").get_json()
         assert [row["value"] for row in second["country_name"]] == ["Mali"]
@@ -104,13 +132,22 @@ class TestFacets:
         assert [row["value"] for row in facets["year"]] == [2023]
         assert (facets["documents"], facets["chunks"]) == (1, 3)
 
-    def test_what_the_reports_are_about_and_the_guide_to_one(self, client: FlaskClient) -> None:
-        assert client.get("/api/topics").get_json() == {"topics": ["People and Society"]}
+    def test_what_the_reports_are_about_and_the_guide_to_one(
+        self, client: FlaskClient
+    ) -> None:
+        assert client.get("/api/topics").get_json() == {
+            "topics": ["People and Society"]
+        }
         listed = client.get("/api/documents").get_json()["documents"]
-        guide = client.get(f"/api/documents/{listed[0]['document_id']}/guide").get_json()
+        guide = client.get(
+            f"/api/documents/{listed[0]['document_id']}/guide"
+        ).get_json()
         assert guide["chapters"] == ["People and Society", "Geography"]
         assert [one["text"] for one in guide["figures"]] == ["52,428,290", "2.09%"]
-        asked = ["What is “Kenya: Country Report 2023” about?", "What is Kenya's population?"]
+        asked = [
+            "What is “Kenya: Country Report 2023” about?",
+            "What is Kenya's population?",
+        ]
         assert guide["questions"] == [*asked, "What is Kenya's population growth rate?"]
 
 
@@ -120,20 +157,26 @@ def test_a_wrong_argument_is_named(client: FlaskClient) -> None:
             assert fields_of(client.get(path + arguments)) == [field]
 
 
-def test_a_message_lists_some_of_many_values_and_the_details_all(client: FlaskClient, add_report: AddReport) -> None:
+def test_a_message_lists_some_of_many_values_and_the_details_all(
+    client: FlaskClient, add_report: AddReport
+) -> None:
     for number in range(20):
         add_report(f"# Report number {number}\n\nA text.", f"report-{number}")
     error = error_of(client.get("/api/reports?document_name=Narnia"), 400)
     (detail,) = error["details"]
     assert len(detail["valid_values"]) == 22
-    assert error["message"].startswith("document_name: unknown document_name: 'Narnia'. Valid: Kenya: Country Report")
+    assert error["message"].startswith(
+        "document_name: unknown document_name: 'Narnia'. Valid: Kenya: Country Report"
+    )
     assert error["message"].endswith("and 12 more.")
     assert error["message"].count("Report") == 10
 
 
 class TestChunk:
     def test_a_passage_with_the_text_around_it(self, client: FlaskClient) -> None:
-        chunk_id = client.post("/api/search", json={"query": QUESTION}).get_json()["hits"][0]["chunk_id"]
+        chunk_id = client.post("/api/search", json={"query": QUESTION}).get_json()[
+            "hits"
+        ][0]["chunk_id"]
         error_of(client.get(f"/api/chunks/{chunk_id}%0a"), 404, "not_found")
         response = client.get(f"/api/chunks/{chunk_id}")
         assert response.status_code == 200

@@ -8,7 +8,15 @@ from flask.testing import FlaskClient
 from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, safe_name, table_response
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
-from tests.app.web.knowledge import KENYA, MALI_CSV, added, ended, post_form, rows, upload
+from tests.app.web.knowledge import (
+    KENYA,
+    MALI_CSV,
+    added,
+    ended,
+    post_form,
+    rows,
+    upload,
+)
 from tests.conftest import KENYA_2023
 from tests.data import cases
 
@@ -33,7 +41,14 @@ def test_long_names_that_end_alike_stay_apart() -> None:
 
 
 def test_every_name_can_be_stored_read_and_given_back(client: FlaskClient) -> None:
-    for name in ["../../x.md", "..\\y.md", "z" * 300 + ".md", "𝔘" * 118 + ".md", "ü 中.md", "semi;colon.md"]:
+    for name in [
+        "../../x.md",
+        "..\\y.md",
+        "z" * 300 + ".md",
+        "𝔘" * 118 + ".md",
+        "ü 中.md",
+        "semi;colon.md",
+    ]:
         (document_id,) = added(client, (name, KENYA_2023))
         response = client.get(f"/api/documents/{document_id}/file")
         assert response.data == KENYA_2023.encode()
@@ -48,10 +63,15 @@ def test_a_name_cannot_write_headers(client: FlaskClient) -> None:
         b'--b\r\nContent-Disposition: form-data; name="files"; filename="a\\"; x=y %0D%0AX-Evil: 1.md"\r\n'
         b"\r\n" + KENYA_2023.encode() + b"\r\n--b--\r\n"
     )
-    started = client.post("/api/documents", data=body, content_type="multipart/form-data; boundary=b")
+    started = client.post(
+        "/api/documents", data=body, content_type="multipart/form-data; boundary=b"
+    )
     (file,) = ended(client, started)["files"]
     response = client.get(f"/api/documents/{file['document_id']}/file")
-    assert response.headers["Content-Disposition"] == 'attachment; filename="a_; x=y %0D%0AX-Evil_ 1.md"'
+    assert (
+        response.headers["Content-Disposition"]
+        == 'attachment; filename="a_; x=y %0D%0AX-Evil_ 1.md"'
+    )
     assert "X-Evil" not in response.headers
 
 
@@ -77,21 +97,38 @@ WRONG = {
     "a negative overlap": ([KEPT], {"chunk_overlap": "-1"}, "chunk_overlap"),
     "an overlap as large as the passage": (
         [KEPT],
-        {"chunk_strategy": "sliding_window", "chunk_size": "200", "chunk_overlap": "200"},
+        {
+            "chunk_strategy": "sliding_window",
+            "chunk_size": "200",
+            "chunk_overlap": "200",
+        },
         "chunk_overlap",
     ),
-    "a collection that no question searches": ([KEPT], {"collection": "elsewhere"}, "collection"),
+    "a collection that no question searches": (
+        [KEPT],
+        {"collection": "elsewhere"},
+        "collection",
+    ),
 }
 
 
-def test_what_is_wrong_is_named_and_nothing_is_stored(client: FlaskClient, settings: Settings) -> None:
+def test_what_is_wrong_is_named_and_nothing_is_stored(
+    client: FlaskClient, settings: Settings
+) -> None:
     for case, (files, fields, named) in WRONG.items():
         before = rows(settings)
         response = upload(client, *files, **fields)
         code = "unknown_name" if case == "another strategy" else "invalid_request"
         assert error_of(response, 400, code)["details"][0]["field"] == named
         after = rows(settings)
-        for table in ("documents", "ingestions", "ingestion_items", "files", "file_pieces", "report_chatting"):
+        for table in (
+            "documents",
+            "ingestions",
+            "ingestion_items",
+            "files",
+            "file_pieces",
+            "report_chatting",
+        ):
             assert after.get(table, 0) == before.get(table, 0) == 0, table
 
 
@@ -103,7 +140,9 @@ def test_the_valid_values_are_listed(client: FlaskClient) -> None:
         assert some in detail["valid_values"]
 
 
-def test_a_file_in_another_field_is_not_lost_in_silence(client: FlaskClient, settings: Settings) -> None:
+def test_a_file_in_another_field_is_not_lost_in_silence(
+    client: FlaskClient, settings: Settings
+) -> None:
     response = post_form(client, "/api/documents", KEPT, field="file")
     assert fields_of(response) == ["file"]
     assert rows(settings).get("ingestions", 0) == 0
@@ -123,23 +162,45 @@ class TestSize:
     ) -> None:
         response = upload(client, KEPT, ("large.md", b"x" * (1024 * 1024 + 1)))
         error = error_of(response, 413, "too_large")
-        assert error["message"] == "large.md is larger than 1 MB, the limit (MAX_UPLOAD_MB)."
-        assert rows(settings).get("ingestions", 0) == rows(settings).get("files", 0) == 0
+        assert (
+            error["message"]
+            == "large.md is larger than 1 MB, the limit (MAX_UPLOAD_MB)."
+        )
+        assert (
+            rows(settings).get("ingestions", 0) == rows(settings).get("files", 0) == 0
+        )
 
-    def test_a_form_that_is_larger_than_all_its_files_may_be(self, client: FlaskClient) -> None:
+    def test_a_form_that_is_larger_than_all_its_files_may_be(
+        self, client: FlaskClient
+    ) -> None:
         question = json.dumps({"query": QUESTION})
-        response = post_form(client, "/query", ("large.md", b"x" * 7 * 1024 * 1024), request=question)
+        response = post_form(
+            client, "/query", ("large.md", b"x" * 7 * 1024 * 1024), request=question
+        )
         error_of(response, 413, "too_large")
 
 
-def test_an_empty_field_counts_as_not_given_and_an_upper_case_suffix_is_read(client: FlaskClient) -> None:
+def test_an_empty_field_counts_as_not_given_and_an_upper_case_suffix_is_read(
+    client: FlaskClient,
+) -> None:
     (document_id,) = added(client, KEPT, title=" ", year="", labels=" ,, ")
     document = client.get(f"/api/documents/{document_id}").get_json()
-    assert (document["title"], document["year"], document["labels"]) == ("Kenya: Country Report 2023", 2023, [])
+    assert (document["title"], document["year"], document["labels"]) == (
+        "Kenya: Country Report 2023",
+        2023,
+        [],
+    )
     assert ended(client, upload(client, ("PRICES.CSV", MALI_CSV)))["state"] == "done"
 
 
 def test_a_text_that_begins_like_a_formula_is_a_text_in_a_spreadsheet() -> None:
-    rows = [{"name": "=HYPERLINK(1)", "value": -2.5}, {"name": 'said "so", and', "value": None}]
+    rows = [
+        {"name": "=HYPERLINK(1)", "value": -2.5},
+        {"name": 'said "so", and', "value": None},
+    ]
     response = table_response(rows, ("name", "value"), "a/b", "csv")
-    assert response.get_data(as_text=True).splitlines() == ["name,value", "'=HYPERLINK(1),-2.5", '"said ""so"", and",']
+    assert response.get_data(as_text=True).splitlines() == [
+        "name,value",
+        "'=HYPERLINK(1),-2.5",
+        '"said ""so"", and",',
+    ]

@@ -22,7 +22,9 @@ PIECES = ["It ", "is ", "2.09% ", "[1]."]
 
 @pytest.fixture
 def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=120.0, resume_seconds=30)
+    return settings.override(
+        **server.as_settings, model_timeout=120.0, resume_seconds=30
+    )
 
 
 @pytest.fixture
@@ -51,7 +53,9 @@ def until(name: str, events: Iterator[Event]) -> Event:
 
 
 def asked(port: int, cookie: dict[str, str], **fields: Any) -> Connection:
-    return Connection(port, "/api/chat", {"query": QUESTION, "resume": True, **fields}, **cookie)
+    return Connection(
+        port, "/api/chat", {"query": QUESTION, "resume": True, **fields}, **cookie
+    )
 
 
 def text_of(events: list[Event]) -> str:
@@ -74,7 +78,11 @@ def test_it_goes_on_and_is_told_again_by_another_process(
     assert text_of(told) == "".join(PIECES)
     assert {"sources", "step"} < {event.name for event in told}
     both = f"/api/conversations/{first.data['conversation_id']}"
-    messages = other.test_client(use_cookies=False).get(both, headers=cookie).get_json()["messages"]
+    messages = (
+        other.test_client(use_cookies=False)
+        .get(both, headers=cookie)
+        .get_json()["messages"]
+    )
     assert [message["state"] for message in messages] == ["", ""]
 
     def is_told_at_once() -> bool:  # once the process that asked has finished, too
@@ -84,14 +92,18 @@ def test_it_goes_on_and_is_told_again_by_another_process(
     server.wait_until(is_told_at_once)
 
 
-def test_what_is_known_is_not_told_again(port: int, cookie: dict[str, str], server: FakeOpenAI) -> None:
+def test_what_is_known_is_not_told_again(
+    port: int, cookie: dict[str, str], server: FakeOpenAI
+) -> None:
     server.chat(Reply(PIECES, silent_after=2.0))
     with asked(port, cookie) as connection:
         first, _ = begun(connection)
         path = f"/api/messages/{first.data['message_id']}/stream"
         with Connection(port, path, None, **cookie) as resumed:
             until("token", resumed.events())  # as often as it takes until some are kept
-        with Connection(port, path, None, **cookie, **{"Last-Event-ID": "4"}) as resumed:
+        with Connection(
+            port, path, None, **cookie, **{"Last-Event-ID": "4"}
+        ) as resumed:
             told = [event for event in resumed.events() if event.name != ":"]
     assert text_of(told) == "is 2.09% [1]."
     with Connection(port, path, None, **cookie, **{"Last-Event-ID": "x"}) as wrong:
@@ -111,26 +123,46 @@ def test_stopping_it_elsewhere_ends_it_and_keeps_what_was_said(
         error_of(client.post(stop), 404, "not_found")
         assert client.post(stop, headers=cookie).status_code == 204
         assert not [event for event in events if event.name in {"done", "error"}]
-    opened = client.get(f"/api/conversations/{first.data['conversation_id']}", headers=cookie).get_json()
+    opened = client.get(
+        f"/api/conversations/{first.data['conversation_id']}", headers=cookie
+    ).get_json()
     question, answer = opened["messages"]
-    assert (question["content"], answer["content"], answer["state"]) == (QUESTION, "It is ", "stopped")
-    error_of(client.get(f"/api/messages/{answer['message_id']}/stream", headers=cookie), 409, "cancelled")
+    assert (question["content"], answer["content"], answer["state"]) == (
+        QUESTION,
+        "It is ",
+        "stopped",
+    )
+    error_of(
+        client.get(f"/api/messages/{answer['message_id']}/stream", headers=cookie),
+        409,
+        "cancelled",
+    )
     # What was not answered was never said to a model.
     with asked(port, cookie, conversation_id=first.data["conversation_id"]) as again:
         until("done", again.events())
-    assert QUESTION not in [message["content"] for message in server.requests[-1].body["messages"][1:-1]]
+    assert QUESTION not in [
+        message["content"] for message in server.requests[-1].body["messages"][1:-1]
+    ]
 
 
 def test_nobody_waits_for_it_for_long(
-    app: Flask, port: int, cookie: dict[str, str], server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    app: Flask,
+    port: int,
+    cookie: dict[str, str],
+    server: FakeOpenAI,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     services = app.extensions["services"]
-    monkeypatch.setattr(services, "settings", services.settings.override(resume_seconds=1))
+    monkeypatch.setattr(
+        services, "settings", services.settings.override(resume_seconds=1)
+    )
     server.chat(Reply(PIECES, silent_after=60.0))
     with asked(port, cookie) as connection:
         first, events = begun(connection)
         until("token", events)
-    with Connection(port, f"/api/messages/{first.data['message_id']}/stream", None, **cookie) as waiting:
+    with Connection(
+        port, f"/api/messages/{first.data['message_id']}/stream", None, **cookie
+    ) as waiting:
         listened = waiting.events()
         until("token", listened)
     ended(app, first.data["message_id"])
@@ -153,10 +185,14 @@ def test_one_whose_process_has_gone_is_told_to_be_lost(
     owner = client.get("/api/session", headers=cookie).get_json()["owner"]
     repository = app.extensions["services"].storage.conversations
     lost = repository.begin(None, {"role": "user", "content": QUESTION}, owner)
-    said = client.get(f"/api/messages/{lost.message_id}/stream", headers=cookie).get_data(as_text=True)
+    said = client.get(
+        f"/api/messages/{lost.message_id}/stream", headers=cookie
+    ).get_data(as_text=True)
     assert "event: error" in said
     assert streaming.LOST in said
-    opened = client.get(f"/api/conversations/{lost.conversation_id}", headers=cookie).get_json()
+    opened = client.get(
+        f"/api/conversations/{lost.conversation_id}", headers=cookie
+    ).get_json()
     assert [message["state"] for message in opened["messages"]] == ["failed", "failed"]
 
 
@@ -170,15 +206,24 @@ def test_who_is_nobody_or_attaches_something_has_no_answer_to_come_back_to(
     client = app.test_client(use_cookies=False)
     error_of(client.post("/query", json={"query": QUESTION, "resume": True}), 400)
     attached = {"attachments": [{"text": "A note."}]}
-    error_of(client.post("/api/chat", json={"query": QUESTION, "resume": True, **attached}), 400)
+    error_of(
+        client.post("/api/chat", json={"query": QUESTION, "resume": True, **attached}),
+        400,
+    )
 
 
-def test_what_is_being_written_at_its_end_is_removed_too(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_being_written_at_its_end_is_removed_too(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It stayed for good, and who resumed the answer was told its second half as the whole."""
     unfinished = services.storage.unfinished
-    kept = services.storage.conversations.begin(None, {"role": "user", "content": QUESTION}, "visitor:a")
+    kept = services.storage.conversations.begin(
+        None, {"role": "user", "content": QUESTION}, "visitor:a"
+    )
     client = streaming.Connection()
-    streams = streaming.ActiveStreams(services, lambda run: threading.Thread(target=run, daemon=True).start())
+    streams = streaming.ActiveStreams(
+        services, lambda run: threading.Thread(target=run, daemon=True).start()
+    )
     answer = streaming.ResumableStream(kept, streams, lambda cancel: iter(()), client)
     keep, ending = unfinished.keep, threading.Thread(target=streams.end, args=(answer,))
 

@@ -17,15 +17,24 @@ from tests.conftest import KENYA_2023, write_report
 from tests.library.helpers import until
 
 
-def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> None:
+def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> (
+    None
+):
     """Two uploads at the same moment must not start two threads over one worker."""
-    startup, running, end = Startup(lambda: None), threading.Semaphore(0), threading.Event()
+    startup, running, end = (
+        Startup(lambda: None),
+        threading.Semaphore(0),
+        threading.Event(),
+    )
 
     def work() -> None:
         running.release()
         assert end.wait(60)
 
-    askers = [threading.Thread(target=startup.supervise, args=("ingestion", work)) for _ in range(8)]
+    askers = [
+        threading.Thread(target=startup.supervise, args=("ingestion", work))
+        for _ in range(8)
+    ]
     for asker in askers:
         asker.start()
     for asker in askers:
@@ -39,9 +48,15 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
-def test_questions_wait_until_all_sample_reports_are_searchable(app: Flask, tmp_path: Path, path: str) -> None:
+def test_questions_wait_until_all_sample_reports_are_searchable(
+    app: Flask, tmp_path: Path, path: str
+) -> None:
     """Else one would be told that there is no report on the country of the next one. Until then `/ready` is 503."""
-    registered, go_on, may_ingest = threading.Event(), threading.Event(), threading.Event()
+    registered, go_on, may_ingest = (
+        threading.Event(),
+        threading.Event(),
+        threading.Event(),
+    )
     client, services = app.test_client(), app.extensions["services"]
     folder = write_report(tmp_path / "samples", KENYA_2023, "kenya").parent
     write_report(folder, MALI_2021, "mali")
@@ -67,10 +82,16 @@ def test_questions_wait_until_all_sample_reports_are_searchable(app: Flask, tmp_
     try:
         assert registered.wait(30)
         refused = client.post(path, json=question)
-        assert (refused.status_code, refused.get_json()["error"]["code"]) == (503, "ingesting")
+        assert (refused.status_code, refused.get_json()["error"]["code"]) == (
+            503,
+            "ingesting",
+        )
         assert refused.headers["Retry-After"]
         for step in (go_on, may_ingest):
-            assert (client.get("/ready").status_code, client.get("/livez").status_code) == (503, 200)
+            assert (
+                client.get("/ready").status_code,
+                client.get("/livez").status_code,
+            ) == (503, 200)
             step.set()
             until(lambda: not samples.unknown)
     finally:

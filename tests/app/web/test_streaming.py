@@ -29,11 +29,15 @@ def names(events: list[Event]) -> list[str]:
 
 
 def stored(services: Services) -> tuple[int, int]:
-    return services.storage.database["conversations"].count({}), services.storage.database["messages"].count({})
+    return services.storage.database["conversations"].count(
+        {}
+    ), services.storage.database["messages"].count({})
 
 
 class TestEvents:
-    def test_they_come_in_order_in_a_stream_that_nothing_may_keep(self, port, server) -> None:
+    def test_they_come_in_order_in_a_stream_that_nothing_may_keep(
+        self, port, server
+    ) -> None:
         server.chat(Reply(["It is ", "2.09% [1]."]))
         events = ask(port, query=QUESTION, filters=KENYA)
         assert names(events) == ["step", "sources", "step", "token", "token", "done"]
@@ -41,11 +45,17 @@ class TestEvents:
         steps = [event.data for event in events if event.name == "step"]
         assert [step["name"] for step in steps] == ["search", "generate"]
         assert all(set(step) == STEP and step["detail"] for step in steps)
-        assert [event.data for event in events if event.name == "token"] == [{"text": "It is "}, {"text": "2.09% [1]."}]
+        assert [event.data for event in events if event.name == "token"] == [
+            {"text": "It is "},
+            {"text": "2.09% [1]."},
+        ]
         (sources,) = [event.data for event in events if event.name == "sources"]
         scope = {"filters": {"country_name": ["Kenya"]}, "documents": 1, "chunks": 3}
         assert sources == {"hits": sources["hits"], "scope": scope}
-        assert (sources["hits"][0]["text"], sources["hits"][0]["rank"]) == ("2.09% (2023 est.)", 1)
+        assert (sources["hits"][0]["text"], sources["hits"][0]["rank"]) == (
+            "2.09% (2023 est.)",
+            1,
+        )
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             headers = connection.response.headers
             assert headers["Content-Type"] == "text/event-stream; charset=utf-8"
@@ -57,10 +67,21 @@ class TestEvents:
     def test_done_is_the_response_of_query(self, port, server) -> None:
         server.always(CHAT, Reply(["It is [3", "] 2.09% [1]."]))
         *_, first, sources, last, done = ask(port, query=QUESTION, filters=KENYA)
-        streamed, cited = done.data, [(one["number"], one["chunk_id"]) for one in done.data["citations"]]
-        assert first.data["text"] + last.data["text"] == streamed["response"] == "It is [1] 2.09% [2]."
-        assert [(hit["rank"], hit["chunk_id"]) for hit in sources.data["hits"]][:2] == cited
-        with Connection(port, "/query", {"query": QUESTION, "filters": KENYA}) as connection:
+        streamed, cited = (
+            done.data,
+            [(one["number"], one["chunk_id"]) for one in done.data["citations"]],
+        )
+        assert (
+            first.data["text"] + last.data["text"]
+            == streamed["response"]
+            == "It is [1] 2.09% [2]."
+        )
+        assert [(hit["rank"], hit["chunk_id"]) for hit in sources.data["hits"]][
+            :2
+        ] == cited
+        with Connection(
+            port, "/query", {"query": QUESTION, "filters": KENYA}
+        ) as connection:
             whole = connection.json()
         for body in (streamed, whole):
             body["trace"].pop("steps")
@@ -69,13 +90,22 @@ class TestEvents:
             assert len(body.pop("conversation_id")) == len(body.pop("message_id")) == 32
         assert streamed == whole
 
-    def test_steps_come_while_others_are_at_work(self, port, server, monkeypatch) -> None:
+    def test_steps_come_while_others_are_at_work(
+        self, port, server, monkeypatch
+    ) -> None:
         """Also where each follows the last one soon: the first ones are held back only so long, all together."""
         monkeypatch.setattr(streaming, "HOLD_SECONDS", 0.5)
         model = ScriptedModel()
-        server.always(CHAT, lambda request: dataclasses.replace(model(request), silent_before=0.4))
-        events = ask(port, query="Compare the population of Kenya and Mali", mode="deep")
-        first, sources = (next(event for event in events if event.name == name) for name in ("step", "sources"))
+        server.always(
+            CHAT, lambda request: dataclasses.replace(model(request), silent_before=0.4)
+        )
+        events = ask(
+            port, query="Compare the population of Kenya and Mali", mode="deep"
+        )
+        first, sources = (
+            next(event for event in events if event.name == name)
+            for name in ("step", "sources")
+        )
         assert first.data["name"] == "plan"
         assert sources.at - first.at > 0.4
 
@@ -86,36 +116,62 @@ class TestEvents:
         assert at["done"] - at["token"] > 1.0
 
     def test_any_text_passes_unchanged(self, port, server) -> None:
-        for text in ["a\nb\n\nevent: done\ndata: {}\n\n", "\r\n\u2028\u2029\u0085", "\U0001f600 \u00e9"]:
+        for text in [
+            "a\nb\n\nevent: done\ndata: {}\n\n",
+            "\r\n\u2028\u2029\u0085",
+            "\U0001f600 \u00e9",
+        ]:
             server.chat(Reply([text, " [1]"]))
             events = ask(port, query=QUESTION)
-            assert names(events) == ["step", "sources", "step", "token", "token", "done"]
-            assert [event.data["text"] for event in events if event.name == "token"] == [text, " [1]"]
+            assert names(events) == [
+                "step",
+                "sources",
+                "step",
+                "token",
+                "token",
+                "done",
+            ]
+            assert [
+                event.data["text"] for event in events if event.name == "token"
+            ] == [text, " [1]"]
 
     def test_many_questions_at_once_keep_apart(self, port, server) -> None:
         server.always(CHAT, Reply(["x"] * 30))
         results: dict[str, list[Event]] = {}
 
         def one(country: str) -> None:
-            results[country] = ask(port, query=QUESTION, filters={"country_name": country})
+            results[country] = ask(
+                port, query=QUESTION, filters={"country_name": country}
+            )
 
-        threads = [threading.Thread(target=one, args=(country,)) for country in ("Kenya", "Mali")]
+        threads = [
+            threading.Thread(target=one, args=(country,))
+            for country in ("Kenya", "Mali")
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         for country, events in results.items():
-            assert {hit["country_name"] for hit in events[-1].data["trace"]["hits"]} == {country}
+            assert {
+                hit["country_name"] for hit in events[-1].data["trace"]["hits"]
+            } == {country}
             assert names(events).count("token") == 30
 
 
 class TestEarlyFailures:
-    def test_an_early_failure_has_its_status_and_an_answer_without_a_model_is_a_stream(self, port, server) -> None:
-        with Connection(port, "/api/chat", {"query": QUESTION, "conversation_id": "nope"}) as connection:
+    def test_an_early_failure_has_its_status_and_an_answer_without_a_model_is_a_stream(
+        self, port, server
+    ) -> None:
+        with Connection(
+            port, "/api/chat", {"query": QUESTION, "conversation_id": "nope"}
+        ) as connection:
             assert connection.response.status == 404
             assert connection.json()["error"]["code"] == "not_found"
         assert server.requests == []
-        events = ask(port, query=QUESTION, filters={"country_name": "Kenya", "year": 2021})
+        events = ask(
+            port, query=QUESTION, filters={"country_name": "Kenya", "year": 2021}
+        )
         assert names(events) == ["sources", "token", "done"]
         assert events[-1].data["answered"] is False
         assert server.requests == []
@@ -137,16 +193,23 @@ class TestEmbedderDown:
             assert error["details"][0]["dependency"] == "embedder"
             assert server.calls(CHAT) == 0
 
-    def test_a_refused_key_is_not_shown_and_a_slow_failure_is_an_event(self, port, server) -> None:
+    def test_a_refused_key_is_not_shown_and_a_slow_failure_is_an_event(
+        self, port, server
+    ) -> None:
         """The status line cannot wait for ever: after two seconds of search the stream begins."""
-        server.always(EMBEDDINGS, Reply(status=401, error={"message": "bad key sk-secret-4711"}))
+        server.always(
+            EMBEDDINGS, Reply(status=401, error={"message": "bad key sk-secret-4711"})
+        )
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             assert connection.response.status == 503
             assert connection.response.headers["Retry-After"] is None
             assert "sk-secret" not in str(connection.json())
         server.always(EMBEDDINGS, Reply(status=500, silent_before=3.0))
         events = ask(port, query=QUESTION)
-        assert names([event for event in events if event.name != ":"]) == ["step", "error"]
+        assert names([event for event in events if event.name != ":"]) == [
+            "step",
+            "error",
+        ]
         assert events[-1].data["error"]["code"] == "embedder_unavailable"
 
 
@@ -155,7 +218,13 @@ class TestLateFailures:
         ("reply", "code"),
         [
             (Reply(status=401), "chat_model_unavailable"),
-            (Reply(status=400, error={"message": "x", "code": "context_length_exceeded"}), "context_too_long"),
+            (
+                Reply(
+                    status=400,
+                    error={"message": "x", "code": "context_length_exceeded"},
+                ),
+                "context_too_long",
+            ),
             (Reply(["half"], ending="drop"), "chat_model_unavailable"),
             (Reply(["half"], ending="error"), "chat_model_unavailable"),
             (Reply(raw=b"data: {broken sk-secret-4711\n\n"), "chat_model_unavailable"),
@@ -164,8 +233,12 @@ class TestLateFailures:
         ],
         ids=["401", "too long", "drop", "error event", "no JSON", "a page", "silence"],
     )
-    def test_a_late_one_is_the_last_event_and_in_the_log(self, port, server, services, caplog, reply, code) -> None:
-        server.always(CHAT, replace(reply, silent_before=0.5))  # the stream has begun by then
+    def test_a_late_one_is_the_last_event_and_in_the_log(
+        self, port, server, services, caplog, reply, code
+    ) -> None:
+        server.always(
+            CHAT, replace(reply, silent_before=0.5)
+        )  # the stream has begun by then
         events = ask(port, query=QUESTION)
         assert names(events)[:3] == ["step", "sources", "step"]
         assert names(events)[-1] == "error"
@@ -174,8 +247,16 @@ class TestLateFailures:
         assert set(error) == ERROR
         assert error["code"] == code
         assert "broken" not in str(error)
-        (told,) = [each.getMessage() for each in caplog.records if each.name == "chatbot.app.web.monitoring"]
-        said = " It said: scripted failure" if {reply.status, reply.ending} & {401, "error"} else ""
+        (told,) = [
+            each.getMessage()
+            for each in caplog.records
+            if each.name == "chatbot.app.web.monitoring"
+        ]
+        said = (
+            " It said: scripted failure"
+            if {reply.status, reply.ending} & {401, "error"}
+            else ""
+        )
         assert told == f"Request {error['request_id']}: {error['message']}{said}"
         assert error["details"][0].get("said", "") == said.removeprefix(" It said: ")
         assert stored(services) == (0, 0)
@@ -188,7 +269,10 @@ def test_a_comment_comes_about_every_second_of_silence(port, server) -> None:
     assert names(events)[:3] == ["step", "sources", "step"]
     assert names(events)[-1] == "done"
     first = names(events).index("token")
-    comments = [[event.at for event in part if event.name == ":"] for part in (events[:first], events[first:])]
+    comments = [
+        [event.at for event in part if event.name == ":"]
+        for part in (events[:first], events[first:])
+    ]
     # A busy machine is late, never early; the first word itself may be late, so the second silence is only counted.
     assert all(1 <= len(times) <= 10 for times in comments)
     assert all(at > seconds for seconds, at in enumerate(comments[0], start=1))
@@ -219,7 +303,9 @@ class TestClosedConnections:
         server.chat(*[Reply(["half"], silent_after=60.0)] * 4)
         for _ in range(4):
             with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
-                assert next(event for event in connection.events() if event.name == "token")
+                assert next(
+                    event for event in connection.events() if event.name == "token"
+                )
         for count in range(1, 5):
             assert server.wait_for(CHAT, count).finished.wait(15.0)
         assert names(ask(port, query=QUESTION))[-1] == "done"

@@ -23,8 +23,12 @@ def exported(app: Flask) -> InMemorySpanExporter:
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat"])
 @pytest.mark.usefixtures("kenya")
-def test_the_steps_stand_below_the_request_and_that_below_its_caller(app: Flask, exported, path: str) -> None:
-    with app.test_client().post(path, json={"query": QUESTION}, headers={"traceparent": CALLER}) as response:
+def test_the_steps_stand_below_the_request_and_that_below_its_caller(
+    app: Flask, exported, path: str
+) -> None:
+    with app.test_client().post(
+        path, json={"query": QUESTION}, headers={"traceparent": CALLER}
+    ) as response:
         assert response.status_code == 200
         response.get_data()
     spans = {span.name: span for span in exported.get_finished_spans()}

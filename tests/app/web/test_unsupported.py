@@ -17,7 +17,9 @@ __all__ = ["chromium", "launched", "page"]
 
 RIGHT = "The growth rate is **2.09%** (2023 est.) [1]."
 WRONG = "In `2031` it was *9.9 %* \u2013 \u201cnever said\u201d [1] [2]."
-HOSTILE = 'Then <img src=x onerror="alert(1)"> 77 & [a link](http://x.example/8) came [1].'
+HOSTILE = (
+    'Then <img src=x onerror="alert(1)"> 77 & [a link](http://x.example/8) came [1].'
+)
 UNKNOWN = "- A list: 2.09% [9]"
 SMALL = "2.09 [1]"
 
@@ -37,7 +39,9 @@ NOTHING_ELSE = {"names": [], "contradicted": [], "no_source": False}
 
 
 @pytest.mark.usefixtures("kenya")
-def test_the_answer_lists_what_its_sources_do_not_bear(query: Post, server: FakeOpenAI) -> None:
+def test_the_answer_lists_what_its_sources_do_not_bear(
+    query: Post, server: FakeOpenAI
+) -> None:
     server.chat(Reply([RIGHT, " ", WRONG, "\n\n", UNKNOWN]))
     body = query(filters={"country_name": "Kenya"}).get_json()
     assert body["unsupported"] == [
@@ -58,10 +62,18 @@ def test_the_answer_lists_what_its_sources_do_not_bear(query: Post, server: Fake
             **NOTHING_ELSE,
         },
     ]
-    assert {citation["number"]: citation["supported"] for citation in body["citations"]} == {1: False, 2: False}
-    assert [(mark["kind"], body["response"][mark["start"] : mark["end"]]) for mark in body["marks"]] == [
-        ("year", "2031"), ("figure", "9.9 %"), ("quotation", "never said"), ("unknown_citation", "[9]"),
-    ]  # fmt: skip
+    assert {
+        citation["number"]: citation["supported"] for citation in body["citations"]
+    } == {1: False, 2: False}
+    assert [
+        (mark["kind"], body["response"][mark["start"] : mark["end"]])
+        for mark in body["marks"]
+    ] == [
+        ("year", "2031"),
+        ("figure", "9.9 %"),
+        ("quotation", "never said"),
+        ("unknown_citation", "[9]"),
+    ]
 
 
 def asked(browser: Page, port: int) -> Locator:
@@ -70,7 +82,9 @@ def asked(browser: Page, port: int) -> Locator:
     browser.locator("#send").click()
     answer = browser.locator("article.answer").last
     expect(answer).not_to_have_attribute("aria-busy", "true", timeout=30_000)
-    browser.wait_for_load_state("networkidle")  # marks are drawn by a script that is loaded with the first of them
+    browser.wait_for_load_state(
+        "networkidle"
+    )  # marks are drawn by a script that is loaded with the first of them
     return answer
 
 
@@ -81,7 +95,9 @@ def test_the_page_marks_these_sentences_and_no_other(
     text = "\n\n".join([f"{RIGHT} {WRONG}", HOSTILE, UNKNOWN])
     server.chat(Reply([text[n : n + 7] for n in range(0, len(text), 7)]))
     answer = asked(browser, port)
-    marked = " ".join("".join(answer.locator(".unsupported-text").all_text_contents()).split())
+    marked = " ".join(
+        "".join(answer.locator(".unsupported-text").all_text_contents()).split()
+    )
     assert marked == (
         'In 2031 it was 9.9 % \u2013 \u201cnever said\u201d Then <img src=x onerror="alert(1)"> 77 & a link came '
         "A list: 2.09% [9]"
@@ -93,11 +109,13 @@ def test_the_page_marks_these_sentences_and_no_other(
         "There is no source 9.",
     ]
     assert [mark.get_attribute("title") for mark in marks.all()] == explanations
-    assert [mark.inner_text().strip() for mark in marks.locator(".visually-hidden").all()] == [
-        f"({explanation})" for explanation in explanations
-    ]
+    assert [
+        mark.inner_text().strip() for mark in marks.locator(".visually-hidden").all()
+    ] == [f"({explanation})" for explanation in explanations]
     lines = answer.locator(".unsupported-lines li").all_text_contents()
-    assert [line[-len(text) :] for line, text in zip(lines, explanations, strict=True)] == explanations
+    assert [
+        line[-len(text) :] for line, text in zip(lines, explanations, strict=True)
+    ] == explanations
     # The citation of the right sentence is not coloured, those of the wrong ones are.
     colours = [
         (button.inner_text(), "unsupported" in (button.get_attribute("class") or ""))
@@ -121,16 +139,28 @@ def test_a_supported_answer_has_no_mark_and_one_cut_short_says_so(
     server.chat(Reply(["First [2]. ", RIGHT, " And"], finish_reason="length"))
     answer = asked(browser, port)
     expect(answer.locator(".truncated-line")).to_be_visible()
-    assert answer.locator(".unsupported-mark, .unsupported-text, .citation.unsupported").count() == 0
+    assert (
+        answer.locator(
+            ".unsupported-mark, .unsupported-text, .citation.unsupported"
+        ).count()
+        == 0
+    )
     assert answer.locator(".unsupported-lines li").count() == 0
     # The text cites 2 first; the list is in the order of the numbers.
     assert answer.locator(".sources .source-number").all_inner_texts() == ["1", "2"]
     assert problems == []
 
 
-def test_the_second_of_two_like_sentences_is_found(page: tuple[Page, list[str]], server: FakeOpenAI, port: int) -> None:
+def test_the_second_of_two_like_sentences_is_found(
+    page: tuple[Page, list[str]], server: FakeOpenAI, port: int
+) -> None:
     browser, _ = page
     table = "| a | b |\n|---|---|\n| x | 3.33 [1] |\n| x | 4.44 [1] |\n\n"
     server.chat(Reply(["Not 52.09 [1] at all.\n\n", table, SMALL]))
     answer = asked(browser, port)
-    assert answer.locator(".unsupported-text").all_text_contents() == ["Not 52.09 ", " at all", "3.33 ", "4.44 "]
+    assert answer.locator(".unsupported-text").all_text_contents() == [
+        "Not 52.09 ",
+        " at all",
+        "3.33 ",
+        "4.44 ",
+    ]

@@ -12,13 +12,20 @@ def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) ->
     keys = KeyRepository(database)
     ensure_indexes(database)
     filters = {"country_name": ["Kenya", "Mali"], "year": {"gte": 2021}}
-    key, secret = keys.create("Nairobi", "write", filters=filters, collections=("news",), daily_tokens=5)
+    key, secret = keys.create(
+        "Nairobi", "write", filters=filters, collections=("news",), daily_tokens=5
+    )
     assert secret.startswith(key.id)
     assert key.limit.collections == ("news",)
-    assert dict(key.limit.conditions) == {"country_name": Values(("Kenya", "Mali")), "year": Range(2021)}
+    assert dict(key.limit.conditions) == {
+        "country_name": Values(("Kenya", "Mali")),
+        "year": Range(2021),
+    }
     found = keys.find(secret)
     assert found == key
-    assert all(keys.find(wrong) is None for wrong in ("", key.id, f"{secret}x", secret[:-1]))
+    assert all(
+        keys.find(wrong) is None for wrong in ("", key.id, f"{secret}x", secret[:-1])
+    )
     keys._notes.shutdown()  # noted beside the request
     (listed,) = keys.all()
     assert listed.used_at

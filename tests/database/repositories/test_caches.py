@@ -19,7 +19,9 @@ def test_a_value_comes_back_at_its_level_only(database: Database) -> None:
     assert cache.get("query", "k", request=request) == {"answer": ["ü", 1]}
     assert cache.get("response", "k", request=request) is None
     assert request.meter.lookups == {"query hit": 1, "response miss": 1}
-    assert CacheRepository(database, seconds=60, entries=10).get("query", "k") is not None, "another worker sees it"
+    assert (
+        CacheRepository(database, seconds=60, entries=10).get("query", "k") is not None
+    ), "another worker sees it"
 
 
 def test_an_old_value_is_gone(database: Database) -> None:
@@ -39,8 +41,12 @@ def test_the_oldest_make_room(database: Database) -> None:
     assert left == [45, 46, 47, 48, 49]
 
 
-@pytest.mark.parametrize("off", [{"seconds": 0, "entries": 10}, {"seconds": 60, "entries": 0}])
-def test_switched_off_it_neither_keeps_nor_counts(database: Database, off: dict[str, int]) -> None:
+@pytest.mark.parametrize(
+    "off", [{"seconds": 0, "entries": 10}, {"seconds": 60, "entries": 0}]
+)
+def test_switched_off_it_neither_keeps_nor_counts(
+    database: Database, off: dict[str, int]
+) -> None:
     cache, request = CacheRepository(database, **off), RequestContext()
     cache.put("query", "k", "v")
     assert cache.get("query", "k", request=request) is None

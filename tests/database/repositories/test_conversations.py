@@ -24,15 +24,27 @@ def begin(repository: ConversationRepository, title: str = "a") -> str:
 def test_concurrent_messages_each_get_a_place(services: Services) -> None:
     conversation = begin(services.storage.conversations, "m0")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda n: services.storage.conversations.add(conversation, said(f"m{n}")), range(1, 32)))
-    rows = list(services.storage.database["messages"].find({"conversation_id": conversation}))
+        list(
+            pool.map(
+                lambda n: services.storage.conversations.add(
+                    conversation, said(f"m{n}")
+                ),
+                range(1, 32),
+            )
+        )
+    rows = list(
+        services.storage.database["messages"].find({"conversation_id": conversation})
+    )
     assert sorted(row["ordinal"] for row in rows) == list(range(1, 33))
-    assert {message.content for message in services.storage.conversations.messages(conversation)} == {
-        f"m{n}" for n in range(32)
-    }
+    assert {
+        message.content
+        for message in services.storage.conversations.messages(conversation)
+    } == {f"m{n}" for n in range(32)}
 
 
-def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database: Database) -> None:
+def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(
+    database: Database,
+) -> None:
     """R-C7."""
     repository = ConversationRepository(database)
     conversation, other = begin(repository, "hello"), begin(repository)
@@ -40,17 +52,30 @@ def test_what_a_conversation_took_adds_up_whoever_adds_at_the_same_time(database
     repository.book(other, one)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: repository.book(conversation, one), range(31)))
-    assert repository.add(conversation, said("and?"), one).sums == Sums.total([one] * 32)
-    assert [message.content for message in repository.messages(conversation)] == ["hello", "and?"]
+    assert repository.add(conversation, said("and?"), one).sums == Sums.total(
+        [one] * 32
+    )
+    assert [message.content for message in repository.messages(conversation)] == [
+        "hello",
+        "and?",
+    ]
 
 
-def test_a_conversation_is_its_owners_and_nobodys_is_whoever_knows_its_id(database: Database) -> None:
+def test_a_conversation_is_its_owners_and_nobodys_is_whoever_knows_its_id(
+    database: Database,
+) -> None:
     repository = ConversationRepository(database)
     mine = repository.add(None, said("secret"), owner="visitor:a").conversation_id
     nobodys = begin(repository, "open")
-    database["conversations"].replace_many([{"_id": "old", "title": "before there were owners", "messages": 1}])
-    database["messages"].replace_many([{"_id": "m", "conversation_id": "old", "ordinal": 1, **said("b")[0]}])
-    assert [message.content for message in repository.messages(mine, "visitor:a")] == ["secret"]
+    database["conversations"].replace_many(
+        [{"_id": "old", "title": "before there were owners", "messages": 1}]
+    )
+    database["messages"].replace_many(
+        [{"_id": "m", "conversation_id": "old", "ordinal": 1, **said("b")[0]}]
+    )
+    assert [message.content for message in repository.messages(mine, "visitor:a")] == [
+        "secret"
+    ]
     for other in ("", "visitor:b"):
         assert not repository.exists(mine, other)
         assert repository.messages(mine, other) == []
@@ -74,7 +99,9 @@ def day(ago: int = 0) -> str:
     return (datetime.now(UTC).date() - timedelta(days=ago)).isoformat()
 
 
-def test_the_meter_and_the_answers_are_counted_apart_and_stages_the_longest_first(database: Database) -> None:
+def test_the_meter_and_the_answers_are_counted_apart_and_stages_the_longest_first(
+    database: Database,
+) -> None:
     usage = UsageRepository(database)
     usage.book(ROWS, questions=1)
     assert usage.today() == 0
@@ -96,16 +123,23 @@ def test_the_meter_and_the_answers_are_counted_apart_and_stages_the_longest_firs
 def test_a_question_of_many_stages_is_counted_whole(database: Database) -> None:
     """The embedded database forgets the paths of an update beyond its 64th, or writes their dots into the name."""
     usage = UsageRepository(database)
-    rows = [LedgerRow(f"stage_{number}", 1, 1.5, Usage(1, 1, 1, calls=1), 0.25) for number in range(40)]
+    rows = [
+        LedgerRow(f"stage_{number}", 1, 1.5, Usage(1, 1, 1, calls=1), 0.25)
+        for number in range(40)
+    ]
     for _ in range(3):
         usage.book(rows, questions=1)
     (found,) = usage.days(1)
     assert {stage.stage for stage in found.stages} == {row.stage for row in rows}
-    assert {(s.runs, s.calls, s.tokens, s.embedding_tokens, s.ms) for s in found.stages} == {(3, 3, 6, 3, 4.5)}
+    assert {
+        (s.runs, s.calls, s.tokens, s.embedding_tokens, s.ms) for s in found.stages
+    } == {(3, 3, 6, 3, 4.5)}
     assert (found.sums.usage.calls, found.sums.cost) == (120, 30.0)
 
 
-def test_days_are_newest_first_and_one_of_an_older_version_has_tokens_only(database: Database) -> None:
+def test_days_are_newest_first_and_one_of_an_older_version_has_tokens_only(
+    database: Database,
+) -> None:
     for ago in (0, 1, 6, 7, 400):
         database["usage"].insert_one({"_id": day(ago), "tokens": ago})
     usage = UsageRepository(database)
@@ -128,4 +162,8 @@ def test_many_writers_at_once_lose_nothing(database: Database) -> None:
     (found,) = usage.days(1)
     assert (found.metered_tokens, usage.today()) == (sum(range(80)), sum(range(80)))
     assert found.sums == Sums(80, Usage(80_000, 8_000, 720, 160, 0, 80), 0.28)
-    assert {stage.stage: stage.runs for stage in found.stages} == {"generate": 80, "embed": 160, "fuse": 80}
+    assert {stage.stage: stage.runs for stage in found.stages} == {
+        "generate": 80,
+        "embed": 160,
+        "fuse": 80,
+    }

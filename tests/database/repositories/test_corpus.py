@@ -44,7 +44,9 @@ def test_since_names_the_documents_changed_after_a_position_of_one_corpus(
     assert CorpusChanges(services.storage.database).corpus_id() == first
 
 
-def test_a_reader_too_far_behind_is_told_to_load_everything(changes: CorpusChanges) -> None:
+def test_a_reader_too_far_behind_is_told_to_load_everything(
+    changes: CorpusChanges,
+) -> None:
     for number in range(KEPT_CHANGES + 2):
         changes.record([f"d{number}"])
     position = KEPT_CHANGES + 2
@@ -55,14 +57,18 @@ def test_a_reader_too_far_behind_is_told_to_load_everything(changes: CorpusChang
     assert "d1" not in found[1]
 
 
-def test_a_position_of_another_database_means_load_everything(changes: CorpusChanges) -> None:
+def test_a_position_of_another_database_means_load_everything(
+    changes: CorpusChanges,
+) -> None:
     """The database was emptied or restored: the log is shorter than the reader remembers."""
     assert changes.since(5) == (0, None)
     changes.record(["a"])
     assert changes.since(5) == (1, None)
 
 
-def test_concurrent_records_each_get_a_position_of_their_own(changes: CorpusChanges) -> None:
+def test_concurrent_records_each_get_a_position_of_their_own(
+    changes: CorpusChanges,
+) -> None:
     with ThreadPoolExecutor(8) as pool:
         positions = list(pool.map(lambda n: changes.record([f"d{n}"]), range(64)))
     assert sorted(positions) == list(range(1, 65))
@@ -106,13 +112,19 @@ def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
     assert facts.acquire_lease("left behind", "third", 60) is True
 
 
-def test_leases_of_dead_processes_are_forgotten(services: Services, facts: CorpusFacts) -> None:
+def test_leases_of_dead_processes_are_forgotten(
+    services: Services, facts: CorpusFacts
+) -> None:
     facts.acquire_lease("long dead", "dead", -2 * ABANDONED_SECONDS)
     facts.acquire_lease("just dead", "dead", -1)
     facts.acquire_lease("alive", "another", 60)
     facts.acquire_lease("mine", "me", 60)
     facts.release_lease("mine", "me")
-    left = [row["_id"] for row in services.storage.database["meta"].find() if row["_id"].startswith("lease:")]
+    left = [
+        row["_id"]
+        for row in services.storage.database["meta"].find()
+        if row["_id"].startswith("lease:")
+    ]
     assert sorted(left) == ["lease:alive", "lease:just dead"]
 
 
@@ -128,7 +140,9 @@ FOUND = Calibration(
 )
 
 
-def test_a_calibration_comes_back_from_another_worker_and_the_latest_counts(database: Database) -> None:
+def test_a_calibration_comes_back_from_another_worker_and_the_latest_counts(
+    database: Database,
+) -> None:
     CorpusFacts(database).put_calibration(FOUND)
     assert CorpusFacts(database).calibration(FOUND.model_id) == FOUND
     facts = CorpusFacts(database)

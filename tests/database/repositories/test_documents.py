@@ -17,18 +17,39 @@ CASES = cases(__file__)
 FIELDS = ("country_name", "year", "document_name", "type")
 
 REPORTS: list[tuple[str, dict[str, Any], int]] = [
-    ("Kenya 2021", {"country_name": "Kenya", "year": 2021, "type": "country_report"}, 10),
-    ("Kenya 2023", {"country_name": "Kenya", "year": 2023, "type": "country_report"}, 20),
+    (
+        "Kenya 2021",
+        {"country_name": "Kenya", "year": 2021, "type": "country_report"},
+        10,
+    ),
+    (
+        "Kenya 2023",
+        {"country_name": "Kenya", "year": 2023, "type": "country_report"},
+        20,
+    ),
     ("Mali 2023", {"country_name": "Mali", "year": 2023, "type": "country_report"}, 40),
     ("World 2023", {"year": 2023, "type": "year_in_review"}, 80),
     ("Handbook", {}, 160),
 ]
 
 
-def record(name: str, metadata: dict[str, Any], chunks: int, **other: Any) -> DocumentRecord:
-    fields: dict[str, Any] = {"source": "s", "collection": "c", "status": "ready", "version": "v", **other}
+def record(
+    name: str, metadata: dict[str, Any], chunks: int, **other: Any
+) -> DocumentRecord:
+    fields: dict[str, Any] = {
+        "source": "s",
+        "collection": "c",
+        "status": "ready",
+        "version": "v",
+        **other,
+    }
     return DocumentRecord(
-        id=name.lower().replace(" ", "-"), name=name, title=name, metadata=metadata, chunks=chunks, **fields
+        id=name.lower().replace(" ", "-"),
+        name=name,
+        title=name,
+        metadata=metadata,
+        chunks=chunks,
+        **fields,
     )
 
 
@@ -43,7 +64,9 @@ def counts(facets: dict[str, Any], field: str) -> dict[Any, int]:
     return {row["value"]: row["documents"] for row in facets[field]}
 
 
-def test_a_record_comes_back_as_it_was_put_with_its_time(documents: DocumentRepository) -> None:
+def test_a_record_comes_back_as_it_was_put_with_its_time(
+    documents: DocumentRepository,
+) -> None:
     put = record(
         "New",
         {"year": 2020},
@@ -72,7 +95,9 @@ def test_a_record_comes_back_as_it_was_put_with_its_time(documents: DocumentRepo
 def test_facets_and_values_follow_scope_filter_fields_and_reports(
     documents: DocumentRepository, services: Services
 ) -> None:
-    facets = documents.facets(Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))}))
+    facets = documents.facets(
+        Scope.of({"country_name": Values(("Mali",)), "year": Values((2021,))})
+    )
     assert (facets["documents"], facets["chunks"]) == (0, 0)
     assert counts(facets, "year") == {2023: 1}
     assert counts(facets, "country_name") == {"Kenya": 1}
@@ -86,12 +111,21 @@ def test_facets_and_values_follow_scope_filter_fields_and_reports(
     assert documents.values("country_name") == ["Kenya", "Peru"]
 
 
-def test_an_older_report_with_rows_in_two_collections_is_in_both(services: Services) -> None:
+def test_an_older_report_with_rows_in_two_collections_is_in_both(
+    services: Services,
+) -> None:
     for name, rows in (("chatbot_data", 1), ("report_chatting", 2)):
         for number in range(rows):
-            row = {"_id": f"{name}{number}", "document_name": "Old", "year": "2020", "data": "text"}
+            row = {
+                "_id": f"{name}{number}",
+                "document_name": "Old",
+                "year": "2020",
+                "data": "text",
+            }
             services.storage.database[name].insert_one(row)
-    services.storage.database["chatbot_data"].insert_one({"_id": "x", "document_name": "Other", "data": "text"})
+    services.storage.database["chatbot_data"].insert_one(
+        {"_id": "x", "document_name": "Other", "data": "text"}
+    )
     reports, general = (
         [r.name for r in services.storage.documents.all(Scope().within([name]))]
         for name in ("report_chatting", "chatbot_data")
@@ -124,22 +158,38 @@ def test_a_table_counts_once_and_only_with_its_rows_inside(
     assert counts(facets, "country_name") == {"Chad": 1, "Kenya": 1}
     assert counts(facets, "year") == {2022: 1, 2023: 1}
     assert (facets["documents"], facets["chunks"]) == (1, 36)
-    kenya = Scope.of({"country_name": Values(("Kenya",)), "document_name": Values(("Table",))})
+    kenya = Scope.of(
+        {"country_name": Values(("Kenya",)), "document_name": Values(("Table",))}
+    )
     facets = documents.facets(kenya)
     assert (facets["documents"], facets["chunks"]) == (1, 30)
-    chad = documents.facets(Scope.of({"country_name": Values(("Chad",)), "document_name": Values(("Table",))}))
+    chad = documents.facets(
+        Scope.of(
+            {"country_name": Values(("Chad",)), "document_name": Values(("Table",))}
+        )
+    )
     assert counts(chad, "year") == {2022: 1}
     assert documents.values("country_name") == ["Chad", "Kenya", "Mali"]
     inside = Scope.of({"year": Values((2022,))})
     assert documents.holdings(inside).chunks == 15
-    assert documents.holdings(Scope.of({"document_name": Values(("Table",))})).chunks == 36
+    assert (
+        documents.holdings(Scope.of({"document_name": Values(("Table",))})).chunks == 36
+    )
     assert documents.holdings(Scope.of({"year": Values((1066,))})) == Holdings()
 
 
-def test_unsettled_reports_are_named_with_the_version_to_be_seen(documents: DocumentRepository) -> None:
+def test_unsettled_reports_are_named_with_the_version_to_be_seen(
+    documents: DocumentRepository,
+) -> None:
     assert documents.unsettled() == {}
-    for name, status, replacing in CASES["unsettled reports are named with the version to be seen"]:
-        documents.put(replace(record(name, {}, 1), status=status, version="v1", replacing=replacing))
+    for name, status, replacing in CASES[
+        "unsettled reports are named with the version to be seen"
+    ]:
+        documents.put(
+            replace(
+                record(name, {}, 1), status=status, version="v1", replacing=replacing
+            )
+        )
     assert documents.unsettled() == {"a": "", "b": "", "c": "", "d": "v1", "e": ""}
 
 
@@ -178,7 +228,9 @@ def test_the_catalog_is_read_once_while_nothing_is_written(
     assert found.count("documents") == 1
 
 
-def test_a_reader_beside_a_writer_sees_every_finished_write(services: Services, documents: DocumentRepository) -> None:
+def test_a_reader_beside_a_writer_sees_every_finished_write(
+    services: Services, documents: DocumentRepository
+) -> None:
     other = DocumentRepository(services.storage.database, FIELDS)
     written, missed = [0], list[int]()
     stop = threading.Event()

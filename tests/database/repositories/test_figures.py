@@ -21,9 +21,21 @@ def figures(database: Database) -> FigureRepository:
     return FigureRepository(database, FIELDS)
 
 
-def passage(text: str, country: str, edition: int, *, heading: str, version: str = "v1", ordinal: int = 0) -> Chunk:
+def passage(
+    text: str,
+    country: str,
+    edition: int,
+    *,
+    heading: str,
+    version: str = "v1",
+    ordinal: int = 0,
+) -> Chunk:
     name = f"{country.lower()}-{edition}"
-    metadata: dict[str, Value] = {"country_name": country, "year": edition, "type": "country_report"}
+    metadata: dict[str, Value] = {
+        "country_name": country,
+        "year": edition,
+        "type": "country_report",
+    }
     return Chunk(
         id=Chunk.make_id(name.replace("-", ""), version, ordinal),
         document_id=name.replace("-", ""),
@@ -38,7 +50,11 @@ def passage(text: str, country: str, edition: int, *, heading: str, version: str
 
 
 def write(figures: FigureRepository, *chunks: Chunk, version: str = "v1") -> None:
-    figures.write(chunks[0].document_id, version, [(chunk, stated(chunk.text)) for chunk in chunks])
+    figures.write(
+        chunks[0].document_id,
+        version,
+        [(chunk, stated(chunk.text)) for chunk in chunks],
+    )
 
 
 @pytest.fixture
@@ -46,10 +62,17 @@ def library(figures: FigureRepository) -> FigureRepository:
     """Two editions of Kenya, the later with a revision, and one of Mali."""
     write(
         figures,
-        passage("6.11% (2021 est.)\n\n5.4% (2020 est.)", "Kenya", 2023, heading="Inflation"),
+        passage(
+            "6.11% (2021 est.)\n\n5.4% (2020 est.)", "Kenya", 2023, heading="Inflation"
+        ),
         passage(AGE, "Kenya", 2023, heading="Median age", ordinal=1),
     )
-    write(figures, passage("7.7% (2023 est.)\n\n6.1% (2021 est.)", "Kenya", 2025, heading="Inflation"))
+    write(
+        figures,
+        passage(
+            "7.7% (2023 est.)\n\n6.1% (2021 est.)", "Kenya", 2025, heading="Inflation"
+        ),
+    )
     write(figures, passage("2.1% (2023 est.)", "Mali", 2025, heading="INFLATION"))
     return figures
 
@@ -58,7 +81,9 @@ def scope(**values: Value) -> Scope:
     return Scope.of({name: Values((value,)) for name, value in values.items()})
 
 
-def texts(figures: FigureRepository, *, limit: int = 100, **narrowed: object) -> list[tuple[str, str, str, bool]]:
+def texts(
+    figures: FigureRepository, *, limit: int = 100, **narrowed: object
+) -> list[tuple[str, str, str, bool]]:
     page = figures.page(narrowed.pop("scope", Scope()), limit=limit, **narrowed)  # type: ignore[arg-type]
     return [(one.subject, one.indicator, one.text, one.newest) for one in page.figures]
 
@@ -67,20 +92,37 @@ class TestFinding:
     def test_figures_come_back_by_heading_scope_and_year_and_indicators_are_counted(
         self, library: FigureRepository
     ) -> None:
-        [figure] = library.find(scope(country_name="Kenya"), headings=["median AGE"], label="Male")
-        assert (figure.value, figure.unit, figure.text, figure.year) == (Decimal("20.8"), "years", "20.8 years", 2023)
-        assert (figure.estimate, figure.edition, figure.chunk_id) == (True, 2023, "kenya2023-v1-00001")
+        [figure] = library.find(
+            scope(country_name="Kenya"), headings=["median AGE"], label="Male"
+        )
+        assert (figure.value, figure.unit, figure.text, figure.year) == (
+            Decimal("20.8"),
+            "years",
+            "20.8 years",
+            2023,
+        )
+        assert (figure.estimate, figure.edition, figure.chunk_id) == (
+            True,
+            2023,
+            "kenya2023-v1-00001",
+        )
         found = library.find(Scope(), headings=["Inflation"], year=2023)
         assert [(one.subject, one.heading, one.text) for one in found] == [
-            ("Kenya", "Inflation", "7.7%"), ("Mali", "INFLATION", "2.1%"),
-        ]  # fmt: skip
+            ("Kenya", "Inflation", "7.7%"),
+            ("Mali", "INFLATION", "2.1%"),
+        ]
         assert len(library.find(scope(year=2025))) == 3
         assert library.find(Scope().within(["elsewhere"])) == []
-        assert library.indicators(scope(year=2023)) == {"Inflation": {"": 1}, "Median age": {"": 1, "male": 1}}
+        assert library.indicators(scope(year=2023)) == {
+            "Inflation": {"": 1},
+            "Median age": {"": 1, "male": 1},
+        }
         write(library, passage("5% (2023)", "Peru", 2023, heading="Inflation"))
         assert library.indicators(scope(year=2023))["Inflation"] == {"": 2}
 
-    def test_of_a_report_in_two_versions_only_the_visible_one(self, database: Database) -> None:
+    def test_of_a_report_in_two_versions_only_the_visible_one(
+        self, database: Database
+    ) -> None:
         visible: dict[str, str] = {}
         figures = FigureRepository(database, FIELDS, lambda: visible)
         write(figures, passage("1% (2020)", "Kenya", 2023, heading="Inflation"))
@@ -96,7 +138,9 @@ class TestFinding:
 
 
 class TestPages:
-    def test_by_indicator_subject_year_and_edition(self, library: FigureRepository) -> None:
+    def test_by_indicator_subject_year_and_edition(
+        self, library: FigureRepository
+    ) -> None:
         assert texts(library) == [
             ("Kenya", "Inflation", "5.4%", True),
             ("Kenya", "Inflation", "6.11%", False),
@@ -107,13 +151,17 @@ class TestPages:
             ("Kenya", "Median age: male", "20.8 years", True),
         ]
         assert len(texts(library, indicator="median  Age")) == 2
-        assert texts(library, indicator="Median age: male") == [("Kenya", "Median age: male", "20.8 years", True)]
+        assert texts(library, indicator="Median age: male") == [
+            ("Kenya", "Median age: male", "20.8 years", True)
+        ]
         assert texts(library, indicator="Median") == []
         assert len(texts(library, indicator="inflation", year=2021)) == 2
         assert len(texts(library, scope=scope(country_name="Mali"))) == 1
 
     @pytest.mark.parametrize("limit", [1, 2, 3, 7])
-    def test_pages_of_any_size_are_the_whole(self, library: FigureRepository, limit: int) -> None:
+    def test_pages_of_any_size_are_the_whole(
+        self, library: FigureRepository, limit: int
+    ) -> None:
         every, found, cursor = library.page(Scope(), limit=100), [], ""
         while True:
             page = library.page(Scope(), limit=limit, after=cursor)
@@ -125,16 +173,28 @@ class TestPages:
         assert found == list(every.figures)
         assert every.next is None
 
-    def test_what_a_report_repeats_is_listed_once(self, figures: FigureRepository) -> None:
-        same = [passage("5% (2020)", "Kenya", 2023, heading="Inflation", ordinal=place) for place in range(3)]
+    def test_what_a_report_repeats_is_listed_once(
+        self, figures: FigureRepository
+    ) -> None:
+        same = [
+            passage("5% (2020)", "Kenya", 2023, heading="Inflation", ordinal=place)
+            for place in range(3)
+        ]
         write(figures, *same)
         assert len(texts(figures)) == 1
         assert len(figures.find(Scope())) == 3
 
     def test_the_total_of_a_scope(self, library: FigureRepository) -> None:
-        for chosen, total in ((Scope(), 7), (scope(year=2025), 3), (scope(document_name="mali-2025"), 1)):
+        for chosen, total in (
+            (Scope(), 7),
+            (scope(year=2025), 3),
+            (scope(document_name="mali-2025"), 1),
+        ):
             assert library.page(chosen, limit=2).total == total
-        both = [passage("5% (2020)", name, 2023, heading="Debt", ordinal=place) for place, name in enumerate("AB")]
+        both = [
+            passage("5% (2020)", name, 2023, heading="Debt", ordinal=place)
+            for place, name in enumerate("AB")
+        ]
         write(library, *(replace(chunk, document_id="table") for chunk in both))
         assert library.page(Scope(), limit=2).total == 9
         assert library.page(scope(country_name="B"), limit=2).total == 1
@@ -147,7 +207,11 @@ class TestVersions:
         assert library.page(Scope(), limit=100) == before
 
     def test_removing_keeps_what_is_named(self, library: FigureRepository) -> None:
-        write(library, passage("3% (2023)", "Mali", 2025, heading="Inflation", version="v2"), version="v2")
+        write(
+            library,
+            passage("3% (2023)", "Mali", 2025, heading="Inflation", version="v2"),
+            version="v2",
+        )
         library.remove("mali2025", keep=["v2"])
         assert [one.text for one in library.find(scope(country_name="Mali"))] == ["3%"]
         library.remove("mali2025")
@@ -157,8 +221,15 @@ class TestVersions:
     def test_searchable_reports_without_figures_are_missing(
         self, library: FigureRepository, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        records = [record("mali2025", "v1"), record("mali2025", "v2"), record("peru2023", "v1")]
-        assert [(one.id, one.version) for one in library.missing(records)] == [("mali2025", "v2"), ("peru2023", "v1")]
+        records = [
+            record("mali2025", "v1"),
+            record("mali2025", "v2"),
+            record("peru2023", "v1"),
+        ]
+        assert [(one.id, one.version) for one in library.missing(records)] == [
+            ("mali2025", "v2"),
+            ("peru2023", "v1"),
+        ]
         monkeypatch.setattr("chatbot.database.repositories.figures.READING", 3)
         assert len(library.missing(records)) == 3
 
@@ -168,14 +239,32 @@ def record(id: str, version: str) -> DocumentRecord:
 
 
 class TestChanges:
-    def test_a_revision_an_addition_and_a_removal(self, figures: FigureRepository) -> None:
-        write(figures, passage("6.11% (2021)\n\n5% (2020)\n\n4% (2019)", "Kenya", 2023, heading="Inflation"))
-        new = passage("6.2% (2021)\n\n7% (2022)\n\n4% (2019)", "Kenya", 2023, heading="Inflation", version="v2")
+    def test_a_revision_an_addition_and_a_removal(
+        self, figures: FigureRepository
+    ) -> None:
+        write(
+            figures,
+            passage(
+                "6.11% (2021)\n\n5% (2020)\n\n4% (2019)",
+                "Kenya",
+                2023,
+                heading="Inflation",
+            ),
+        )
+        new = passage(
+            "6.2% (2021)\n\n7% (2022)\n\n4% (2019)",
+            "Kenya",
+            2023,
+            heading="Inflation",
+            version="v2",
+        )
         write(figures, new, version="v2")
         for _ in range(2):
             figures.record_changes("kenya2023", "v1", "v2")
         found = figures.changes("kenya2023")
-        assert [(one.subject, one.indicator, one.year, one.old, one.new) for one in found] == [
+        assert [
+            (one.subject, one.indicator, one.year, one.old, one.new) for one in found
+        ] == [
             ("Kenya", "Inflation", 2020, "5%", ""),
             ("Kenya", "Inflation", 2021, "6.11%", "6.2%"),
             ("Kenya", "Inflation", 2022, "", "7%"),
@@ -183,9 +272,15 @@ class TestChanges:
         assert all(one.at for one in found)
         assert figures.changes("mali2023") == []
 
-    def test_a_version_that_is_not_whole_or_came_later_says_nothing(self, figures: FigureRepository) -> None:
+    def test_a_version_that_is_not_whole_or_came_later_says_nothing(
+        self, figures: FigureRepository
+    ) -> None:
         write(figures, passage("5% (2020)", "Kenya", 2023, heading="Inflation"))
-        write(figures, passage("6% (2020)", "Kenya", 2023, heading="Inflation", version="v2"), version="v2")
+        write(
+            figures,
+            passage("6% (2020)", "Kenya", 2023, heading="Inflation", version="v2"),
+            version="v2",
+        )
         figures.record_changes("kenya2023", "v2", "v1")
         figures.record_changes("kenya2023", "v0", "v1")
         figures.record_changes("kenya2023", "v1", "v3")

@@ -31,7 +31,9 @@ def rows(database: Database) -> tuple[int, int]:
     return database["files"].count({}), database["file_pieces"].count({})
 
 
-@pytest.mark.parametrize(("size", "pieces"), [(0, 0), (1, 1), (PIECE, 1), (PIECE + 1, 2), (5 * PIECE, 5)])
+@pytest.mark.parametrize(
+    ("size", "pieces"), [(0, 0), (1, 1), (PIECE, 1), (PIECE + 1, 2), (5 * PIECE, 5)]
+)
 def test_a_file_comes_back_as_it_was_in_pieces(
     files: FileRepository, database: Database, tmp_path: Path, size: int, pieces: int
 ) -> None:
@@ -50,7 +52,9 @@ def test_pieces_fit_into_what_mongodb_takes() -> None:
     assert PIECE_BYTES <= 8 << 20
 
 
-def test_the_same_content_is_stored_once(files: FileRepository, database: Database, tmp_path: Path) -> None:
+def test_the_same_content_is_stored_once(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
     one, two = on_disk(tmp_path, 2500), tmp_path / "another name"
     two.write_bytes(one.read_bytes())
     assert files.put(one) == files.put(two)
@@ -59,7 +63,9 @@ def test_the_same_content_is_stored_once(files: FileRepository, database: Databa
     assert rows(database) == (2, 6)
 
 
-def test_the_same_content_at_once(files: FileRepository, database: Database, tmp_path: Path) -> None:
+def test_the_same_content_at_once(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
     path = on_disk(tmp_path, 20 * PIECE)
     with running(*(lambda: files.put(path) for _ in range(4))) as errors:
         pass
@@ -68,7 +74,9 @@ def test_the_same_content_at_once(files: FileRepository, database: Database, tmp
     assert b"".join(files.read(files.put(path))) == path.read_bytes()
 
 
-def test_an_unknown_file_is_not_found_before_the_first_piece(files: FileRepository, tmp_path: Path) -> None:
+def test_an_unknown_file_is_not_found_before_the_first_piece(
+    files: FileRepository, tmp_path: Path
+) -> None:
     with pytest.raises(NotFoundError, match="is not kept"):
         files.read("unknown")
     with pytest.raises(NotFoundError, match="is not kept"):
@@ -92,7 +100,10 @@ class KilledError(BaseException):
 
 
 def test_an_upload_that_was_killed_is_no_file_and_is_completed_or_tidied(
-    files: FileRepository, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: FileRepository,
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = on_disk(tmp_path, 2500)
     with monkeypatch.context() as patch:
@@ -124,10 +135,15 @@ def _killing(make, after: int):  # type: ignore[no-untyped-def]
 
 
 def test_only_what_is_wanted_is_kept_after_its_grace(
-    files: FileRepository, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: FileRepository,
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     kept, doomed = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
-    assert files.keep_only(lambda: [kept]) == 0, "both are new: one may be about to be registered"
+    assert files.keep_only(lambda: [kept]) == 0, (
+        "both are new: one may be about to be registered"
+    )
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
     assert files.keep_only(lambda: [kept]) == 1
     assert rows(database) == (1, 2)
@@ -139,14 +155,18 @@ def test_only_what_is_wanted_is_kept_after_its_grace(
 def test_what_was_wanted_once_has_no_grace_but_what_is_used_meanwhile_is_kept(
     files: FileRepository, database: Database, tmp_path: Path
 ) -> None:
-    by_document, by_job = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
+    by_document, by_job = (
+        files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2)
+    )
     files.copy_to(by_job, tmp_path / "copy")
     assert files.keep_only(lambda: [by_document, by_job]) == 0
     assert files.keep_only(lambda: []) == 2
     assert rows(database) == (0, 0)
     file_id = files.put(on_disk(tmp_path, 1500))
 
-    def wanted() -> list[str]:  # asked before there was a job for the file, which then began at once
+    def wanted() -> list[
+        str
+    ]:  # asked before there was a job for the file, which then began at once
         files.copy_to(file_id, tmp_path / "copy")
         return []
 
@@ -154,7 +174,9 @@ def test_what_was_wanted_once_has_no_grace_but_what_is_used_meanwhile_is_kept(
     assert list(files.read(file_id))
 
 
-def test_putting_a_file_again_begins_a_new_grace(files: FileRepository, database: Database, tmp_path: Path) -> None:
+def test_putting_a_file_again_begins_a_new_grace(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
     path = on_disk(tmp_path, 1500)
     file_id = files.put(path)
     files.keep_only(lambda: [file_id])

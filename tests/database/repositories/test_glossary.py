@@ -8,7 +8,9 @@ PPP = GlossaryEntry("PPP", "Purchasing power parity.", ("purchasing power parity
 MEN = GlossaryEntry("age of men", "How old men are.", (), "Median age", "male")
 
 
-def test_every_process_sees_what_one_writes_and_reads_it_once(database: Database) -> None:
+def test_every_process_sees_what_one_writes_and_reads_it_once(
+    database: Database,
+) -> None:
     one, other = GlossaryRepository(database), GlossaryRepository(database)
     assert list(one.entries()) == []
     other.put("", [PPP, MEN])
@@ -21,11 +23,20 @@ def test_every_process_sees_what_one_writes_and_reads_it_once(database: Database
 def test_a_source_changes_its_own_entries_only(database: Database) -> None:
     glossary = GlossaryRepository(database)
     glossary.put("", [PPP])
-    glossary.put("report", [GlossaryEntry("PPP", "Public-private partnership.", passage=3), MEN], replace_all=True)
+    glossary.put(
+        "report",
+        [GlossaryEntry("PPP", "Public-private partnership.", passage=3), MEN],
+        replace_all=True,
+    )
     glossary.put("report", [MEN], replace_all=True)
-    assert [(entry.term, entry.source) for entry in glossary.entries()] == [("age of men", "report"), ("PPP", "")]
+    assert [(entry.term, entry.source) for entry in glossary.entries()] == [
+        ("age of men", "report"),
+        ("PPP", ""),
+    ]
     before = glossary.entries()
     glossary.put("report", [MEN], replace_all=True)
     assert glossary.entries() is before, "nothing has changed"
     glossary.put("", [GlossaryEntry("ppp", "Another meaning.")])
-    assert [entry.meaning for entry in glossary.entries() if not entry.source] == ["Another meaning."]
+    assert [entry.meaning for entry in glossary.entries() if not entry.source] == [
+        "Another meaning."
+    ]

@@ -63,16 +63,25 @@ def test_a_lease_that_ended_lets_another_go_on(jobs: IngestionQueue) -> None:
     jobs.note(first, state="embedding")
     jobs.release(first, state="done")
     (file,) = jobs.get(first.ingestion_id).files
-    assert (file.state, file.owner) == ("queued", "second"), "what the first still says is not heard"
+    assert (file.state, file.owner) == ("queued", "second"), (
+        "what the first still says is not heard"
+    )
     jobs.release(second, state="done", chunks=3)
     (file,) = jobs.get(first.ingestion_id).files
     assert (file.state, file.chunks, file.owner, file.until) == ("done", 3, "", 0.0)
     assert jobs.claim("third") is None
 
 
-@pytest.mark.parametrize(("of_files", "expected"), CASES["ends"].values(), ids=CASES["ends"])
-def test_the_state_of_a_job_is_that_of_its_files(of_files: list[str], expected: str) -> None:
-    made = [IngestionFile(str(n), "j", "n", "i", state=state) for n, state in enumerate(of_files)]  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    ("of_files", "expected"), CASES["ends"].values(), ids=CASES["ends"]
+)
+def test_the_state_of_a_job_is_that_of_its_files(
+    of_files: list[str], expected: str
+) -> None:
+    made = [
+        IngestionFile(str(n), "j", "n", "i", state=state)
+        for n, state in enumerate(of_files)
+    ]  # type: ignore[arg-type]
     assert Ingestion("j", "", tuple(made)).state == expected
 
 
@@ -89,7 +98,11 @@ def test_old_jobs_are_forgotten_once_they_are_finished(
         if file.name != "unfinished":
             jobs.release(file, state="done")
     jobs.prune()
-    assert [job.files[0].name for job in jobs.latest(10)] == ["newest", "newer", "unfinished"]
+    assert [job.files[0].name for job in jobs.latest(10)] == [
+        "newest",
+        "newer",
+        "unfinished",
+    ]
     assert database["ingestion_items"].count({}) == 3
     with pytest.raises(NotFoundError):
         jobs.get(made[1].id)
@@ -103,7 +116,13 @@ def test_jobs_take_turns(jobs: IngestionQueue) -> None:
     assert [first.name, claim(jobs).name, claim(jobs).name] == ["many0", "one", "many1"]
     jobs.release(first, state="done")
     jobs.create(files("two", "three"))
-    assert [claim(jobs).name for _ in range(5)] == ["two", "three", "many2", "many3", "many4"]
+    assert [claim(jobs).name for _ in range(5)] == [
+        "two",
+        "three",
+        "many2",
+        "many3",
+        "many4",
+    ]
 
 
 @pytest.mark.parametrize("hours", [1, 24 * 400])
@@ -119,11 +138,13 @@ def test_a_clock_that_is_set_back_makes_nobody_wait(
     assert jobs.claim("other") is None
 
 
-def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(jobs: IngestionQueue) -> None:
+def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(
+    jobs: IngestionQueue,
+) -> None:
     first, second = jobs.create(files("a", "b")), jobs.create(files("a"))
-    assert [file.upload_number for job in (first, second) for file in job.files] == sorted(
-        {file.upload_number for job in (first, second) for file in job.files}
-    )
+    assert [
+        file.upload_number for job in (first, second) for file in job.files
+    ] == sorted({file.upload_number for job in (first, second) for file in job.files})
     older, other = claim(jobs), claim(jobs)
     assert (older.name, other.name, jobs.claim("me")) == ("a", "b", None)
     jobs.note(older, until=time.time() - 1)
@@ -141,11 +162,18 @@ def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionQueue) -> None
     jobs.release(claim(jobs), state="failed", error="why")
     in_hand = claim(jobs)
     jobs.withdraw("uploads/a")
-    assert [states(jobs.get(job.id)) for job in made] == [["done"], ["failed"], ["queued"], ["cancelled"]]
+    assert [states(jobs.get(job.id)) for job in made] == [
+        ["done"],
+        ["failed"],
+        ["queued"],
+        ["cancelled"],
+    ]
     assert (jobs.renew(in_hand), jobs.file_ids()) == (True, {"other"})
     jobs.release(in_hand, state="cancelled")
     for job in made:
-        assert states(jobs.retry(job.id)) == states(jobs.get(job.id)), "a retry does not read it either"
+        assert states(jobs.retry(job.id)) == states(jobs.get(job.id)), (
+            "a retry does not read it either"
+        )
     assert claim(jobs).ingestion_id == other.id
     assert jobs.get(made[3].id).files[0].error == module.WITHDRAWN
 
@@ -154,5 +182,7 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
     jobs: IngestionQueue, database: Database
 ) -> None:
     made = jobs.create(files("a"))
-    database["ingestion_items"].update_one({"_id": made.files[0].id}, {"$set": {"new_field": 1}})
+    database["ingestion_items"].update_one(
+        {"_id": made.files[0].id}, {"$set": {"new_field": 1}}
+    )
     assert jobs.get(made.id) == made

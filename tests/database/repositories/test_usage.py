@@ -11,12 +11,16 @@ from chatbot.database.repositories.usage import Counters
 from chatbot.domain import TooManyRequestsError
 
 
-def test_requests_of_a_minute_are_counted_whoever_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_requests_of_a_minute_are_counted_whoever_counts(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = 1_000_000_000 // 60 * 60 + 15.0
     monkeypatch.setattr(time, "time", lambda: now)
     one, other = Counters(database), Counters(database)
     with ThreadPoolExecutor(8) as pool:
-        counts = list(pool.map(lambda n: (one, other)[n % 2].request("key:a"), range(40)))
+        counts = list(
+            pool.map(lambda n: (one, other)[n % 2].request("key:a"), range(40))
+        )
     assert sorted(count for count, _ in counts) == list(range(1, 41))
     assert {reset for _, reset in counts} == {45}
     assert one.request("key:b") == (1, 45)
@@ -32,7 +36,10 @@ def test_questions_at_once(database: Database, monkeypatch: pytest.MonkeyPatch) 
         for counters in (one, other):
             open_ones.enter_context(counters.question("a", most=2, seconds=60))
         for _ in range(2):
-            with pytest.raises(TooManyRequestsError), one.question("a", most=2, seconds=60):
+            with (
+                pytest.raises(TooManyRequestsError),
+                one.question("a", most=2, seconds=60),
+            ):
                 pass
         with other.question("b", most=2, seconds=60):
             pass

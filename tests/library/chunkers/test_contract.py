@@ -16,23 +16,51 @@ from chatbot.models.embed.minilm import MiniLMEmbedder
 from tests.library.chunkers.conftest import CountingEmbedder, cut, document, section
 
 NAMES = CHUNKERS.names()
-BUILT: dict[str, Chunker] = {name: CHUNKERS.builder(name)(HashingEmbedder(8), chunk_size=100) for name in NAMES}
+BUILT: dict[str, Chunker] = {
+    name: CHUNKERS.builder(name)(HashingEmbedder(8), chunk_size=100) for name in NAMES
+}
 OVERLAPPING = [name for name, chunker in BUILT.items() if chunker.takes_overlap]
 WITHOUT_OVERLAP = [name for name in NAMES if name not in OVERLAPPING]
 
 PIECES = st.one_of(
-    st.sampled_from(["the population", "2,345,678.", "Dr. Who", "grew; fell", "(2023 est.)", "Is it? Yes! No."]),
+    st.sampled_from(
+        [
+            "the population",
+            "2,345,678.",
+            "Dr. Who",
+            "grew; fell",
+            "(2023 est.)",
+            "Is it? Yes! No.",
+        ]
+    ),
     st.sampled_from(["\n", "\n\n", "\n \t\n", "\u00a0", "   ", "\u2003", " "]),
-    st.sampled_from(["a" * 150, "人口" * 40, "각나다" * 30, "👨‍👩‍👧" * 9, "e\u0301" * 30, "." * 70, "ﷺ", "\u200b"]),
+    st.sampled_from(
+        [
+            "a" * 150,
+            "人口" * 40,
+            "각나다" * 30,
+            "👨‍👩‍👧" * 9,
+            "e\u0301" * 30,
+            "." * 70,
+            "ﷺ",
+            "\u200b",
+        ]
+    ),
     st.text(max_size=20),
 )
-TEXTS = st.lists(PIECES, max_size=40).map(" ".join) | st.lists(PIECES, max_size=25).map("".join)
+TEXTS = st.lists(PIECES, max_size=40).map(" ".join) | st.lists(PIECES, max_size=25).map(
+    "".join
+)
 SECTIONS = st.builds(
     Section,
-    st.sampled_from([(), ("People",), ("People", "Growth rate"), ("Geography",), ("人口", "概要 2")]),
+    st.sampled_from(
+        [(), ("People",), ("People", "Growth rate"), ("Geography",), ("人口", "概要 2")]
+    ),
     TEXTS,
     page=st.sampled_from([None, 1, 2]),
-    metadata=st.sampled_from([{}, {}, {"year": 2020}, {"country_name": "Mali", "year": 2020}]),
+    metadata=st.sampled_from(
+        [{}, {}, {"year": 2020}, {"country_name": "Mali", "year": 2020}]
+    ),
 )
 DOCUMENTS = st.lists(SECTIONS, max_size=5).map(lambda found: document(*found))
 
@@ -44,11 +72,15 @@ def figures(draw: st.DrawFn) -> tuple[int, int]:
     return size, draw(st.just(0) | st.integers(0, size - 1))
 
 
-def check(name: str, found: Document, chunks: list[Chunk], *, size: int, embedder: Embedder) -> None:
+def check(
+    name: str, found: Document, chunks: list[Chunk], *, size: int, embedder: Embedder
+) -> None:
     """Everything that holds whatever the overlap."""
     text = document_text(found.sections)
     assert [chunk.ordinal for chunk in chunks] == list(range(len(chunks)))
-    assert [chunk.id for chunk in chunks] == [f"doc-v1-{n:05d}" for n in range(len(chunks))]
+    assert [chunk.id for chunk in chunks] == [
+        f"doc-v1-{n:05d}" for n in range(len(chunks))
+    ]
     assert all(a.start < b.start and a.end < b.end for a, b in pairwise(chunks))
     for chunk in chunks:
         assert chunk.text
@@ -57,7 +89,9 @@ def check(name: str, found: Document, chunks: list[Chunk], *, size: int, embedde
         assert len(chunk.text) <= size
         assert embedder.count_tokens(chunk.search_text) <= embedder.max_tokens
         check_place(found, chunk)
-    expected = text if BUILT[name].joins_sections else "".join(s.text for s in found.sections)
+    expected = (
+        text if BUILT[name].joins_sections else "".join(s.text for s in found.sections)
+    )
     assert without_white_space(rebuilt(chunks)) == without_white_space(expected)
 
 
@@ -73,7 +107,10 @@ def check_place(found: Document, chunk: Chunk) -> None:
 def rebuilt(chunks: list[Chunk]) -> str:
     """The text without what neighbours share."""
     ends = [0, *(chunk.end for chunk in chunks)]
-    return "".join(chunk.text[max(0, end - chunk.start) :] for end, chunk in zip(ends, chunks, strict=False))
+    return "".join(
+        chunk.text[max(0, end - chunk.start) :]
+        for end, chunk in zip(ends, chunks, strict=False)
+    )
 
 
 def without_white_space(text: str) -> str:
@@ -83,7 +120,9 @@ def without_white_space(text: str) -> str:
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data(), found=DOCUMENTS)
 @settings(max_examples=40)
-def test_any_text_is_cut_within_the_size_and_nothing_is_lost(name: str, data: st.DataObject, found: Document) -> None:
+def test_any_text_is_cut_within_the_size_and_nothing_is_lost(
+    name: str, data: st.DataObject, found: Document
+) -> None:
     size, overlap = data.draw(figures())
     overlap = 0 if name in WITHOUT_OVERLAP else overlap
     embedder = HashingEmbedder(8)
@@ -128,14 +167,22 @@ def test_what_is_known_of_document_and_section_is_copied(name: str) -> None:
     (chunk,) = cut(name, document(row), size=100)
     assert chunk.metadata == {"country_name": "Kenya", "year": 2020}
     assert (chunk.page, chunk.section, chunk.collection) == (7, "People", "c")
-    assert (chunk.document_id, chunk.document_name, chunk.title) == ("doc", "kenya", "Kenya 2023")
+    assert (chunk.document_id, chunk.document_name, chunk.title) == (
+        "doc",
+        "kenya",
+        "Kenya 2023",
+    )
     assert (chunk.labels, chunk.description) == (("a",), "about")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_passage_stays_on_its_page_and_in_its_row(name: str) -> None:
     other = {"year": 2020}
-    rows = [section("one", page=1), section("two", page=2), section("three", page=2, metadata=other)]
+    rows = [
+        section("one", page=1),
+        section("two", page=2),
+        section("three", page=2, metadata=other),
+    ]
     found = cut(name, document(*rows), size=100)
     assert [(chunk.text, chunk.page, chunk.metadata["year"]) for chunk in found] == [
         ("one", 1, 2023),
@@ -156,7 +203,9 @@ def test_an_overlap_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 @pytest.mark.parametrize("overlap", [-1, 100, 1000])
-def test_an_overlap_is_at_least_none_and_below_the_size(name: str, overlap: int) -> None:
+def test_an_overlap_is_at_least_none_and_below_the_size(
+    name: str, overlap: int
+) -> None:
     with pytest.raises(InvalidRequestError) as raised:
         cut(name, document("text"), size=100, overlap=overlap)
     assert raised.value.details[0]["field"] == "chunk_overlap"
@@ -165,8 +214,13 @@ def test_an_overlap_is_at_least_none_and_below_the_size(name: str, overlap: int)
 
 
 @pytest.mark.parametrize("name", OVERLAPPING)
-def test_an_overlap_is_measured_against_the_size_that_is_used(name: str, minilm: MiniLMEmbedder) -> None:
-    with pytest.raises(InvalidRequestError, match=r"below the chunk size, 1016 characters \(2000 asked for"):
+def test_an_overlap_is_measured_against_the_size_that_is_used(
+    name: str, minilm: MiniLMEmbedder
+) -> None:
+    with pytest.raises(
+        InvalidRequestError,
+        match=r"below the chunk size, 1016 characters \(2000 asked for",
+    ):
         cut(name, document("text"), size=2000, overlap=1016, embedder=minilm)
 
 
@@ -188,7 +242,9 @@ def test_a_size_that_cuts_nothing_is_refused(name: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_passage_is_longer_than_the_embedder_reads(name: str, minilm: MiniLMEmbedder) -> None:
+def test_no_passage_is_longer_than_the_embedder_reads(
+    name: str, minilm: MiniLMEmbedder
+) -> None:
     built = CHUNKERS.builder(name)(minilm, chunk_size=1500)
     assert built.longest == 254 * 4
     built = CHUNKERS.builder(name)(minilm, chunk_size=900)
@@ -198,11 +254,17 @@ def test_no_passage_is_longer_than_the_embedder_reads(name: str, minilm: MiniLME
 @pytest.mark.parametrize("name", NAMES)
 def test_each_passage_leaves_room_for_its_own_heading(name: str) -> None:
     embedder = CountingEmbedder(max_tokens=60)
-    rows = [section("word " * 100, "Short"), section("word " * 100, "a rather long heading " * 6)]
+    rows = [
+        section("word " * 100, "Short"),
+        section("word " * 100, "a rather long heading " * 6),
+    ]
     chunks = cut(name, document(*rows), size=400, embedder=embedder)
     counts = [embedder.count_tokens(chunk.search_text) for chunk in chunks]
     assert max(counts) == embedder.max_tokens
-    assert {chunk.section for chunk in chunks} == {"Short", "a rather long heading " * 6}
+    assert {chunk.section for chunk in chunks} == {
+        "Short",
+        "a rather long heading " * 6,
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -210,14 +272,21 @@ def test_a_heading_that_leaves_no_room_does_not_shred_the_text(name: str) -> Non
     """Half of what the embedder reads is the text's."""
     embedder = CountingEmbedder(max_tokens=100)
     found = document(section("two words. " * 100, "very long heading " * 60))
-    counts = [len(chunk.text.split()) for chunk in cut(name, found, size=4000, embedder=embedder)]
+    counts = [
+        len(chunk.text.split())
+        for chunk in cut(name, found, size=4000, embedder=embedder)
+    ]
     assert max(counts) == 50
     assert sum(counts) / len(counts) > 40
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("text", ["abcdefghi " * 5_000, "One more. " * 5_000, "a\n\n" * 15_000, "x" * 50_000])
-def test_tokens_are_counted_a_few_times_over_not_for_every_try(name: str, text: str) -> None:
+@pytest.mark.parametrize(
+    "text", ["abcdefghi " * 5_000, "One more. " * 5_000, "a\n\n" * 15_000, "x" * 50_000]
+)
+def test_tokens_are_counted_a_few_times_over_not_for_every_try(
+    name: str, text: str
+) -> None:
     """Linear: a text ten times as long takes ten times the work, also without any border in it."""
     overlap = 0 if name in WITHOUT_OVERLAP else 10
     embedder = CountingEmbedder(max_tokens=60)
@@ -229,8 +298,12 @@ def test_tokens_are_counted_a_few_times_over_not_for_every_try(name: str, text: 
 def test_texts_embedded_before_are_not_counted(name: str) -> None:
     embedder = CountingEmbedder(max_tokens=60)
     found = document(section("Some words. " * 200, "People"))
-    known = {chunk.search_text for chunk in cut(name, found, size=200, embedder=embedder)}
+    known = {
+        chunk.search_text for chunk in cut(name, found, size=200, embedder=embedder)
+    }
     before, embedder.counted = embedder.counted, 0
-    again = CHUNKERS.builder(name)(embedder, chunk_size=200, known=known).chunk(found, version="v1", collection="c")
+    again = CHUNKERS.builder(name)(embedder, chunk_size=200, known=known).chunk(
+        found, version="v1", collection="c"
+    )
     assert {chunk.search_text for chunk in again} == known
     assert embedder.counted < before

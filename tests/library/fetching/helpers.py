@@ -7,14 +7,25 @@ import pytest
 
 from chatbot.domain import LoadError
 from chatbot.library.fetching import fetch
-from chatbot.library.fetching.transport import ANYWHERE, Resolve, Rules, is_public, resolve_host
+from chatbot.library.fetching.transport import (
+    ANYWHERE,
+    Resolve,
+    Rules,
+    is_public,
+    resolve_host,
+)
 
 PUBLIC = "93.184.215.14"
 HERE = "127.0.0.1"
 
 
 def lookup(**hosts: str) -> "Resolver":
-    return Resolver({name.replace("_", "."): [[each] for each in found.split()] for name, found in hosts.items()})
+    return Resolver(
+        {
+            name.replace("_", "."): [[each] for each in found.split()]
+            for name, found in hosts.items()
+        }
+    )
 
 
 class Resolver:
@@ -31,7 +42,12 @@ class Resolver:
 
 
 def refused(
-    folder: Path, url: str, rules: Rules | None = None, *, resolve: Resolve = resolve_host, **options: object
+    folder: Path,
+    url: str,
+    rules: Rules | None = None,
+    *,
+    resolve: Resolve = resolve_host,
+    **options: object,
 ) -> str:
     """The message of the error; nothing is left behind."""
     with pytest.raises(LoadError) as caught:
@@ -46,5 +62,7 @@ def refused_here(folder: Path, url: str, **options: object) -> str:
 
 def fetch_as_public(url: str, folder: Path) -> Path:
     """Only the test server's own address counts as public besides those that are."""
-    rules = Rules(permitted=lambda address: address == HERE or is_public(address), ports=None)
+    rules = Rules(
+        permitted=lambda address: address == HERE or is_public(address), ports=None
+    )
     return fetch(url, folder, rules=rules, seconds=5.0)

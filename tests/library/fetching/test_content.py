@@ -35,7 +35,10 @@ def test_the_type_gives_the_suffix(
     assert fetched(server, tmp_path, Page(b"x", content_type), path).name == name
 
 
-@pytest.mark.parametrize(("path", "content_type", "said"), CASES["other_types_are_refused_with_those_that_are_read"])
+@pytest.mark.parametrize(
+    ("path", "content_type", "said"),
+    CASES["other_types_are_refused_with_those_that_are_read"],
+)
 def test_other_types_are_refused_with_those_that_are_read(
     path: str, content_type: str | None, said: str, server: WebServer, tmp_path: Path
 ) -> None:
@@ -47,7 +50,9 @@ def test_other_types_are_refused_with_those_that_are_read(
 
 
 @pytest.mark.parametrize(("disposition", "name"), CASES["names_stay_in_the_folder"])
-def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer, tmp_path: Path) -> None:
+def test_names_stay_in_the_folder(
+    disposition: str, name: str, server: WebServer, tmp_path: Path
+) -> None:
     headers = {"Content-Disposition": disposition}
     found = fetched(server, tmp_path, Page(b"x", "application/pdf", headers=headers))
     assert found == tmp_path / name
@@ -55,7 +60,9 @@ def test_names_stay_in_the_folder(disposition: str, name: str, server: WebServer
 
 
 @pytest.mark.parametrize("letter", ["a", "%E0%A4%95"])
-def test_a_long_name_is_cut_between_characters(letter: str, server: WebServer, tmp_path: Path) -> None:
+def test_a_long_name_is_cut_between_characters(
+    letter: str, server: WebServer, tmp_path: Path
+) -> None:
     found = fetched(server, tmp_path, Page(b"x"), "/" + letter * 150)
     assert len(found.name.encode()) <= 105
     assert len(set(found.stem)) == 1
@@ -89,5 +96,7 @@ def test_a_text_whose_encoding_only_the_header_tells(
     ],
     ids=str,
 )
-def test_other_bytes_stay_as_they_came(content_type: str, data: bytes, server: WebServer, tmp_path: Path) -> None:
+def test_other_bytes_stay_as_they_came(
+    content_type: str, data: bytes, server: WebServer, tmp_path: Path
+) -> None:
     assert fetched(server, tmp_path, Page(data, content_type)).read_bytes() == data

@@ -21,14 +21,22 @@ _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n
 
 
 class TestTime:
-    @pytest.mark.parametrize("begin", [b"", b"HTTP/1.1 200 OK\r\nX-Slow: "], ids=["body", "headers"])
-    def test_a_server_that_drips(self, begin: bytes, server: WebServer, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "begin", [b"", b"HTTP/1.1 200 OK\r\nX-Slow: "], ids=["body", "headers"]
+    )
+    def test_a_server_that_drips(
+        self, begin: bytes, server: WebServer, tmp_path: Path
+    ) -> None:
         with socket.create_server((HERE, 0)) as listening:
             stop = threading.Event()
-            dripping = threading.Thread(target=_drip, args=(listening, begin or _HEAD, stop))
+            dripping = threading.Thread(
+                target=_drip, args=(listening, begin or _HEAD, stop)
+            )
             dripping.start()
             began = time.monotonic()
-            message = refused_here(tmp_path, f"http://{HERE}:{listening.getsockname()[1]}/", seconds=0.5)
+            message = refused_here(
+                tmp_path, f"http://{HERE}:{listening.getsockname()[1]}/", seconds=0.5
+            )
             took = time.monotonic() - began
             stop.set()
             dripping.join()
@@ -38,23 +46,34 @@ class TestTime:
     def test_a_server_that_says_nothing(self, tmp_path: Path) -> None:
         with WebServer(silent=True) as silent:
             for url in (silent.url(), silent.url().replace("http:", "https:")):
-                assert "did not arrive within 0.3 seconds" in refused_here(tmp_path, url, seconds=0.3)
+                assert "did not arrive within 0.3 seconds" in refused_here(
+                    tmp_path, url, seconds=0.3
+                )
 
     def test_a_name_server_that_says_nothing(self, tmp_path: Path) -> None:
         answer = threading.Event()
         began = time.monotonic()
-        message = refused(tmp_path, "http://a.example/", seconds=0.3, resolve=lambda host, port: [str(answer.wait(60))])
+        message = refused(
+            tmp_path,
+            "http://a.example/",
+            seconds=0.3,
+            resolve=lambda host, port: [str(answer.wait(60))],
+        )
         answer.set()
         assert "did not arrive within 0.3 seconds" in message
         assert time.monotonic() - began < AT_ONCE
 
-    def test_the_time_is_for_all_redirects_together(self, server: WebServer, tmp_path: Path) -> None:
+    def test_the_time_is_for_all_redirects_together(
+        self, server: WebServer, tmp_path: Path
+    ) -> None:
         def slow(host: str, port: int) -> list[str]:
             time.sleep(0.3)
             return [HERE]
 
         server.pages["/a"] = redirect("/a")
-        message = refused_here(tmp_path, server.url("/a", host="a.example"), seconds=0.7, resolve=slow)
+        message = refused_here(
+            tmp_path, server.url("/a", host="a.example"), seconds=0.7, resolve=slow
+        )
         assert "did not arrive within 0.7 seconds" in message
 
 
@@ -73,7 +92,9 @@ def _drip(listening: socket.socket, begin: bytes, stop: threading.Event) -> None
 def test_cancelling_ends_it_at_once(where: str, tmp_path: Path) -> None:
     cancel = Cancellation()
     answer = threading.Event()
-    resolve = (lambda host, port: [str(answer.wait(60))]) if where == "lookup" else lookup()
+    resolve = (
+        (lambda host, port: [str(answer.wait(60))]) if where == "lookup" else lookup()
+    )
     with WebServer(silent=where != "body") as server, _never_connects() as full:
         server.pages["/"] = Page(itertools.repeat(b"x"), pause=0.05)
         url = full if where == "connection" else server.url()
@@ -119,13 +140,18 @@ class TestUnreachable:
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (socket.gaierror(socket.EAI_NONAME, "?"), "there is no host called a.example"),
+            (
+                socket.gaierror(socket.EAI_NONAME, "?"),
+                "there is no host called a.example",
+            ),
             (socket.gaierror(socket.EAI_AGAIN, "?"), "the name server does not answer"),
             (UnicodeError("label"), "there is no host called a.example"),
             (None, "has no address"),
         ],
     )
-    def test_a_name_that_is_not_known(self, error: Exception | None, said: str, tmp_path: Path) -> None:
+    def test_a_name_that_is_not_known(
+        self, error: Exception | None, said: str, tmp_path: Path
+    ) -> None:
         def resolve(host: str, port: int) -> list[str]:
             if error is not None:
                 raise error
@@ -144,19 +170,34 @@ class TestTls:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
         return certificate
 
-    def test_the_certificate_is_checked_against_the_name(self, trusted: Path, tmp_path: Path) -> None:
+    def test_the_certificate_is_checked_against_the_name(
+        self, trusted: Path, tmp_path: Path
+    ) -> None:
         resolve = lookup(reports_example=HERE, other_example=HERE)
         with WebServer(certificate=trusted) as server:
             server.pages["/a"] = Page(b"x")
             url = server.url("/a", host="reports.example")
-            assert fetch(url, tmp_path, rules=replace(ANYWHERE, resolve=resolve)).name == "a.html"
+            assert (
+                fetch(url, tmp_path, rules=replace(ANYWHERE, resolve=resolve)).name
+                == "a.html"
+            )
             assert fetch(server.url("/a"), tmp_path, rules=ANYWHERE).name == "a-2.html"
-            with pytest.raises(LoadError, match=r"other\.example is not trusted: Hostname mismatch"):
-                fetch(server.url("/a", host="other.example"), tmp_path, rules=replace(ANYWHERE, resolve=resolve))
+            with pytest.raises(
+                LoadError, match=r"other\.example is not trusted: Hostname mismatch"
+            ):
+                fetch(
+                    server.url("/a", host="other.example"),
+                    tmp_path,
+                    rules=replace(ANYWHERE, resolve=resolve),
+                )
 
-    def test_one_that_nobody_vouches_for(self, certificate: Path, tmp_path: Path) -> None:
+    def test_one_that_nobody_vouches_for(
+        self, certificate: Path, tmp_path: Path
+    ) -> None:
         with WebServer(certificate=certificate) as server:
-            assert "is not trusted: self-signed certificate" in refused_here(tmp_path, server.url("/a"))
+            assert "is not trusted: self-signed certificate" in refused_here(
+                tmp_path, server.url("/a")
+            )
             assert server.requests == []
 
     def test_a_port_without_tls(self, server: WebServer, tmp_path: Path) -> None:

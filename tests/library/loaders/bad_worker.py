@@ -21,8 +21,18 @@ class BadLoader:
         for page in range(3, 3 + self.ocr.pages):
             self.ocr.begin(page)
         text = DEEDS[name]() if name in DEEDS else name
-        sections = lay_out([Section(("Part",), text or "done", page=2, metadata={"year": 2020})])
-        return Loaded(name[:20], sections, 3, {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"))
+        sections = lay_out(
+            [Section(("Part",), text or "done", page=2, metadata={"year": 2020})]
+        )
+        return Loaded(
+            name[:20],
+            sections,
+            3,
+            {"country_name": "Kenya"},
+            ("a", "b"),
+            "About it.",
+            ("name", "count"),
+        )
 
 
 def _print() -> str:

@@ -24,38 +24,65 @@ def good_files() -> dict[str, bytes]:
     page = "<h1>Kenya</h1><h2>People</h2><p>Many people live in Kenya, more each year.</p><table><tr><td>1</table>"
     files = {
         "a.pdf": content_of(
-            [Page().text(72, 92, "People", size=24).text(72, 132, "Many people live in Kenya, more each year.")]
+            [
+                Page()
+                .text(72, 92, "People", size=24)
+                .text(72, 132, "Many people live in Kenya, more each year.")
+            ]
         ),
         "a.docx": _saved(_word()),
         "a.xlsx": _saved(_workbook()),
         "a.pptx": _saved(_slides()),
-        "a.odt": open_document("text", f"<text:p>{'Many people live in Kenya. ' * 9}</text:p>"),
+        "a.odt": open_document(
+            "text", f"<text:p>{'Many people live in Kenya. ' * 9}</text:p>"
+        ),
         "a.epub": e_book("<h1>People</h1><p>Many people live in Kenya.</p>"),
-        "a.eml": b"Subject: Kenya\nFrom: a@example.org\n\n" + b"Many people live in Kenya.\n" * 9,
+        "a.eml": b"Subject: Kenya\nFrom: a@example.org\n\n"
+        + b"Many people live in Kenya.\n" * 9,
         "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
         "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
         "a.txt": "Größe: 580,367 sq km. Many people live here.\n".encode() * 5,
-        "a.csv": 'country,year,Text\nKenya,2015,"It grew, a lot"\nCôte d\'Ivoire,2016,Größe\n'.encode() * 3,
-        "a.json": json.dumps({"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}], "year": 2024}).encode(),
+        "a.csv": 'country,year,Text\nKenya,2015,"It grew, a lot"\nCôte d\'Ivoire,2016,Größe\n'.encode()
+        * 3,
+        "a.json": json.dumps(
+            {"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}], "year": 2024}
+        ).encode(),
         "a.jsonl": b'{"Title": "a", "Text": "b"}\n' * 5,
     }
-    shared = ("nigeria-2024.html", "peru-2024.docx", "kenya-2024.json", "indicators-2010-latest.csv")
-    return files | {name: (FORMATS / name).read_bytes() for name in shared if (FORMATS / name).is_file()}
+    shared = (
+        "nigeria-2024.html",
+        "peru-2024.docx",
+        "kenya-2024.json",
+        "indicators-2010-latest.csv",
+    )
+    return files | {
+        name: (FORMATS / name).read_bytes()
+        for name in shared
+        if (FORMATS / name).is_file()
+    }
 
 
 def e_book(*pages: str, **others: str) -> bytes:
     """An e-book of these chapters, with the parts that EPUB 3.3 requires."""
     content, names = io.BytesIO(), [f"c {number}.xhtml" for number in range(len(pages))]
-    items = "".join(f'<item id="{at}" href="{quote(name)}"/>' for at, name in enumerate(names))
+    items = "".join(
+        f'<item id="{at}" href="{quote(name)}"/>' for at, name in enumerate(names)
+    )
     spine = "".join(f'<itemref idref="{at}"/>' for at in range(len(names)))
     about = "<metadata><title>Kenya</title><date>2024-05-01</date></metadata>"
     with ZipFile(content, "w") as archive:
         archive.writestr("mimetype", "application/epub+zip")
-        archive.writestr("META-INF/container.xml", '<container><rootfile full-path="EPUB/a.opf"/></container>')
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container><rootfile full-path="EPUB/a.opf"/></container>',
+        )
         opf = f'<package xmlns="http://www.idpf.org/2007/opf">{about}<manifest>{items}</manifest><spine>{spine}</spine>'
         archive.writestr("EPUB/a.opf", f"{opf}</package>")
         for name, page in [*zip(names, pages, strict=True)]:
-            archive.writestr(f"EPUB/{name}", f"<!DOCTYPE html><html><head><title/></head><body>{page}</body></html>")
+            archive.writestr(
+                f"EPUB/{name}",
+                f"<!DOCTYPE html><html><head><title/></head><body>{page}</body></html>",
+            )
         for name, text in others.items():
             archive.writestr(f"META-INF/{name}.xml", text)
     return content.getvalue()
@@ -64,13 +91,16 @@ def e_book(*pages: str, **others: str) -> bytes:
 def open_document(kind: str, body: str, styles: str = "") -> bytes:
     """An OpenDocument file of a text, spreadsheet or presentation, with the parts that OpenDocument 1.3 requires."""
     content = io.BytesIO()
-    prefixes = " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in NAMESPACES.items())
+    prefixes = " ".join(
+        f'xmlns:{prefix}="{name}"' for prefix, name in NAMESPACES.items()
+    )
     begin = f"<office:document {prefixes}>"
     with ZipFile(content, "w") as archive:
         archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
         archive.writestr("META-INF/manifest.xml", "<manifest/>")
         archive.writestr(
-            "meta.xml", f"{begin}<office:meta><meta:keyword>water</meta:keyword></office:meta></office:document>"
+            "meta.xml",
+            f"{begin}<office:meta><meta:keyword>water</meta:keyword></office:meta></office:document>",
         )
         automatic = f"<office:automatic-styles>{styles}</office:automatic-styles>"
         inside = f"<office:body><office:{kind}>{body}</office:{kind}></office:body>"
@@ -78,7 +108,11 @@ def open_document(kind: str, body: str, styles: str = "") -> bytes:
     return content.getvalue()
 
 
-def _saved(document: docx.document.Document | openpyxl.Workbook | pptx.presentation.Presentation) -> bytes:
+def _saved(
+    document: docx.document.Document
+    | openpyxl.Workbook
+    | pptx.presentation.Presentation,
+) -> bytes:
     content = io.BytesIO()
     document.save(content)
     return content.getvalue()

@@ -13,8 +13,14 @@ from chatbot.library.loaders import loader_for
 from tests.data import cases
 from tests.library.loaders.samples import CASES
 
-pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="REPORT_CHAT_TEST_DATA names no folder with loader_cases")
-FILES = sorted(path for path in CASES.rglob("*") if path.suffix in {".pdf", ".docx", ".html", ".pptx", ".xlsx"})
+pytestmark = pytest.mark.skipif(
+    not CASES.is_dir(), reason="REPORT_CHAT_TEST_DATA names no folder with loader_cases"
+)
+FILES = sorted(
+    path
+    for path in CASES.rglob("*")
+    if path.suffix in {".pdf", ".docx", ".html", ".pptx", ".xlsx"}
+)
 
 
 @cache
@@ -41,14 +47,24 @@ def words(text: str) -> Counter[str]:
     return Counter(re.findall(r"[^\W\d_]{2,}", unicodedata.normalize("NFKC", text)))
 
 
-@pytest.mark.parametrize(("name", "least"), [("c-arabic.pdf", 1.0), ("d-right_to_left_01.pdf", 0.86)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("c-arabic.pdf", 1.0), ("d-right_to_left_01.pdf", 0.86)]
+)
 def test_words_from_right_to_left_are_found(name: str, least: float) -> None:
     """Recall of the words that PDFium reads, which turns some ligatures round (0.87, all others found)."""
     pypdfium2 = pytest.importorskip("pypdfium2")
     document = pypdfium2.PdfDocument(CASES / name)
-    printed = words("\n".join(page.get_textpage().get_text_range() for page in document))
+    printed = words(
+        "\n".join(page.get_textpage().get_text_range() for page in document)
+    )
     document.close()
-    wanted = Counter({word: count for word, count in printed.items() if unicodedata.bidirectional(word[0]) in "RAL"})
+    wanted = Counter(
+        {
+            word: count
+            for word, count in printed.items()
+            if unicodedata.bidirectional(word[0]) in "RAL"
+        }
+    )
     found = (wanted & words(text_of(name))).total() / wanted.total()
     assert round(found, 2) >= least
 

@@ -28,7 +28,8 @@ def texts(loaded: Loaded) -> list[str]:
 def test_a_knowledge_base(tmp_path: Path) -> None:
     """R-B1."""
     loaded = load(
-        tmp_path, '\ufeffTitle,Text,Source\r\nGrowth,"It grew,\r\na ""lot"".",bank.org\r\n\r\n,It shrank.,\r\n'
+        tmp_path,
+        '\ufeffTitle,Text,Source\r\nGrowth,"It grew,\r\na ""lot"".",bank.org\r\n\r\n,It shrank.,\r\n',
     )
     assert loaded.title == "data"
     assert loaded.sections == (
@@ -41,7 +42,10 @@ def test_a_knowledge_base(tmp_path: Path) -> None:
 
 DIALECTS = {
     **CASES["dialects"],
-    "latin-1": ("pays;année\nSénégal;2015\n".encode("latin-1"), ["pays: Sénégal; année: 2015"]),
+    "latin-1": (
+        "pays;année\nSénégal;2015\n".encode("latin-1"),
+        ["pays: Sénégal; année: 2015"],
+    ),
 }
 
 
@@ -59,18 +63,28 @@ def test_a_huge_field_is_read(tmp_path: Path) -> None:
     st.sampled_from(",;\t|"),
     st.integers(2, 6).flatmap(
         lambda width: st.lists(
-            st.lists(st.text("ab1 ,;|\t\"'\n.", max_size=8), min_size=width, max_size=width), min_size=3, max_size=20
+            st.lists(
+                st.text("ab1 ,;|\t\"'\n.", max_size=8), min_size=width, max_size=width
+            ),
+            min_size=3,
+            max_size=20,
         )
     ),
 )
-def test_quoted_tables_come_back_whatever_is_in_them(delimiter: str, rows: list[list[str]]) -> None:
+def test_quoted_tables_come_back_whatever_is_in_them(
+    delimiter: str, rows: list[list[str]]
+) -> None:
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(rows)
     assert choose_delimiter(buffer.getvalue()) == delimiter
 
 
-@pytest.mark.parametrize(("content", "message"), CASES["broken"].values(), ids=CASES["broken"])
-def test_what_is_no_table_is_refused_by_name(tmp_path: Path, content: str, message: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "message"), CASES["broken"].values(), ids=CASES["broken"]
+)
+def test_what_is_no_table_is_refused_by_name(
+    tmp_path: Path, content: str, message: str
+) -> None:
     with pytest.raises(LoadError) as raised:
         load(tmp_path, content)
     assert raised.value.message.startswith(message)

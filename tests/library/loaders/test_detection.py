@@ -23,14 +23,20 @@ def archive(*names: str, content: bytes = b"<x/>") -> bytes:
 
 def ole(*streams: str) -> bytes:
     """The magic, a header block and a directory with these streams."""
-    entries = b"".join(name.encode("utf-16-le").ljust(128, b"\0") for name in ("Root Entry", *streams))
+    entries = b"".join(
+        name.encode("utf-16-le").ljust(128, b"\0") for name in ("Root Entry", *streams)
+    )
     return b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".ljust(512, b"\xff") + entries
 
 
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"
 DOCX, XLSX, PPTX = (
     archive("[Content_Types].xml", f"{part}/{main}.xml")
-    for part, main in (("word", "document"), ("xl", "workbook"), ("ppt", "presentation"))
+    for part, main in (
+        ("word", "document"),
+        ("xl", "workbook"),
+        ("ppt", "presentation"),
+    )
 )
 HTML = b"<!DOCTYPE html><html><body>Hello</body></html>"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
@@ -51,48 +57,82 @@ BY_CONTENT = {
     **rows("by_content"),
     "pdf below a mail header": ("a.pdf", b"Content-Type: x\r\n\r\n" + PDF, "pdf"),
     "pdf behind a byte order mark": ("report", b"\xef\xbb\xbf\n" + PDF, "pdf"),
-    "docx with a workbook in it": ("a", archive("word/document.xml", "word/embeddings/a.xlsx", content=XLSX), "docx"),
+    "docx with a workbook in it": (
+        "a",
+        archive("word/document.xml", "word/embeddings/a.xlsx", content=XLSX),
+        "docx",
+    ),
     "html in utf-16": ("page", "<html>é".encode("utf-16"), "html"),
-    "long json without a name": ("data", b'[{"a": "' + b"x" * HEAD_BYTES + b'"}]', "json"),
+    "long json without a name": (
+        "data",
+        b'[{"a": "' + b"x" * HEAD_BYTES + b'"}]',
+        "json",
+    ),
     "a document about encryption": (
         "a.doc",
-        ole("WordDocument") + b"x" + "EncryptedPackage".encode("utf-16-le").ljust(64, b"\0"),
+        ole("WordDocument")
+        + b"x"
+        + "EncryptedPackage".encode("utf-16-le").ljust(64, b"\0"),
         "legacy",
     ),
     "text without a name": ("notes", "Über".encode(), "text"),
 }
 
 
-@pytest.mark.parametrize(("name", "content", "expected"), BY_CONTENT.values(), ids=BY_CONTENT)
-def test_the_content_decides(tmp_path: Path, name: str, content: bytes, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "expected"), BY_CONTENT.values(), ids=BY_CONTENT
+)
+def test_the_content_decides(
+    tmp_path: Path, name: str, content: bytes, expected: str
+) -> None:
     assert detect(written(tmp_path, content, name)) == expected
 
 
 REFUSED = {
     **rows("refused"),
     "unknown bytes": ("a.bin", bytes(range(32)), "a.bin is a binary file"),
-    "zip": ("a.zip", archive("a.txt"), "a.zip is a ZIP archive, not a document. Unpack it"),
-    "zip called docx": ("a.docx", archive("a.txt"), "a.docx is a ZIP archive, not a document."),
+    "zip": (
+        "a.zip",
+        archive("a.txt"),
+        "a.zip is a ZIP archive, not a document. Unpack it",
+    ),
+    "zip called docx": (
+        "a.docx",
+        archive("a.txt"),
+        "a.docx is a ZIP archive, not a document.",
+    ),
     "empty zip": ("a.docx", archive(), "a.docx is a ZIP archive, not a document."),
-    "cut docx": ("a.docx", DOCX[:-30], "a.docx is damaged or incomplete: its end is missing."),
+    "cut docx": (
+        "a.docx",
+        DOCX[:-30],
+        "a.docx is damaged or incomplete: its end is missing.",
+    ),
     "encrypted": (
         "a.docx",
         ole("EncryptionInfo", "EncryptedPackage"),
         "a.docx is protected with a password. Remove the password",
     ),
-    "encrypted before anything else": ("a.xlsx", ole("Workbook", "EncryptedPackage"), "a.xlsx is protected with"),
+    "encrypted before anything else": (
+        "a.xlsx",
+        ole("Workbook", "EncryptedPackage"),
+        "a.xlsx is protected with",
+    ),
     "old and unknown": ("a.doc", ole(), "a.doc is an old Office file or damaged."),
 }
 
 
 @pytest.mark.skipif(INSTALLED, reason="the extra ocr reads images")
 def test_an_image_names_the_extra_that_reads_it(tmp_path: Path) -> None:
-    with pytest.raises(LoadError, match=r"a\.png is a PNG image, .* Install the extra ocr to read it"):
+    with pytest.raises(
+        LoadError, match=r"a\.png is a PNG image, .* Install the extra ocr to read it"
+    ):
         loader_for(written(tmp_path, b"\x89PNG\r\n\x1a\n\0\0", "a.png"))
 
 
 @pytest.mark.parametrize(("name", "content", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+def test_what_is_not_read_is_named_with_what_to_do(
+    tmp_path: Path, name: str, content: bytes, message: str
+) -> None:
     with pytest.raises(LoadError) as raised:
         loader_for(written(tmp_path, content, name))
     assert raised.value.message.startswith(message)

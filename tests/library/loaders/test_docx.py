@@ -35,7 +35,9 @@ def sections(loaded: Loaded) -> Sections:
 
 def raw(document: Document, xml: str) -> None:
     """Adds a block that python-docx has no method for, before the section properties."""
-    document.element.body.insert(-1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1)))
+    document.element.body.insert(
+        -1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1))
+    )
 
 
 def test_headings_lists_and_tables_in_document_order(tmp_path: Path) -> None:
@@ -47,7 +49,9 @@ def test_headings_lists_and_tables_in_document_order(tmp_path: Path) -> None:
         document.add_paragraph("one", style="List Bullet")
         document.add_paragraph("two", style="List Number")
         table = document.add_table(2, 2)
-        for cell, text in zip(table._cells, ["Item", "Value", "rate", "2.09%"], strict=True):
+        for cell, text in zip(
+            table._cells, ["Item", "Value", "rate", "2.09%"], strict=True
+        ):
             cell.text = text
         document.add_paragraph("after")
         document.add_heading("Land", 1)
@@ -64,7 +68,10 @@ def test_headings_lists_and_tables_in_document_order(tmp_path: Path) -> None:
         (("Land",), "big"),
     ]
     assert loaded.title == "Kenya 2024"
-    assert (loaded.labels, loaded.description) == (("kenya", "population"), "All about Kenya")
+    assert (loaded.labels, loaded.description) == (
+        ("kenya", "population"),
+        "All about Kenya",
+    )
     assert {section.page for section in loaded.sections} == {None}
     assert loaded.pages is None
 
@@ -80,14 +87,18 @@ def test_titles_fall_back(tmp_path: Path) -> None:
         document.add_paragraph("x")
 
     assert load(tmp_path, named).title == "By property"
-    assert load(tmp_path, lambda document: document.add_paragraph("x")).title == "report"
+    assert (
+        load(tmp_path, lambda document: document.add_paragraph("x")).title == "report"
+    )
     loaded = load(tmp_path, only_heading)
     assert (loaded.title, sections(loaded)) == ("By heading", [(("Part",), "x")])
 
 
 def test_a_style_that_builds_on_a_heading_is_a_heading(tmp_path: Path) -> None:
     def write(document: Document) -> None:
-        document.styles.add_style("Chapter", 1).base_style = document.styles["Heading 2"]
+        document.styles.add_style("Chapter", 1).base_style = document.styles[
+            "Heading 2"
+        ]
         document.add_heading("Report", 0)
         document.add_paragraph("Economy", style="Chapter")
         document.add_paragraph("x")
@@ -98,7 +109,20 @@ def test_a_style_that_builds_on_a_heading_is_a_heading(tmp_path: Path) -> None:
 def test_merged_and_nested_cells(tmp_path: Path) -> None:
     def write(document: Document) -> None:
         table = document.add_table(4, 3)
-        texts = ["Region", "Country", "Value", "Africa", "Chad", "1", "", "Mali", "2", "Note", "", ""]
+        texts = [
+            "Region",
+            "Country",
+            "Value",
+            "Africa",
+            "Chad",
+            "1",
+            "",
+            "Mali",
+            "2",
+            "Note",
+            "",
+            "",
+        ]
         for cell, text in zip(table._cells, texts, strict=True):
             cell.text = text
         table.cell(1, 0).merge(table.cell(2, 0))
@@ -126,17 +150,25 @@ CASES = cases(__file__)
 
 @pytest.mark.parametrize("xml", CASES["seen"].values(), ids=CASES["seen"])
 def test_what_a_reader_sees_arrives_once(tmp_path: Path, xml: str) -> None:
-    assert sections(load(tmp_path, lambda document: raw(document, xml))) == [((), "seen")]
+    assert sections(load(tmp_path, lambda document: raw(document, xml))) == [
+        ((), "seen")
+    ]
 
 
 def test_scripts_and_symbols_are_read_as_they_look(tmp_path: Path) -> None:
-    runs = [("rFonts", "", "\uf061"), ("vertAlign", "superscript", "4"), ("vertAlign", "subscript", "3")]
+    runs = [
+        ("rFonts", "", "\uf061"),
+        ("vertAlign", "superscript", "4"),
+        ("vertAlign", "subscript", "3"),
+    ]
     xml = "".join(
         f'<w:r><w:rPr><w:{name} w:val="{value}" w:ascii="Symbol"/></w:rPr><w:t>{text}</w:t></w:r>'
         "<w:r><w:t>12</w:t></w:r>"
         for name, value, text in runs
     )
-    assert sections(load(tmp_path, lambda document: raw(document, f"<w:p>{xml}</w:p>"))) == [((), "α12⁴12₃12")]
+    assert sections(
+        load(tmp_path, lambda document: raw(document, f"<w:p>{xml}</w:p>"))
+    ) == [((), "α12⁴12₃12")]
 
 
 def test_a_document_in_a_document_does_not_stop_the_reader(tmp_path: Path) -> None:
@@ -150,7 +182,9 @@ def test_a_document_in_a_document_does_not_stop_the_reader(tmp_path: Path) -> No
 
 
 def test_line_breaks_are_line_ends_and_tabs_spaces(tmp_path: Path) -> None:
-    assert sections(load(tmp_path, lambda document: document.add_paragraph("a\tb\nc"))) == [((), "a b\nc")]
+    assert sections(
+        load(tmp_path, lambda document: document.add_paragraph("a\tb\nc"))
+    ) == [((), "a b\nc")]
 
 
 def test_a_footnote_stands_below_its_paragraph(tmp_path: Path) -> None:
@@ -165,12 +199,22 @@ def test_a_footnote_stands_below_its_paragraph(tmp_path: Path) -> None:
 
     def write(document: Document) -> None:
         package = document.part.package
-        part = Part(PackURI("/word/footnotes.xml"), CONTENT_TYPE.WML_FOOTNOTES, notes.encode(), package)
+        part = Part(
+            PackURI("/word/footnotes.xml"),
+            CONTENT_TYPE.WML_FOOTNOTES,
+            notes.encode(),
+            package,
+        )
         document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
-        raw(document, "<w:p><w:r><w:t>5 million</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>")
+        raw(
+            document,
+            "<w:p><w:r><w:t>5 million</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>",
+        )
         document.add_paragraph("next")
 
-    assert sections(load(tmp_path, write)) == [((), "5 million\nNote: As of June.\n\nnext")]
+    assert sections(load(tmp_path, write)) == [
+        ((), "5 million\nNote: As of June.\n\nnext")
+    ]
 
 
 def test_a_file_without_text_is_refused(tmp_path: Path) -> None:
@@ -182,11 +226,26 @@ def test_a_file_without_text_is_refused(tmp_path: Path) -> None:
 def test_every_word_of_a_real_report_arrives() -> None:
     loaded = DocxLoader().load(PERU)
     assert loaded.title == "Peru: Country Report 2024"
-    area = next(section.text for section in loaded.sections if section.path == ("Geography", "Area"))
+    area = next(
+        section.text
+        for section in loaded.sections
+        if section.path == ("Geography", "Area")
+    )
     assert "Item: land; Value: 1,279,996 sq km" in area.split("\n")
     body = docx.Document(str(PERU)).element.body
-    paragraphs = (" ".join(text.text or "" for text in p.iter("{*}t")) for p in body.iter("{*}p"))
+    paragraphs = (
+        " ".join(text.text or "" for text in p.iter("{*}t")) for p in body.iter("{*}p")
+    )
     wanted = Counter(re.findall(r"\w+", " ".join(paragraphs)))
-    names = {name for section in loaded.sections for name in (section.path[:1], section.path) if name}
-    read = [loaded.title, *(name[-1] for name in names), *(section.text for section in loaded.sections)]
+    names = {
+        name
+        for section in loaded.sections
+        for name in (section.path[:1], section.path)
+        if name
+    }
+    read = [
+        loaded.title,
+        *(name[-1] for name in names),
+        *(section.text for section in loaded.sections),
+    ]
     assert not wanted - Counter(re.findall(r"\w+", " ".join(read)))

@@ -66,7 +66,9 @@ def test_the_good_files_are_read(loader: LoaderPool, tmp_path: Path) -> None:
         assert len(document_text(found.sections)) > 5
 
 
-def test_damaged_files_are_refused_by_name_or_read_consistently(loader: LoaderPool, tmp_path: Path) -> None:
+def test_damaged_files_are_refused_by_name_or_read_consistently(
+    loader: LoaderPool, tmp_path: Path
+) -> None:
     files = damaged_files(SEED, COUNT)
     assert len({file.name.split("-", 1)[1] for file in files}) > 100
     before = peak_memory()
@@ -74,7 +76,10 @@ def test_damaged_files_are_refused_by_name_or_read_consistently(loader: LoaderPo
     for file in files:
         path = tmp_path / file.name
         path.write_bytes(file.content)
-        found += [f"{file.name}: {problem}" for problem in problems(file, outcome(loader, path))]
+        found += [
+            f"{file.name}: {problem}"
+            for problem in problems(file, outcome(loader, path))
+        ]
         path.unlink()
     assert not found, "\n" + "\n".join(found)
     assert peak_memory() - before < MAX_GROWTH

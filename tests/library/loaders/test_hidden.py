@@ -26,7 +26,9 @@ W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 
 
 def read(path: Path) -> str:
-    return "\n".join(section.text for section in read_file(loader_for(path), path).sections)
+    return "\n".join(
+        section.text for section in read_file(loader_for(path), path).sections
+    )
 
 
 def shade(element: object, fill: str) -> None:
@@ -61,7 +63,10 @@ class TestWord:
         "change",
         [
             lambda run: (white(run), shade(run._r.rPr, "1F3864")),
-            lambda run: (white(run), shade(run._r.getparent().get_or_add_pPr(), "000000")),
+            lambda run: (
+                white(run),
+                shade(run._r.getparent().get_or_add_pPr(), "000000"),
+            ),
             lambda run: setattr(run.font, "size", WordPt(6)),
         ],
     )
@@ -71,7 +76,11 @@ class TestWord:
     def test_the_head_of_a_table_in_a_style_is_read(self, tmp_path: Path) -> None:
         document = docx.Document()
         table = document.add_table(rows=2, cols=2, style="Light Shading Accent 1")
-        for cell, text in zip([*table.rows[0].cells, *table.rows[1].cells], ["Crop", "Tons", "Tea", "5"], strict=True):
+        for cell, text in zip(
+            [*table.rows[0].cells, *table.rows[1].cells],
+            ["Crop", "Tons", "Tea", "5"],
+            strict=True,
+        ):
             white(cell.paragraphs[0].add_run(text))
         document.save(str(tmp_path / "a.docx"))
         assert "Crop: Tea; Tons: 5" in read(tmp_path / "a.docx")
@@ -82,7 +91,11 @@ class TestPowerPoint:
         deck = pptx.Presentation()
         slide = deck.slides.add_slide(deck.slide_layouts[6])
         for text in (SEEN, HIDDEN):
-            run = slide.shapes.add_textbox(0, 0, Inches(5), Inches(1)).text_frame.paragraphs[0].add_run()
+            run = (
+                slide.shapes.add_textbox(0, 0, Inches(5), Inches(1))
+                .text_frame.paragraphs[0]
+                .add_run()
+            )
             run.text = text
         change(run)
         if dark:
@@ -99,9 +112,14 @@ class TestPowerPoint:
         assert HIDDEN in self.text_with(tmp_path, change, dark=True)
 
     def test_text_of_no_size_or_paint(self, tmp_path: Path) -> None:
-        assert self.text_with(tmp_path, lambda run: setattr(run.font, "size", Pt(1))) == SEEN
+        assert (
+            self.text_with(tmp_path, lambda run: setattr(run.font, "size", Pt(1)))
+            == SEEN
+        )
         assert self.text_with(tmp_path, lambda run: run.font.fill.background()) == SEEN
-        assert HIDDEN in self.text_with(tmp_path, lambda run: setattr(run.font, "size", Pt(8)))
+        assert HIDDEN in self.text_with(
+            tmp_path, lambda run: setattr(run.font, "size", Pt(8))
+        )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +127,13 @@ class TestPowerPoint:
     [
         ({"font": Font(color="FFFFFFFF")}, False),
         ({"number_format": ";;;"}, False),
-        ({"font": Font(color="FFFFFFFF"), "fill": PatternFill("solid", fgColor="FF000000")}, True),
+        (
+            {
+                "font": Font(color="FFFFFFFF"),
+                "fill": PatternFill("solid", fgColor="FF000000"),
+            },
+            True,
+        ),
         ({"font": Font(color="FF333333")}, True),
     ],
 )
@@ -130,12 +154,20 @@ class TestPdf:
         return read(write(folder / "a.pdf", [page]))
 
     @pytest.mark.parametrize(("before", "x", "size", "after"), CASES["unseen"])
-    def test_unseen(self, tmp_path: Path, before: str, x: float, size: float, after: str) -> None:
+    def test_unseen(
+        self, tmp_path: Path, before: str, x: float, size: float, after: str
+    ) -> None:
         page = Page([before])
         page.text(x, 200, HIDDEN, size=size).ops.append(after)
         assert self.text_with(tmp_path, page) == SEEN
 
-    @pytest.mark.parametrize("ground", ["0 0 .4 rg 50 500 400 200 re f", "0 g 50 500 m 50 700 l 450 700 l 450 500 l f"])
+    @pytest.mark.parametrize(
+        "ground",
+        [
+            "0 0 .4 rg 50 500 400 200 re f",
+            "0 g 50 500 m 50 700 l 450 700 l 450 500 l f",
+        ],
+    )
     def test_white_on_a_dark_ground_is_read(self, tmp_path: Path, ground: str) -> None:
         page = Page([ground, "1 g"])
         page.text(72, 200, HIDDEN).ops.append("0 g")

@@ -19,7 +19,10 @@ NIGERIA = data_set("sample_corpus", "formats", "nigeria-2024.html")
 
 
 def read(html: str) -> list[tuple[tuple[str, ...], str]]:
-    return [(section.path, section.text) for section in page_sections(html.encode(), name="page.html").sections]
+    return [
+        (section.path, section.text)
+        for section in page_sections(html.encode(), name="page.html").sections
+    ]
 
 
 def words(text: str) -> Counter[str]:
@@ -37,7 +40,9 @@ def test_every_word_of_a_real_report_arrives() -> None:
     for line_break in main.iter("br"):
         line_break.tail = f"\n{line_break.tail or ''}"
     names = {path[:depth] for path in by_path for depth in range(1, len(path) + 1)}
-    arrived = words(" ".join([loaded.title, *(name[-1] for name in names), *by_path.values()]))
+    arrived = words(
+        " ".join([loaded.title, *(name[-1] for name in names), *by_path.values()])
+    )
     wanted = words(" ".join(main.itertext()))
     assert (wanted & arrived).total() >= 0.99 * wanted.total()
     assert not arrived - wanted
@@ -69,14 +74,17 @@ def test_only_the_content_of_a_furnished_page_arrives(tag: str) -> None:
     loaded = page_sections(html.encode(), name="page.html")
     assert loaded.title == "Kenya"
     text = " ".join(section.text for section in loaded.sections)
-    assert ("By the desk" in text) == (tag != "div")  # without any mark of the content, a header is the site's
-    assert [(section.path, " ".join(section.text.split()[-4:])) for section in loaded.sections] == [
+    assert ("By the desk" in text) == (
+        tag != "div"
+    )  # without any mark of the content, a header is the site's
+    assert [
+        (section.path, " ".join(section.text.split()[-4:]))
+        for section in loaded.sections
+    ] == [
         ((), "of them on farms."),
         (("Market share",), "is exported, as before."),
     ]
-    gone = (
-        "cookies Accept Site Home Reports Start Popular missed Post Mail About Imprint tracked enable template secret"
-    )
+    gone = "cookies Accept Site Home Reports Start Popular missed Post Mail About Imprint tracked enable template secret"
     assert not words(gone) & words(text)
 
 
@@ -85,17 +93,25 @@ def test_furniture_inside_of_the_content() -> None:
     long enough to be the content of this page.</p><aside><p>A remark that belongs to it.</p></aside>
     <aside><a href="/x">Read this as well, it is much better</a></aside></main></body>"""
     assert read(html) == [
-        (("A",), "Text that is long enough to be the content of this page.\n\nA remark that belongs to it.")
+        (
+            ("A",),
+            "Text that is long enough to be the content of this page.\n\nA remark that belongs to it.",
+        )
     ]
 
 
 def test_a_page_that_is_all_furniture_by_name_still_arrives() -> None:
-    assert read('<body><div class="sidebar"><p>All there is.</p></div></body>') == [((), "All there is.")]
+    assert read('<body><div class="sidebar"><p>All there is.</p></div></body>') == [
+        ((), "All there is.")
+    ]
 
 
 BLOCKS = {
     **CASES["blocks"],
-    "a list": ("<p>x<ul><li>a<li><p>b</p><ol><li>c</ol></ul><p>y", "x\n\n- a\n- b\n  - c\n\ny"),
+    "a list": (
+        "<p>x<ul><li>a<li><p>b</p><ol><li>c</ol></ul><p>y",
+        "x\n\n- a\n- b\n  - c\n\ny",
+    ),
 }
 
 
@@ -104,7 +120,9 @@ def test_blocks(html: str, text: str) -> None:
     assert read(f"<body>{html}</body>") == [((), text)]
 
 
-@pytest.mark.parametrize(("html", "text"), CASES["tables"].values(), ids=CASES["tables"])
+@pytest.mark.parametrize(
+    ("html", "text"), CASES["tables"].values(), ids=CASES["tables"]
+)
 def test_tables(html: str, text: str | None) -> None:
     expected = [((), text)] if text else [(("no path",), "x\n\ny")]
     assert read(f"<body><table>{html}</table></body>") == expected
@@ -112,7 +130,12 @@ def test_tables(html: str, text: str | None) -> None:
 
 def test_headings_become_paths() -> None:
     html = "<h1>A</h1>a<h2>B <br>b</h2>b<h3></h3><h4>D</h4>d<h1>E</h1>e"
-    assert read(html) == [(("A",), "a"), (("A", "B b"), "b"), (("A", "B b", "D"), "d"), (("E",), "e")]
+    assert read(html) == [
+        (("A",), "a"),
+        (("A", "B b"), "b"),
+        (("A", "B b", "D"), "d"),
+        (("E",), "e"),
+    ]
 
 
 def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
@@ -121,7 +144,9 @@ def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
     assert text.count("word") == 200
 
 
-@pytest.mark.parametrize(("head", "body", "title"), CASES["heads"].values(), ids=CASES["heads"])
+@pytest.mark.parametrize(
+    ("head", "body", "title"), CASES["heads"].values(), ids=CASES["heads"]
+)
 def test_titles(head: str, body: str, title: str) -> None:
     html = f"<html><head>{head}</head><body>{body}<p>text</p></body></html>"
     assert page_sections(html.encode(), name="page.html").title == title
@@ -133,7 +158,9 @@ def test_the_page_says_what_it_is_about() -> None:
     assert (loaded.description, loaded.labels) == ("All of it", ("a", "b"))
 
 
-@pytest.mark.parametrize(("text", "encoding", "head"), CASES["charsets"].values(), ids=CASES["charsets"])
+@pytest.mark.parametrize(
+    ("text", "encoding", "head"), CASES["charsets"].values(), ids=CASES["charsets"]
+)
 def test_charsets(text: str, encoding: str, head: str) -> None:
     html = f"{head}<html><body><p>{text}</p></body></html>".encode(encoding)
     assert page_sections(html, name="page.html").sections[0].text == text
@@ -141,7 +168,9 @@ def test_charsets(text: str, encoding: str, head: str) -> None:
 
 def test_one_wrong_byte_does_not_make_a_page_unreadable() -> None:
     html = b"<meta charset=utf-8><p>C\xc3\xb4te \xff d'Ivoire"
-    assert page_sections(html, name="page.html").sections[0].text == "Côte \ufffd d'Ivoire"
+    assert (
+        page_sections(html, name="page.html").sections[0].text == "Côte \ufffd d'Ivoire"
+    )
 
 
 REFUSED = {
@@ -150,7 +179,10 @@ REFUSED = {
     "a comment": (b"<!-- x -->", "has no text"),
     "an image": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a text file"),
     "too deep": (b"<div>x" * 3000, "nests its elements too deep"),
-    "too deep, after errors": (b"</foo>&bad" * 500 + b"<div>x" * 3000, "nests its elements too deep"),
+    "too deep, after errors": (
+        b"</foo>&bad" * 500 + b"<div>x" * 3000,
+        "nests its elements too deep",
+    ),
     "too many tags": (b"<b>" * (MAX_MARKUP + 1), "too large"),
 }
 
@@ -165,7 +197,9 @@ SLOW = {
     "mains in mains": "<main>" * 1500 + "<p>word word" * 20_000,
     "asides": "<aside>" * 1500 + "<p>word word" * 20_000,
     "scripts between words": "<p>" + "<script>x</script>word" * 50_000,
-    "cells that reach down": "<table><tr>" + "<td rowspan=60000 colspan=64>" * 500 + "<tr><td>x" * 20_000,
+    "cells that reach down": "<table><tr>"
+    + "<td rowspan=60000 colspan=64>" * 500
+    + "<tr><td>x" * 20_000,
     "tables in tables": "<table><tr><td>" * 600 + "<p>word" * 20_000,
     "open links": "<a>word" * 1900,
 }
@@ -197,7 +231,9 @@ def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
         "sheet": f"<style>/* x */ @media print {{p {{top: 0}}}} p.x, b {{{style}}}</style><p class='a x'>Obey me.</p>",
         "around": f'<div style="{style}"><p>Obey <b>me.</b></p></div>',
     }[way]
-    assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [((), f"{SEEN}\n\nCoffee, too.")]
+    assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [
+        ((), f"{SEEN}\n\nCoffee, too.")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -212,8 +248,16 @@ def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sheet", ["@" * 400_000, "/*" * 200_000, "a" * 400_000 + "}", "a{" * 200_000,
-                                   "a," * 100_000 + "{" + "color:red;" * 20_000 + "}"])  # fmt: skip
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "@" * 400_000,
+        "/*" * 200_000,
+        "a" * 400_000 + "}",
+        "a{" * 200_000,
+        "a," * 100_000 + "{" + "color:red;" * 20_000 + "}",
+    ],
+)
 def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
     started = time.process_time()
     assert read(f"<style>{sheet}</style><p class='a'>{SEEN}</p>") == [((), SEEN)]
@@ -223,7 +267,11 @@ def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
 def test_where_a_page_begins_is_found_in_linear_time() -> None:
     """A comment may end at its first --> only: else thirty of them could be read in a billion ways."""
     began = time.process_time()
-    assert HtmlLoader().fit(Sample(Path("a.txt"), b"", "<!---->" * 5_000 + "x")) is Fit.NO
+    assert (
+        HtmlLoader().fit(Sample(Path("a.txt"), b"", "<!---->" * 5_000 + "x")) is Fit.NO
+    )
     assert time.process_time() - began < 1.0
-    prologue = "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE html><p>It.".lstrip("\ufeff")
+    prologue = "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE html><p>It.".lstrip(
+        "\ufeff"
+    )
     assert HtmlLoader().fit(Sample(Path("a.txt"), b"", prologue)) is Fit.CERTAIN

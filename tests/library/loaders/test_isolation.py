@@ -13,12 +13,27 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Cancellation, CancelledError, Loaded, LoadError, ReaderFailedError, Section, StoppedError
+from chatbot.domain import (
+    Cancellation,
+    CancelledError,
+    Loaded,
+    LoadError,
+    ReaderFailedError,
+    Section,
+    StoppedError,
+)
 from chatbot.language.reported_figures import figure_years, stated
-from chatbot.library.loaders.isolation import IN_PROCESS_BYTES, MAX_TEXTS_HERE, LoaderPool, ReadingLimits
+from chatbot.library.loaders.isolation import (
+    IN_PROCESS_BYTES,
+    MAX_TEXTS_HERE,
+    LoaderPool,
+    ReadingLimits,
+)
 from tests.data import cases
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux", reason="processes are looked up in /proc"
+)
 
 BAD = "tests.library.loaders.bad_worker"
 
@@ -52,32 +67,60 @@ def pid(loader: LoaderPool, page: Page) -> int:
 def alive(process: int) -> bool:
     """Whether it runs; one that has ended and that nobody has asked about (a zombie) does not."""
     try:
-        return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+        return (
+            Path(f"/proc/{process}/stat")
+            .read_text(encoding="utf-8")
+            .rpartition(")")[2]
+            .split()[0]
+            != "Z"
+        )
     except (FileNotFoundError, ProcessLookupError):
         return False
 
 
 def test_a_document_and_its_pages_arrive_as_they_were_loaded(page: Page) -> None:
-    pool, pages = LoaderPool(1, worker=BAD, limits=ReadingLimits(1024**3, 20, ocr_pages=2)), list[tuple[int, int]]()
+    pool, pages = (
+        LoaderPool(1, worker=BAD, limits=ReadingLimits(1024**3, 20, ocr_pages=2)),
+        list[tuple[int, int]](),
+    )
     with closing(pool):
-        loaded = pool.load(page("Hello, wörld"), on_page=lambda *page: pages.append(page))
+        loaded = pool.load(
+            page("Hello, wörld"), on_page=lambda *page: pages.append(page)
+        )
     assert pages == [(3, 0), (4, 0)]
     assert loaded == Loaded(
-        "Hello, wörld", (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),), 3,
-        {"country_name": "Kenya"}, ("a", "b"), "About it.", ("name", "count"),
-    )  # fmt: skip
+        "Hello, wörld",
+        (Section(("Part",), "Hello, wörld", 5, 2, {"year": 2020}),),
+        3,
+        {"country_name": "Kenya"},
+        ("a", "b"),
+        "About it.",
+        ("name", "count"),
+    )
 
 
 @pytest.mark.parametrize("read", [figure_years, stated])
-def test_figures_of_many_texts_are_read_in_a_child_as_they_are_here(read: Callable[[str], object]) -> None:
-    texts = [f"Urban population\n\n**total:** {n}.5% (202{n % 4} est.), rural {n % 9}.25%" for n in range(5_000)]
+def test_figures_of_many_texts_are_read_in_a_child_as_they_are_here(
+    read: Callable[[str], object],
+) -> None:
+    texts = [
+        f"Urban population\n\n**total:** {n}.5% (202{n % 4} est.), rural {n % 9}.25%"
+        for n in range(5_000)
+    ]
     with closing(LoaderPool(1)) as pool:
         assert sum(map(len, texts)) > MAX_TEXTS_HERE
         assert list(pool.read_texts(read, texts, "a/b.csv")) == list(map(read, texts))
 
 
-def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tmp_path: Path) -> None:
-    for name, content in {"a.md": "# T\n\nx", "a.txt": "x", "a.csv": "a,b\n1,2", "a.json": '{"a": 1}'}.items():
+def test_small_texts_need_no_child_and_large_ones_get_one(
+    loader: LoaderPool, tmp_path: Path
+) -> None:
+    for name, content in {
+        "a.md": "# T\n\nx",
+        "a.txt": "x",
+        "a.csv": "a,b\n1,2",
+        "a.json": '{"a": 1}',
+    }.items():
         path = tmp_path / name
         path.write_text(content, encoding="utf-8")
         assert loader.load(path).sections
@@ -90,12 +133,16 @@ def test_small_texts_need_no_child_and_large_ones_get_one(loader: LoaderPool, tm
 CASES = cases(__file__)
 
 
-def test_a_failure_names_the_file_and_the_next_one_is_read(loader: LoaderPool, page: Page) -> None:
+def test_a_failure_names_the_file_and_the_next_one_is_read(
+    loader: LoaderPool, page: Page
+) -> None:
     for deed, message in CASES["failures"].items():
         with pytest.raises(LoadError) as raised:
             loader.load(page(deed))
         assert raised.value.message.startswith(message)
-        assert isinstance(raised.value, ReaderFailedError) == ("the reader failed" in message)
+        assert isinstance(raised.value, ReaderFailedError) == (
+            "the reader failed" in message
+        )
         assert "damaged" not in raised.value.message
         assert loader.load(page("next")).sections[0].text == "next"
 
@@ -105,14 +152,18 @@ def test_a_file_that_takes_too_long_is_given_up(page: Page, deed: str) -> None:
     loader = LoaderPool(1, time_limit=4, worker=BAD)
     before = pid(loader, page)
     started = time.monotonic()
-    with pytest.raises(LoadError, match=r"^a\.html needs more than 4 s to be read\. Save it in parts "):
+    with pytest.raises(
+        LoadError, match=r"^a\.html needs more than 4 s to be read\. Save it in parts "
+    ):
         loader.load(page(deed))
     assert 3.9 < time.monotonic() - started < 20
     assert not alive(before)
     loader.close()
 
 
-def test_errors_of_the_loaders_pass_and_the_child_stays(tmp_path: Path, page: Page, loader: LoaderPool) -> None:
+def test_errors_of_the_loaders_pass_and_the_child_stays(
+    tmp_path: Path, page: Page, loader: LoaderPool
+) -> None:
     before = pid(loader, page)
     with pytest.raises(LoadError, match=r"^gone\.html cannot be read: No such file"):
         loader.load(tmp_path / "gone.html")
@@ -127,10 +178,19 @@ def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
     assert not alive(int(worn))
 
 
-def test_the_child_knows_no_secret(loader: LoaderPool, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_child_knows_no_secret(
+    loader: LoaderPool, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     names = set(loader.load(page("environment")).sections[0].text.split())
-    assert names == {"LC_ALL", "MALLOC_ARENA_MAX", "OPENBLAS_NUM_THREADS", "PATH", "PYTHONPATH", "PYTHONUTF8"}
+    assert names == {
+        "LC_ALL",
+        "MALLOC_ARENA_MAX",
+        "OPENBLAS_NUM_THREADS",
+        "PATH",
+        "PYTHONPATH",
+        "PYTHONUTF8",
+    }
 
 
 def test_cancelling_ends_the_reading_at_once(loader: LoaderPool, page: Page) -> None:
@@ -138,7 +198,9 @@ def test_cancelling_ends_the_reading_at_once(loader: LoaderPool, page: Page) -> 
     timer = threading.Timer(0.5, cancel.cancel)
     timer.start()
     started = time.monotonic()
-    with pytest.raises(CancelledError, match=r"^a\.html was not read: it was cancelled\.$"):
+    with pytest.raises(
+        CancelledError, match=r"^a\.html was not read: it was cancelled\.$"
+    ):
         loader.load(page("sleep"), cancel=cancel)
     assert time.monotonic() - started < 20
     timer.join()
@@ -166,7 +228,9 @@ def test_cancelling_ends_the_waiting_too(loader: LoaderPool, page: Page) -> None
             first.result(timeout=30)
 
 
-def test_a_late_cancellation_does_not_touch_the_next_file(loader: LoaderPool, page: Page) -> None:
+def test_a_late_cancellation_does_not_touch_the_next_file(
+    loader: LoaderPool, page: Page
+) -> None:
     cancel = Cancellation()
     loader.load(page("x"), cancel=cancel)
     before = pid(loader, page)
@@ -175,20 +239,26 @@ def test_a_late_cancellation_does_not_touch_the_next_file(loader: LoaderPool, pa
     assert pid(loader, page) == before
 
 
-def test_closing_gives_up_the_file_and_ends_the_child(loader: LoaderPool, page: Page) -> None:
+def test_closing_gives_up_the_file_and_ends_the_child(
+    loader: LoaderPool, page: Page
+) -> None:
     child = pid(loader, page)
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(loader.load, page("sleep"))
         time.sleep(0.5)
         loader.close()
-        with pytest.raises(StoppedError, match=r"^a\.html was not read: the server is shutting down\.$"):
+        with pytest.raises(
+            StoppedError, match=r"^a\.html was not read: the server is shutting down\.$"
+        ):
             reading.result(timeout=30)
     assert not alive(child)
     loader.close()
     assert loader.load(page("next")).title == "next"
 
 
-def test_a_child_that_died_while_idle_is_replaced(loader: LoaderPool, page: Page) -> None:
+def test_a_child_that_died_while_idle_is_replaced(
+    loader: LoaderPool, page: Page
+) -> None:
     child = pid(loader, page)
     os.kill(child, signal.SIGKILL)
     while alive(child):
@@ -196,16 +266,22 @@ def test_a_child_that_died_while_idle_is_replaced(loader: LoaderPool, page: Page
     assert pid(loader, page) != child
 
 
-def test_threads_take_turns_and_get_their_own_files(loader: LoaderPool, tmp_path: Path) -> None:
+def test_threads_take_turns_and_get_their_own_files(
+    loader: LoaderPool, tmp_path: Path
+) -> None:
     paths = [tmp_path / f"{number}.html" for number in range(40)]
     for path in paths:
         path.write_text(f"<html>{path.name}", encoding="utf-8")
     with ThreadPoolExecutor(8) as pool:
-        assert [loaded.title for loaded in pool.map(loader.load, paths)] == [path.name for path in paths]
+        assert [loaded.title for loaded in pool.map(loader.load, paths)] == [
+            path.name for path in paths
+        ]
 
 
 @pytest.mark.parametrize("deed", ["idle", "sleep", "spin"])
-def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(page: Page, deed: str) -> None:
+def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(
+    page: Page, deed: str
+) -> None:
     program = (
         "import os, sys, threading, time; from pathlib import Path\n"
         "from chatbot.library.loaders.isolation import LoaderPool\n"
@@ -216,20 +292,26 @@ def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(page: Page, 
         "time.sleep(0.5); os._exit(0)\n"
     )
     command = [sys.executable, "-c", program, str(page("pid")), deed]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True, cwd=Path.cwd())
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=True, cwd=Path.cwd()
+    )
     deadline = time.monotonic() + 30
     while alive(int(done.stdout)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not alive(int(done.stdout))
 
 
-def test_a_name_that_is_no_unicode_can_be_sent(loader: LoaderPool, tmp_path: Path) -> None:
+def test_a_name_that_is_no_unicode_can_be_sent(
+    loader: LoaderPool, tmp_path: Path
+) -> None:
     path = Path(os.fsdecode(bytes(tmp_path) + b"/\xff \n.html"))
     path.write_text("<html>Hello", encoding="utf-8")
     assert loader.load(path).title == "Hello"
 
 
-def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(loader: LoaderPool, page: Page) -> None:
+def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(
+    loader: LoaderPool, page: Page
+) -> None:
     ballast = bytearray(700 * 1024**2)
     ballast[::4096] = b"x" * len(ballast[::4096])
     del ballast

@@ -8,7 +8,12 @@ import pytest
 
 from benchmarks.hostile_inputs import inputs
 from chatbot.domain import Loaded, LoadError
-from chatbot.library.loaders import MAX_HEADINGS, MAX_NAME_CHARACTERS, loader_for, read_file
+from chatbot.library.loaders import (
+    MAX_HEADINGS,
+    MAX_NAME_CHARACTERS,
+    loader_for,
+    read_file,
+)
 
 
 def load(path: Path, text: str) -> Loaded:
@@ -18,33 +23,61 @@ def load(path: Path, text: str) -> Loaded:
 
 def test_a_long_heading_is_text_and_its_beginning_a_heading(tmp_path: Path) -> None:
     long = "tea " * 500
-    loaded = load(tmp_path / "a.md", f"# Tea\n\nHills.\n\n## {long}\n\nFarms.\n\n### Rain\n\nMuch.")
+    loaded = load(
+        tmp_path / "a.md",
+        f"# Tea\n\nHills.\n\n## {long}\n\nFarms.\n\n### Rain\n\nMuch.",
+    )
     short = loaded.sections[1].path[0]
-    assert [section.path for section in loaded.sections] == [(), (short,), (short, "Rain")]
+    assert [section.path for section in loaded.sections] == [
+        (),
+        (short,),
+        (short, "Rain"),
+    ]
     assert len(short) <= MAX_NAME_CHARACTERS + 2
-    assert [section.text for section in loaded.sections] == ["Hills.", f"{long.strip()}\n\nFarms.", "Much."]
-    assert len(load(tmp_path / "b.html", f"<title>{long}</title><p>Tea.</p>").title) <= MAX_NAME_CHARACTERS + 2
+    assert [section.text for section in loaded.sections] == [
+        "Hills.",
+        f"{long.strip()}\n\nFarms.",
+        "Much.",
+    ]
+    assert (
+        len(load(tmp_path / "b.html", f"<title>{long}</title><p>Tea.</p>").title)
+        <= MAX_NAME_CHARACTERS + 2
+    )
 
 
 def test_headings_are_so_many_at_most(tmp_path: Path) -> None:
     deep = '{"a": {"x": 1, "b": ' * 20 + "1" + "}}" * 20
-    assert max(len(section.path) for section in load(tmp_path / "a.json", deep).sections) == MAX_HEADINGS
+    assert (
+        max(len(section.path) for section in load(tmp_path / "a.json", deep).sections)
+        == MAX_HEADINGS
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("a.csv", ",".join("c" * 3_000) + "\n" + ",".join("1" * 3_000)),
-        ("a.html", "<table>" + ("<tr>" + "<td>1</td>" * 3_000 + "</tr>") * 2 + "</table>"),
+        (
+            "a.html",
+            "<table>" + ("<tr>" + "<td>1</td>" * 3_000 + "</tr>") * 2 + "</table>",
+        ),
     ],
 )
-def test_a_table_that_is_too_wide_is_refused_with_the_limit(tmp_path: Path, name: str, text: str) -> None:
-    with pytest.raises(LoadError, match=rf"^{name} has a table of 3,00\d columns; up to 1,000 are read\."):
+def test_a_table_that_is_too_wide_is_refused_with_the_limit(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    with pytest.raises(
+        LoadError,
+        match=rf"^{name} has a table of 3,00\d columns; up to 1,000 are read\.",
+    ):
         load(tmp_path / name, text)
 
 
 def test_names_of_columns_are_counted_in_no_time(tmp_path: Path) -> None:
-    loaded = load(tmp_path / "a.csv", ",".join(["c", "c (2)", "c"] * 300) + "\n" + ",".join("1" * 900))
+    loaded = load(
+        tmp_path / "a.csv",
+        ",".join(["c", "c (2)", "c"] * 300) + "\n" + ",".join("1" * 900),
+    )
     assert len(set(loaded.columns)) == 900
 
 

@@ -23,19 +23,36 @@ def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], st
 
 def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> None:
     text = "# Kenya\n\nPreface\n\n## People\n\n### Growth\n\n2.09%\n\n### Births\n\n26\n\n## Land\nbig"
-    sections = [((), "Preface"), (("People", "Growth"), "2.09%"), (("People", "Births"), "26"), (("Land",), "big")]
+    sections = [
+        ((), "Preface"),
+        (("People", "Growth"), "2.09%"),
+        (("People", "Births"), "26"),
+        (("Land",), "big"),
+    ]
     assert load(tmp_path, text) == ("Kenya", sections)
 
 
 @pytest.mark.parametrize(("text", "title", "sections"), CASES.values(), ids=CASES)
-def test_markdown(tmp_path: Path, text: str, title: str, sections: list[tuple[list[str], str]]) -> None:
-    assert load(tmp_path, text) == (title, [(tuple(path), text) for path, text in sections])
+def test_markdown(
+    tmp_path: Path, text: str, title: str, sections: list[tuple[list[str], str]]
+) -> None:
+    assert load(tmp_path, text) == (
+        title,
+        [(tuple(path), text) for path, text in sections],
+    )
 
 
 @given(
-    st.lists(st.sampled_from(["# A", "## B", "### C", "text one", "text **two**", "", "```", "| a | b |"]), max_size=20)
+    st.lists(
+        st.sampled_from(
+            ["# A", "## B", "### C", "text one", "text **two**", "", "```", "| a | b |"]
+        ),
+        max_size=20,
+    )
 )
-def test_every_word_of_the_text_arrives(tmp_path_factory: pytest.TempPathFactory, lines: list[str]) -> None:
+def test_every_word_of_the_text_arrives(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
     path = tmp_path_factory.mktemp("md") / "report.md"
     path.write_text("\n".join(["text zero", *lines]), encoding="utf-8")
     sections = MarkdownLoader().load(path).sections
@@ -43,7 +60,9 @@ def test_every_word_of_the_text_arrives(tmp_path_factory: pytest.TempPathFactory
     assert found.count("text") == 1 + sum(line.startswith("text") for line in lines)
     assert all(section.text == section.text.strip() != "" for section in sections)
     ends = [section.start + len(section.text) for section in sections]
-    assert all(end < later.start for end, later in zip(ends, sections[1:], strict=False))
+    assert all(
+        end < later.start for end, later in zip(ends, sections[1:], strict=False)
+    )
 
 
 def test_marks_without_end_take_linear_time() -> None:
@@ -69,23 +88,45 @@ author: X
 
 Text""",
         Loaded(
-            "Kenya: A Report", (Section((), "Text"),), None,
+            "Kenya: A Report",
+            (Section((), "Text"),),
+            None,
             {"country_name": "Kenya", "year": 2024, "type": "country_report"},
-            ("health", "food security"), "First line, second line.",
+            ("health", "food security"),
+            "First line, second line.",
         ),
     ),
-    "a list of lines": ("---\nlabels:\n- a\n - b\n---\nx", Loaded("report", (Section((), "x"),), labels=("a", "b"))),
-    "labels in a row": ("---\ntags: a, b\n...\nx", Loaded("report", (Section((), "x"),), labels=("a", "b"))),
-    "country_name": (
-        "\n---\nCountry-Name: Mali\n---\nx", Loaded("report", (Section((), "x"),), metadata={"country_name": "Mali"})
+    "a list of lines": (
+        "---\nlabels:\n- a\n - b\n---\nx",
+        Loaded("report", (Section((), "x"),), labels=("a", "b")),
     ),
-    "title of the text": ("---\nyear: 2020\n---\n# T\nx", Loaded("T", (Section((), "x"),), metadata={"year": 2020})),
+    "labels in a row": (
+        "---\ntags: a, b\n...\nx",
+        Loaded("report", (Section((), "x"),), labels=("a", "b")),
+    ),
+    "country_name": (
+        "\n---\nCountry-Name: Mali\n---\nx",
+        Loaded("report", (Section((), "x"),), metadata={"country_name": "Mali"}),
+    ),
+    "title of the text": (
+        "---\nyear: 2020\n---\n# T\nx",
+        Loaded("T", (Section((), "x"),), metadata={"year": 2020}),
+    ),
     "a sharp in a value": ("---\ntitle: C#\n---\nx", Loaded("C#", (Section((), "x"),))),
-    "an empty key": ("---\ntitle:\nyear:\n---\nx", Loaded("report", (Section((), "x"),))),
-    "a rule, not front matter": ("---\nJust text\n---\nx", Loaded("report", (Section((), "---\nJust text\n---\nx"),))),
-    "never closed": ("---\ntitle: T\nx", Loaded("report", (Section((), "---\ntitle: T\nx"),))),
+    "an empty key": (
+        "---\ntitle:\nyear:\n---\nx",
+        Loaded("report", (Section((), "x"),)),
+    ),
+    "a rule, not front matter": (
+        "---\nJust text\n---\nx",
+        Loaded("report", (Section((), "---\nJust text\n---\nx"),)),
+    ),
+    "never closed": (
+        "---\ntitle: T\nx",
+        Loaded("report", (Section((), "---\ntitle: T\nx"),)),
+    ),
     "two rules": ("---\n---\nx", Loaded("report", (Section((), "---\n---\nx"),))),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "loaded"), FRONT.values(), ids=FRONT)
@@ -93,7 +134,13 @@ def test_front_matter(tmp_path: Path, text: str, loaded: Loaded) -> None:
     path = tmp_path / "report.md"
     path.write_text(text, encoding="utf-8")
     found = MarkdownLoader().load(path)
-    assert replace(found, sections=tuple(replace(section, start=0) for section in found.sections)) == loaded
+    assert (
+        replace(
+            found,
+            sections=tuple(replace(section, start=0) for section in found.sections),
+        )
+        == loaded
+    )
 
 
 @pytest.mark.parametrize("year", ["twenty", "24", "99999", "2024-01", "-2024"])
@@ -102,11 +149,16 @@ def test_a_wrong_year_is_named_with_its_line(tmp_path: Path, year: str) -> None:
     path.write_text(f"---\ntitle: T\n\nyear: {year}\n---\nx", encoding="utf-8")
     with pytest.raises(LoadError) as raised:
         MarkdownLoader().load(path)
-    assert raised.value.message == f"report.md: line 4: year must be a year such as 2024, not {year!r}."
+    assert (
+        raised.value.message
+        == f"report.md: line 4: year must be a year such as 2024, not {year!r}."
+    )
 
 
 def test_front_matter_alone_has_no_text(tmp_path: Path) -> None:
     path = tmp_path / "report.md"
     path.write_text("---\ntitle: T\n---\n", encoding="utf-8")
-    with pytest.raises(LoadError, match=r"^report\.md has no text below its front matter\.$"):
+    with pytest.raises(
+        LoadError, match=r"^report\.md has no text below its front matter\.$"
+    ):
         MarkdownLoader().load(path)

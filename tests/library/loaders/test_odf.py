@@ -18,7 +18,9 @@ def load(tmp_path: Path, kind: str, body: str, styles: str = "") -> Loaded:
     return loader_for(path).load(path)
 
 
-def test_a_text_has_its_title_headings_items_notes_and_superscripts(tmp_path: Path) -> None:
+def test_a_text_has_its_title_headings_items_notes_and_superscripts(
+    tmp_path: Path,
+) -> None:
     body = """<text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>
         <text:p text:style-name="P1">Mali in <text:s/>2024</text:p><text:h text:outline-level="1">People</text:h>
         <text:p>Born in 2023<text:span text:style-name="T1">4</text:span>.<text:note><text:note-citation>1
@@ -43,7 +45,12 @@ def test_a_sheet_shows_what_the_program_shows(tmp_path: Path) -> None:
         <R table:visibility="filter"><D>Chad</D></R><R table:number-rows-repeated="1048570"><C/></R></S>
         <S table:style-name="ta1"><R><D>1</D></R></S>"""
     body = re.sub(r"<D>(.*?)</D>", r"<C><P>\1</P></C>", body)
-    for short, name in {"S": "table", "K": "table-column", "R": "table-row", "C": "table-cell"}.items():
+    for short, name in {
+        "S": "table",
+        "K": "table-column",
+        "R": "table-row",
+        "C": "table-cell",
+    }.items():
         body = re.sub(rf"(</?){short}\b", rf"\1table:{name}", body)
     body = re.sub(r"(</?)P\b", r"\1text:p", body)
     styles = '<style:style style:name="ta1"><style:table-properties table:display="false"/></style:style>'
@@ -59,21 +66,33 @@ def test_a_sheet_shows_what_the_program_shows(tmp_path: Path) -> None:
 
 
 def test_a_slide_is_a_page_under_its_title(tmp_path: Path) -> None:
-    frame = "<draw:frame {}><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
-    first = frame.format('presentation:class="title"', "Water") + frame.format("", "Wells dried up.")
+    frame = (
+        "<draw:frame {}><draw:text-box><text:p>{}</text:p></draw:text-box></draw:frame>"
+    )
+    first = frame.format('presentation:class="title"', "Water") + frame.format(
+        "", "Wells dried up."
+    )
     body = f'<draw:page draw:style-name="dp1">{first}</draw:page><draw:page>{first}</draw:page>'
     hidden = '<style:drawing-page-properties presentation:visibility="hidden"/>'
-    loaded = load(tmp_path, "presentation", body, f'<style:style style:name="dp1">{hidden}</style:style>')
-    assert [(section.page, section.path, section.text) for section in loaded.sections] == [
-        (2, ("Water",), "Wells dried up.")
-    ]
+    loaded = load(
+        tmp_path,
+        "presentation",
+        body,
+        f'<style:style style:name="dp1">{hidden}</style:style>',
+    )
+    assert [
+        (section.page, section.path, section.text) for section in loaded.sections
+    ] == [(2, ("Water",), "Wells dried up.")]
     assert (loaded.pages, loaded.notes) == (2, ("Hidden slides left out: 1.",))
 
 
 @pytest.mark.parametrize(
-    ("part", "content"), [("content.xml", b"<a"), ("META-INF/manifest.xml", b"<m:encryption-data/>")]
+    ("part", "content"),
+    [("content.xml", b"<a"), ("META-INF/manifest.xml", b"<m:encryption-data/>")],
 )
-def test_a_damaged_or_protected_file_is_named(tmp_path: Path, part: str, content: bytes) -> None:
+def test_a_damaged_or_protected_file_is_named(
+    tmp_path: Path, part: str, content: bytes
+) -> None:
     whole = ZipFile(io.BytesIO(open_document("text", "")))
     path = tmp_path / "a.odt"
     with ZipFile(path, "w") as copy:

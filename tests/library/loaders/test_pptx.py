@@ -17,7 +17,12 @@ TITLED, BLANK = 5, 6
 """Layouts of the default template: a title only, and nothing."""
 
 
-def load(tmp_path: Path, *slides: Callable[[Any], object], layout: int = TITLED, title: str = "") -> Loaded:
+def load(
+    tmp_path: Path,
+    *slides: Callable[[Any], object],
+    layout: int = TITLED,
+    title: str = "",
+) -> Loaded:
     presentation = pptx.Presentation()
     presentation.core_properties.title = title
     for fill in slides:
@@ -65,7 +70,9 @@ def test_tables_groups_and_charts(tmp_path: Path) -> None:
     def table(slide: Any) -> None:
         cells = slide.shapes.add_table(4, 2, 0, 0, Inches(4), Inches(2)).table
         texts = ["Country", "2023", "Chad", "5", "", "6", "Source: UN", ""]
-        for cell, text in zip((cell for row in cells.rows for cell in row.cells), texts, strict=True):
+        for cell, text in zip(
+            (cell for row in cells.rows for cell in row.cells), texts, strict=True
+        ):
             cell.text = text
         cells.cell(1, 0).merge(cells.cell(2, 0))
         cells.cell(3, 0).merge(cells.cell(3, 1))
@@ -80,7 +87,9 @@ def test_tables_groups_and_charts(tmp_path: Path) -> None:
         data.categories = ["Kenya", "Chad"]
         data.add_series("2022", (1.5, 2))
         data.add_series("2023", (3, None))
-        slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(3), data)
+        slide.shapes.add_chart(
+            XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, Inches(4), Inches(3), data
+        )
 
     loaded = load(tmp_path, table, group, chart, layout=BLANK)
     assert [text for _, _, text in read(loaded)] == [
@@ -99,12 +108,19 @@ def test_what_is_hidden_or_stands_at_the_edge_is_left_out(tmp_path: Path) -> Non
         shape = box(slide.shapes, "secret", 0, 0)
         shape._element.nvSpPr.cNvPr.set("hidden", "1")
         box(slide.shapes, "seen", 0, 1)
-        number = next(one for one in slide.slide_layout.placeholders if one.placeholder_format.type == 13)
+        number = next(
+            one
+            for one in slide.slide_layout.placeholders
+            if one.placeholder_format.type == 13
+        )
         slide.shapes.clone_placeholder(number)
         slide.placeholders[number.placeholder_format.idx].text_frame.text = "2"
 
     loaded = load(tmp_path, hidden, partly, layout=BLANK)
-    assert (read(loaded), loaded.notes) == ([(2, (), "seen")], ("Hidden slides left out: 1.",))
+    assert (read(loaded), loaded.notes) == (
+        [(2, (), "seen")],
+        ("Hidden slides left out: 1.",),
+    )
 
 
 def test_titles_fall_back(tmp_path: Path) -> None:
@@ -115,20 +131,30 @@ def test_titles_fall_back(tmp_path: Path) -> None:
     assert load(tmp_path, fill, title="PowerPoint Presentation").title == "talk"
 
 
-@pytest.mark.parametrize("slides", [[], [lambda slide: None]], ids=["no slide", "an empty slide"])
-def test_a_file_without_text_is_refused(tmp_path: Path, slides: list[Callable[[Any], object]]) -> None:
+@pytest.mark.parametrize(
+    "slides", [[], [lambda slide: None]], ids=["no slide", "an empty slide"]
+)
+def test_a_file_without_text_is_refused(
+    tmp_path: Path, slides: list[Callable[[Any], object]]
+) -> None:
     with pytest.raises(LoadError, match=r"talk\.pptx has no text"):
         load(tmp_path, *slides)
 
 
-@pytest.mark.parametrize("kind", [XL_CHART_TYPE.COLUMN_CLUSTERED, XL_CHART_TYPE.LINE, XL_CHART_TYPE.PIE])
+@pytest.mark.parametrize(
+    "kind", [XL_CHART_TYPE.COLUMN_CLUSTERED, XL_CHART_TYPE.LINE, XL_CHART_TYPE.PIE]
+)
 @pytest.mark.parametrize("solid", [False, True], ids=["flat", "in three dimensions"])
-def test_a_chart_of_any_kind_is_read(tmp_path: Path, kind: XL_CHART_TYPE, solid: bool) -> None:
+def test_a_chart_of_any_kind_is_read(
+    tmp_path: Path, kind: XL_CHART_TYPE, solid: bool
+) -> None:
     def fill(slide: Any) -> None:
         data = CategoryChartData()
         data.categories = ["2019", "2020"]
         data.add_series("Ducks", (120, 130.5))
-        chart = slide.shapes.add_chart(kind, 0, Inches(2), Inches(5), Inches(4), data).chart
+        chart = slide.shapes.add_chart(
+            kind, 0, Inches(2), Inches(5), Inches(4), data
+        ).chart
         plot = chart._chartSpace.xpath("c:chart/c:plotArea/*[c:ser]")[0]
         plot.tag = plot.tag.replace("Chart", "3DChart") if solid else plot.tag
 

@@ -16,7 +16,11 @@ from chatbot.library.loaders import xlsx
 from chatbot.library.loaders.xlsx import XlsxLoader
 
 
-def load(tmp_path: Path, *rows: list[object], change: Callable[[Workbook], object] | None = None) -> Loaded:
+def load(
+    tmp_path: Path,
+    *rows: list[object],
+    change: Callable[[Workbook], object] | None = None,
+) -> Loaded:
     workbook = openpyxl.Workbook()
     sheet = workbook.active
     assert sheet is not None
@@ -33,14 +37,27 @@ def texts(loaded: Loaded) -> list[str]:
     return [section.text for section in loaded.sections]
 
 
-def test_rows_name_their_columns_and_know_their_country_and_year(tmp_path: Path) -> None:
-    loaded = load(tmp_path, ["Country", "Year", "Growth"], ["Kenya", 2023, 2.09], ["Chad", 2022.0, None])
-    assert texts(loaded) == ["Country: Kenya; Year: 2023; Growth: 2.09", "Country: Chad; Year: 2022"]
+def test_rows_name_their_columns_and_know_their_country_and_year(
+    tmp_path: Path,
+) -> None:
+    loaded = load(
+        tmp_path,
+        ["Country", "Year", "Growth"],
+        ["Kenya", 2023, 2.09],
+        ["Chad", 2022.0, None],
+    )
+    assert texts(loaded) == [
+        "Country: Kenya; Year: 2023; Growth: 2.09",
+        "Country: Chad; Year: 2022",
+    ]
     assert [dict(section.metadata) for section in loaded.sections] == [
         {"country_name": "Kenya", "year": 2023},
         {"country_name": "Chad", "year": 2022},
     ]
-    assert all(section.path[0] == "Data" and section.page is None for section in loaded.sections)
+    assert all(
+        section.path[0] == "Data" and section.page is None
+        for section in loaded.sections
+    )
     assert (loaded.title, loaded.pages) == ("figures", None)
 
 
@@ -59,13 +76,19 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize(("value", "number_format", "text"), VALUES.values(), ids=VALUES)
-def test_values_as_a_person_sees_them(tmp_path: Path, value: object, number_format: str | None, text: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "number_format", "text"), VALUES.values(), ids=VALUES
+)
+def test_values_as_a_person_sees_them(
+    tmp_path: Path, value: object, number_format: str | None, text: str
+) -> None:
     def change(workbook: Workbook) -> None:
         if number_format:
             workbook["Data"]["B2"].number_format = number_format
 
-    assert texts(load(tmp_path, ["Name", "Value"], ["x", value], change=change)) == [f"Name: x; Value: {text}"]
+    assert texts(load(tmp_path, ["Name", "Value"], ["x", value], change=change)) == [
+        f"Name: x; Value: {text}"
+    ]
 
 
 def test_formulas_without_a_result_and_errors_are_left_out(tmp_path: Path) -> None:
@@ -81,7 +104,11 @@ def test_heading_rows_end_with_their_units(tmp_path: Path) -> None:
         for cells in ("A1:A3", "B1:C1"):
             workbook["Data"].merge_cells(cells)
 
-    heads = [["Region", "Urban", None, "Rural"], [None, "Men", "Women", "All"], [None, "(000)", "%", "(000)"]]
+    heads = [
+        ["Region", "Urban", None, "Rural"],
+        [None, "Men", "Women", "All"],
+        [None, "(000)", "%", "(000)"],
+    ]
     assert texts(load(tmp_path, *heads, ["North", 1, 2, 3], change=change)) == [
         "Region: North; Urban Men (000): 1; Urban Women %: 2; Rural All (000): 3"
     ]
@@ -90,12 +117,17 @@ def test_heading_rows_end_with_their_units(tmp_path: Path) -> None:
 def test_captions_notes_and_a_second_table(tmp_path: Path) -> None:
     loaded = load(
         tmp_path,
-        [None, "Population"], [None, "in thousands"], [None, "Land", "Count"], [None, "Chad", 5], [None, "Source: UN"],
+        [None, "Population"],
+        [None, "in thousands"],
+        [None, "Land", "Count"],
+        [None, "Chad", 5],
+        [None, "Source: UN"],
         [],
-        [None, "City", "Height", "Rivers"], [None, "Quito", 2850, 3],
+        [None, "City", "Height", "Rivers"],
+        [None, "Quito", 2850, 3],
         [],
         [None, "Lima", 154, 3],
-    )  # fmt: skip
+    )
     assert [(section.path[:2], section.text) for section in loaded.sections] == [
         (("Data", "Population"), "in thousands"),
         (("Data", "Population"), "Land: Chad; Count: 5"),
@@ -143,7 +175,9 @@ def test_a_cell_far_out_costs_no_memory(tmp_path: Path) -> None:
     assert peak < 20 * 1024**2
 
 
-def test_a_row_beyond_any_sheet_ends_in_an_error_not_in_hours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_beyond_any_sheet_ends_in_an_error_not_in_hours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(xlsx, "MAX_CELLS", 500_000)
     load(tmp_path, ["a", "b"], ["c", "d"])
     with ZipFile(tmp_path / "figures.xlsx") as archive:

@@ -8,7 +8,17 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, AnswerEvent, Context, Event, Message, Prompt, Question, SourcesEvent, TokenEvent
+from chatbot.domain import (
+    Answer,
+    AnswerEvent,
+    Context,
+    Event,
+    Message,
+    Prompt,
+    Question,
+    SourcesEvent,
+    TokenEvent,
+)
 from chatbot.domain.request import Caller, RequestContext
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.replies import numbers, queries
@@ -23,22 +33,40 @@ class Memory:
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Any] = {}
 
-    def get(self, level: str, key: str, *, request: RequestContext | None = None) -> Any:
+    def get(
+        self, level: str, key: str, *, request: RequestContext | None = None
+    ) -> Any:
         return self._kept.get((level, key))
 
     def put(self, level: str, key: str, value: Any, *, owner: str = "") -> None:
         self._kept[level, key] = value
 
 
-def test_the_same_words_with_another_schema_are_another_prompt(services: Services) -> None:
+def test_the_same_words_with_another_schema_are_another_prompt(
+    services: Services,
+) -> None:
     inner = Scripted("prose", '{"numbers": []}', '{"queries": []}')
     storage = services.storage
-    model = ManagedChatModel(inner, services.settings, cache=Memory(), usage=storage.usage, counters=storage.counters)
+    model = ManagedChatModel(
+        inner,
+        services.settings,
+        cache=Memory(),
+        usage=storage.usage,
+        counters=storage.counters,
+    )
     plain = Prompt((Message("user", "Which?"),), "Which?", Context())
-    prompts = [plain, *(replace(plain, json_schema=shape.schema) for shape in (numbers(5), queries(4)))]
+    prompts = [
+        plain,
+        *(
+            replace(plain, json_schema=shape.schema)
+            for shape in (numbers(5), queries(4))
+        ),
+    ]
 
     def said(prompt: Prompt) -> str:
-        return "".join(delta.text for delta in model.stream(prompt, request=RequestContext())).strip()
+        return "".join(
+            delta.text for delta in model.stream(prompt, request=RequestContext())
+        ).strip()
 
     first = [said(prompt) for prompt in prompts]
     assert first == ["prose", '{"numbers": []}', '{"queries": []}']
@@ -70,19 +98,40 @@ def answer(events: list[Event]) -> Answer:
 
 @pytest.mark.usefixtures("kenya")
 class TestRepeated:
-    def test_a_repeated_question_makes_no_call_and_says_so(self, services: Services, server: FakeOpenAI) -> None:
+    def test_a_repeated_question_makes_no_call_and_says_so(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, Reply("It is 2.09% [1]."))
         events, again = ask(services), ask(services, f"  {QUERY.replace(' ', '  ')} ")
-        first, found = answer(events), [event.hits for event in (*events, *again) if isinstance(event, SourcesEvent)]
+        first, found = (
+            answer(events),
+            [
+                event.hits
+                for event in (*events, *again)
+                if isinstance(event, SourcesEvent)
+            ],
+        )
         assert found[0] == found[1]
         assert server.calls(CHAT) == 1
         second = answer(again)
-        assert (second.response, second.citations, second.scope) == (first.response, first.citations, first.scope)
+        assert (second.response, second.citations, second.scope) == (
+            first.response,
+            first.citations,
+            first.scope,
+        )
         assert (first.trace.cached, second.trace.cached) == (False, True)
-        assert first.trace.caches == {"query miss": 1, "embedding miss": 1, "response miss": 1}
+        assert first.trace.caches == {
+            "query miss": 1,
+            "embedding miss": 1,
+            "response miss": 1,
+        }
         assert second.trace.caches == {"query hit": 1}
         assert (second.trace.usage.calls, second.trace.usage.embedding_tokens) == (0, 0)
-        assert [type(event) for event in again] == [SourcesEvent, TokenEvent, AnswerEvent]
+        assert [type(event) for event in again] == [
+            SourcesEvent,
+            TokenEvent,
+            AnswerEvent,
+        ]
 
     def test_what_depends_on_a_conversation_is_given_to_its_owner_only(
         self, services: Services, server: FakeOpenAI
@@ -119,7 +168,9 @@ class TestRepeated:
         ask(services)
         assert answer(ask(services, **change)).trace.cached is False
 
-    def test_who_wants_no_cache_gets_a_new_answer(self, services: Services, server: FakeOpenAI) -> None:
+    def test_who_wants_no_cache_gets_a_new_answer(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.chat(Reply("It is 2.09% [1]."), Reply("2.09% it is [1]."))
         assert answer(ask(services)).response == "It is 2.09% [1]."
         assert answer(ask(services, cache=False)).response == "2.09% it is [1]."
@@ -130,7 +181,12 @@ class TestRepeated:
     ) -> None:
         server.always(CHAT, Reply("It is 2.09% [1]."))
         ask(services)
-        add_report(KENYA_2023.replace("2.09", "3.01"), "kenya-2023", country_name="Kenya", year=2023)
+        add_report(
+            KENYA_2023.replace("2.09", "3.01"),
+            "kenya-2023",
+            country_name="Kenya",
+            year=2023,
+        )
         assert answer(ask(services)).trace.cached is False
         assert server.calls(CHAT) == 2
 
@@ -144,7 +200,9 @@ class TestRepeated:
         with Services(settings) as same:
             assert answer(ask(same)).trace.cached is True
 
-    def test_an_abstention_is_not_kept(self, services: Services, server: FakeOpenAI) -> None:
+    def test_an_abstention_is_not_kept(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, Reply("I do not know."))
         assert answer(ask(services)).answered is False
         assert answer(ask(services)).trace.cached is False

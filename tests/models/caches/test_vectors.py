@@ -24,21 +24,33 @@ RECOMPUTED = 40
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What ingesting the sample reports with the default settings embeds."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), embedding_provider="minilm", sample_data="off")
+    settings = Settings(
+        data_dir=tmp_path_factory.mktemp("data"),
+        embedding_provider="minilm",
+        sample_data="off",
+    )
     with Services(settings) as services:
         return sample_texts(services)
 
 
-def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(texts: list[str]) -> None:
+def test_every_passage_of_every_sample_report_is_in_the_shipped_cache(
+    texts: list[str],
+) -> None:
     cache = WarmCache(WARM_CACHE)
-    missing = [text for text in texts if cache.get(MiniLMEmbedder.model_id, text) is None]
+    missing = [
+        text for text in texts if cache.get(MiniLMEmbedder.model_id, text) is None
+    ]
     assert len(texts) > 10_000
     assert missing == [], "run: python -m benchmarks sample_vectors"
     with np.load(WARM_CACHE) as shipped:
-        assert len(shipped["keys"]) == len(texts), "the cache holds vectors of texts that are no more"
+        assert len(shipped["keys"]) == len(texts), (
+            "the cache holds vectors of texts that are no more"
+        )
 
 
-def test_a_sample_of_the_shipped_vectors_is_what_the_model_gives(texts: list[str]) -> None:
+def test_a_sample_of_the_shipped_vectors_is_what_the_model_gives(
+    texts: list[str],
+) -> None:
     """Across processors the int8 model differs a little: cosine at least .98."""
     seed = random.randrange(10**6)
     cache, minilm = WarmCache(WARM_CACHE), MiniLMEmbedder()
@@ -74,23 +86,33 @@ INNER = HashingEmbedder(64)
 def cached(tmp_path: Path) -> CachedEmbedder:
     """The cache knows the first and the last text, with vectors that the model would not give."""
     known = [TEXTS[0], TEXTS[2]]
-    write_warm_cache(tmp_path / "c.npz", INNER.model_id, known, -INNER.embed_documents(known))
+    write_warm_cache(
+        tmp_path / "c.npz", INNER.model_id, known, -INNER.embed_documents(known)
+    )
     return CachedEmbedder(INNER, WarmCache(tmp_path / "c.npz"))
 
 
 def test_it_is_the_embedder_it_wraps(cached: CachedEmbedder) -> None:
-    assert (cached.model_id, cached.dimensions, cached.max_tokens) == (INNER.model_id, 64, INNER.max_tokens)
+    assert (cached.model_id, cached.dimensions, cached.max_tokens) == (
+        INNER.model_id,
+        64,
+        INNER.max_tokens,
+    )
     assert cached.count_tokens("a b c") == 3
     assert np.array_equal(cached.embed_query(TEXTS[0]), INNER.embed_query(TEXTS[0]))
 
 
-def test_known_texts_come_from_the_cache_and_the_others_from_the_model_in_order(cached: CachedEmbedder) -> None:
+def test_known_texts_come_from_the_cache_and_the_others_from_the_model_in_order(
+    cached: CachedEmbedder,
+) -> None:
     expected = INNER.embed_documents(TEXTS) * np.asarray([[-1], [1], [-1]])
     assert np.allclose(cached.embed_documents(TEXTS), expected, atol=1e-3)
     assert cached.embed_documents([]).shape == (0, 64)
 
 
-def test_a_question_is_embedded_once(cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_question_is_embedded_once(
+    cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = cached.embed_query(TEXTS[0])
     monkeypatch.setattr(HashingEmbedder, "embed_query", None)
     assert np.array_equal(cached.embed_query(TEXTS[0]), expected)
@@ -104,7 +126,9 @@ class WaitingEmbedder(HashingEmbedder):
         self._barrier = threading.Barrier(together)
         self.asked: list[str] = []
 
-    def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+    def embed_query(
+        self, text: str, *, request: RequestContext | None = None
+    ) -> Vector:
         self.asked.append(text)
         self._barrier.wait(10)
         return super().embed_query(text, request=request)
@@ -119,16 +143,24 @@ def test_questions_that_are_known_before_are_embedded_at_the_same_time(
     cached = CachedEmbedder(inner, WarmCache(tmp_path / "c.npz"), cache=kept)
     cached.prefetch(["one", "two", "one"], request=request)
     assert sorted(inner.asked) == ["one", "two"]
-    assert np.array_equal(cached.embed_query("two", request=request), INNER.embed_query("two"))
+    assert np.array_equal(
+        cached.embed_query("two", request=request), INNER.embed_query("two")
+    )
     cached.prefetch(["two", "one"], request=request)
     assert len(inner.asked) == 2
-    assert request.meter.lookups == ({"embedding miss": 2, "embedding hit": 2} if seconds else {})
+    assert request.meter.lookups == (
+        {"embedding miss": 2, "embedding hit": 2} if seconds else {}
+    )
     cached.close()
 
 
-def test_a_question_that_cannot_be_embedded_beside_another_is_an_error(tmp_path: Path) -> None:
+def test_a_question_that_cannot_be_embedded_beside_another_is_an_error(
+    tmp_path: Path,
+) -> None:
     class Failing(HashingEmbedder):
-        def embed_query(self, text: str, *, request: RequestContext | None = None) -> Vector:
+        def embed_query(
+            self, text: str, *, request: RequestContext | None = None
+        ) -> Vector:
             if text == "two":
                 raise EmbeddingError("Not this one.")
             return super().embed_query(text, request=request)
@@ -139,7 +171,9 @@ def test_a_question_that_cannot_be_embedded_beside_another_is_an_error(tmp_path:
     cached.close()
 
 
-def test_questions_are_kept_for_other_processes_where_each_has_its_price(tmp_path: Path, services: Services) -> None:
+def test_questions_are_kept_for_other_processes_where_each_has_its_price(
+    tmp_path: Path, services: Services
+) -> None:
     class Remote(HashingEmbedder):
         local = False
 
@@ -153,7 +187,9 @@ def test_questions_are_kept_for_other_processes_where_each_has_its_price(tmp_pat
     assert services.storage.database["cache"].estimated_count() == 1
 
 
-def test_few_questions_stay_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_questions_stay_at_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(caches, "MAX_RECENT_QUESTIONS", 2)
     cached = CachedEmbedder(WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"))
     for text in ("a", "b", "c", "c", "b", "a"):

@@ -11,13 +11,21 @@ from tests.fakes.openai_server import FakeOpenAI
 from tests.models.chat.conftest import embedder, passage, prompt
 from tests.models.chat.test_makers import MAKERS
 
-ASKED = prompt("How many people live in Kenya?", passage(1, "Population: 52,428,290 people live in Kenya."))
+ASKED = prompt(
+    "How many people live in Kenya?",
+    passage(1, "Population: 52,428,290 people live in Kenya."),
+)
 
 
 @pytest.fixture(params=[name for name in CHAT_MODELS.names() if name not in MAKERS])
 def model(request: pytest.FixtureRequest, server: FakeOpenAI) -> Iterator[ChatModel]:
     """Each of the registry; those on a server find one that answers."""
-    settings = Settings(openai_api_key="sk-test", openai_base_url=server.url, model_timeout=30.0, model_retries=0)
+    settings = Settings(
+        openai_api_key="sk-test",
+        openai_base_url=server.url,
+        model_timeout=30.0,
+        model_retries=0,
+    )
     built = CHAT_MODELS.builder(request.param)(settings, model="", embedder=embedder)
     yield built
     if close := getattr(built, "close", None):

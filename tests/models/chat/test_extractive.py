@@ -16,13 +16,21 @@ from tests.models.chat.conftest import embedder, passage, prompt
 
 DATA = cases(__file__)
 
-POPULATION = passage(1, "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in Africa. Tea is grown.")
-COFFEE = passage(2, "Coffee and horticulture lead the exports.", section="Exports", score=0.6)
+POPULATION = passage(
+    1,
+    "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in Africa. Tea is grown.",
+)
+COFFEE = passage(
+    2, "Coffee and horticulture lead the exports.", section="Exports", score=0.6
+)
 
 
 def answer(asked: Prompt) -> str:
     return "".join(
-        delta.text for delta in build(Settings(), model="", embedder=embedder).stream(asked, request=RequestContext())
+        delta.text
+        for delta in build(Settings(), model="", embedder=embedder).stream(
+            asked, request=RequestContext()
+        )
     )
 
 
@@ -31,7 +39,9 @@ def quotes(text: str) -> list[tuple[str, int]]:
     found = []
     for quoted, number in re.findall(r"“(.*)” \[(\d+)\]$", text, re.MULTILINE):
         plain = re.sub(r"\\(.)", r"\1", quoted)
-        found += [(piece.strip(), int(number)) for piece in plain.split("…") if piece.strip()]
+        found += [
+            (piece.strip(), int(number)) for piece in plain.split("…") if piece.strip()
+        ]
     return found
 
 
@@ -40,37 +50,64 @@ CASES = json.loads(Path(__file__).with_name("quotations.json").read_text("utf-8"
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["about"])
 def test_what_is_quoted(case: dict[str, Any]) -> None:
-    passages = [passage(number, **given) for number, given in enumerate(case["passages"], start=1)]
+    passages = [
+        passage(number, **given)
+        for number, given in enumerate(case["passages"], start=1)
+    ]
     model = build(Settings(), model="", embedder=embedder)
     found = model.quotes(case["question"], passages)
-    assert [[one.number, one.where.partition(", ")[2], one.text] for one in found] == case["quoted"]
+    assert [
+        [one.number, one.where.partition(", ")[2], one.text] for one in found
+    ] == case["quoted"]
 
 
 def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
-    paged = passage(1, "Kenya had 52,428,290 people.", section="People › Population", page=7)
+    paged = passage(
+        1, "Kenya had 52,428,290 people.", section="People › Population", page=7
+    )
     assert answer(prompt("How many people live in Kenya?", paged)) == (
         "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]"
     )
 
 
-def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with() -> None:
-    second = passage(2, "About 30% of the people of Kenya live in cities.\nUrban growth was 3.7% (2023 est.).")
+def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with() -> (
+    None
+):
+    second = passage(
+        2,
+        "About 30% of the people of Kenya live in cities.\nUrban growth was 3.7% (2023 est.).",
+    )
     asked = prompt("How many people are there in Kenya?", POPULATION, second)
     found = quotes(answer(asked))
     assert {number for _, number in found} == {1, 2}
-    for line, number in ((line, number) for quoted, number in found for line in quoted.split(" · ")):
-        assert line in " ".join(asked.context.passages[number - 1].hit.chunk.text.split())
+    for line, number in (
+        (line, number) for quoted, number in found for line in quoted.split(" · ")
+    ):
+        assert line in " ".join(
+            asked.context.passages[number - 1].hit.chunk.text.split()
+        )
 
 
 def test_what_two_editions_say_in_the_same_words_is_quoted_once() -> None:
-    twins = [passage(n, "It had 52 million people.", section="Population") for n in (1, 2)]
-    other = passage(3, "It had 52 million people.", section="Population", metadata={"country_name": "Mali"})
-    assert [number for _, number in quotes(answer(prompt("people of Kenya", *twins, other)))] == [1, 3]
+    twins = [
+        passage(n, "It had 52 million people.", section="Population") for n in (1, 2)
+    ]
+    other = passage(
+        3,
+        "It had 52 million people.",
+        section="Population",
+        metadata={"country_name": "Mali"},
+    )
+    assert [
+        number for _, number in quotes(answer(prompt("people of Kenya", *twins, other)))
+    ] == [1, 3]
 
 
 def test_a_long_passage_is_cut_between_words_and_shows_it() -> None:
     text = "people of Kenya " * 100
-    (quoted, _), *rest = quotes(answer(prompt("people of Kenya", passage(1, text.strip()))))
+    (quoted, _), *rest = quotes(
+        answer(prompt("people of Kenya", passage(1, text.strip())))
+    )
     assert not rest
     assert len(quoted) <= MAX_CHARACTERS
     assert text.startswith(quoted + " ")
@@ -79,7 +116,9 @@ def test_a_long_passage_is_cut_between_words_and_shows_it() -> None:
 
 def test_every_citation_of_a_quoting_answer_is_supported() -> None:
     """The citation check must not accuse an answer that only quotes, page and heading included."""
-    noted = passage(1, 'The rate_of *growth* is 2.09% [note 4] (2023 est.). It was "high".', page=31)
+    noted = passage(
+        1, 'The rate_of *growth* is 2.09% [note 4] (2023 est.). It was "high".', page=31
+    )
     asked = prompt("What is the growth rate?", noted)
     (only,) = check(answer(asked), asked.context).citations
     assert (only.number, only.supported) == (1, True)
@@ -88,21 +127,27 @@ def test_every_citation_of_a_quoting_answer_is_supported() -> None:
 @pytest.mark.parametrize("text", DATA["a_source_line_or_a_bare_heading_is_no_evidence"])
 def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
     boilerplate, telling = passage(1, text), passage(2, "52,428,290 people (2023 est.)")
-    assert quotes(answer(prompt("population of Kenya: people?", boilerplate, telling))) == [
-        ("52,428,290 people (2023 est.)", 2)
-    ]
+    assert quotes(
+        answer(prompt("population of Kenya: people?", boilerplate, telling))
+    ) == [("52,428,290 people (2023 est.)", 2)]
 
 
-def test_a_passage_under_a_heading_that_is_asked_for_needs_no_word_of_the_question() -> None:
+def test_a_passage_under_a_heading_that_is_asked_for_needs_no_word_of_the_question() -> (
+    None
+):
     bare = passage(2, "2.09% (2023 est.)", section="Population growth rate")
-    asked = prompt("What is the population growth rate?", passage(1, "Source: population growth tables"), bare)
+    asked = prompt(
+        "What is the population growth rate?",
+        passage(1, "Source: population growth tables"),
+        bare,
+    )
     assert quotes(answer(asked)) == [("2.09% (2023 est.)", 2)]
 
 
 def test_where_there_is_nothing_else_even_a_source_line_is_quoted() -> None:
-    assert quotes(answer(prompt("people?", passage(1, "Source: CIA World Factbook")))) == [
-        ("Source: CIA World Factbook", 1)
-    ]
+    assert quotes(
+        answer(prompt("people?", passage(1, "Source: CIA World Factbook")))
+    ) == [("Source: CIA World Factbook", 1)]
 
 
 def unescaped(marks: str, text: str) -> list[str]:
@@ -114,7 +159,9 @@ HOSTILE = DATA["hostile"]
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_marks_in_a_passage_are_shown_and_not_obeyed(text: str) -> None:
-    quoted = answer(prompt("people of Kenya", passage(1, text))).split("“")[1].split("”")[0]
+    quoted = (
+        answer(prompt("people of Kenya", passage(1, text))).split("“")[1].split("”")[0]
+    )
     assert unescaped("<>[]*_`|#", quoted) == []
     assert re.sub(r"\\(.)", r"\1", quoted) == text
 
@@ -127,13 +174,24 @@ def test_marks_in_a_title_or_heading_are_shown_and_not_obeyed(text: str) -> None
 
 
 def test_a_title_of_several_lines_stays_on_one() -> None:
-    text = answer(prompt("people of Kenya", passage(1, "Kenya people", title="Kenya\n\n1. obey", section="")))
+    text = answer(
+        prompt(
+            "people of Kenya",
+            passage(1, "Kenya people", title="Kenya\n\n1. obey", section=""),
+        )
+    )
     assert text == f"{HEADER}\n\n- **Kenya 1. obey:** “Kenya people” [1]"
 
 
 def test_a_number_in_a_passage_does_not_become_a_citation() -> None:
-    asked = prompt("people of Kenya", passage(1, "Kenya people [2]"), passage(2, "Nothing here.", score=0.6))
-    assert [citation.number for citation in check(answer(asked), asked.context).citations] == [1]
+    asked = prompt(
+        "people of Kenya",
+        passage(1, "Kenya people [2]"),
+        passage(2, "Nothing here.", score=0.6),
+    )
+    assert [
+        citation.number for citation in check(answer(asked), asked.context).citations
+    ] == [1]
 
 
 def test_without_passages_it_quotes_nothing() -> None:
@@ -148,12 +206,20 @@ def test_a_question_in_which_no_word_is_found_still_quotes_the_best_passage() ->
 @pytest.mark.parametrize("empty", ["", "   "])
 def test_an_empty_passage_is_not_quoted(empty: str) -> None:
     blank: Passage = passage(1, empty)
-    assert quotes(answer(prompt("people of Kenya", blank, passage(2, "Kenya people")))) == [("Kenya people", 2)]
+    assert quotes(
+        answer(prompt("people of Kenya", blank, passage(2, "Kenya people")))
+    ) == [("Kenya people", 2)]
 
 
 def test_a_sentence_without_a_letter_or_digit_is_not_quoted() -> None:
-    lone, told = passage(1, ".", section="Kenya people"), passage(2, "Kenya people\n.\n\u2022\n52 million.")
-    assert [quoted for quoted, _ in quotes(answer(prompt("people of Kenya", lone, told)))] == [
-        "Kenya people · 52 million."
-    ]
-    assert answer(prompt("people of Kenya", passage(1, "."))) == "No passage was given to quote from."
+    lone, told = (
+        passage(1, ".", section="Kenya people"),
+        passage(2, "Kenya people\n.\n\u2022\n52 million."),
+    )
+    assert [
+        quoted for quoted, _ in quotes(answer(prompt("people of Kenya", lone, told)))
+    ] == ["Kenya people · 52 million."]
+    assert (
+        answer(prompt("people of Kenya", passage(1, ".")))
+        == "No passage was given to quote from."
+    )

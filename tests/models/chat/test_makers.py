@@ -21,7 +21,9 @@ from tests.models.chat.conftest import embedder, prompt
 KEY = "sk-secret-4711"
 INSTALLED = importlib.util.find_spec("any_llm") is not None
 MAKERS = ["anthropic", "bedrock", "google"]
-needs_library = pytest.mark.skipif(not INSTALLED, reason="any-llm-sdk is not installed (requirements-providers.txt)")
+needs_library = pytest.mark.skipif(
+    not INSTALLED, reason="any-llm-sdk is not installed (requirements-providers.txt)"
+)
 # any-llm has no way to close its SDKs' connections; they go with the process.
 pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -36,42 +38,71 @@ def makers() -> Iterator[MakersServer]:
 
 
 @pytest.fixture(params=MAKERS)
-def model(request: pytest.FixtureRequest, makers: MakersServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatModel]:
-    for name, value in (("ACCESS_KEY_ID", "AKIATEST"), ("SECRET_ACCESS_KEY", KEY), ("DEFAULT_REGION", "eu-central-1")):
+def model(
+    request: pytest.FixtureRequest,
+    makers: MakersServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[ChatModel]:
+    for name, value in (
+        ("ACCESS_KEY_ID", "AKIATEST"),
+        ("SECRET_ACCESS_KEY", KEY),
+        ("DEFAULT_REGION", "eu-central-1"),
+    ):
         monkeypatch.setenv(f"AWS_{name}", value)
     # boto sends a bearer token over https only, so here it signs with an account's key.
     key = None if request.param == "bedrock" else KEY
-    settings = Settings(chat_api_key=key, chat_base_url=makers.root, model_timeout=30.0, model_retries=0)
-    built = CHAT_MODELS.builder(request.param)(settings, model="mine", embedder=embedder)
+    settings = Settings(
+        chat_api_key=key, chat_base_url=makers.root, model_timeout=30.0, model_retries=0
+    )
+    built = CHAT_MODELS.builder(request.param)(
+        settings, model="mine", embedder=embedder
+    )
     yield built
     built.close()
 
 
 @needs_library
 class TestOnTheWire:
-    def test_the_answer_and_its_usage(self, model: ChatModel, makers: MakersServer) -> None:
+    def test_the_answer_and_its_usage(
+        self, model: ChatModel, makers: MakersServer
+    ) -> None:
         reply = complete(model, prompt(), RequestContext())
-        assert (reply.text, reply.truncated) == ("Kenya has 52,428,290 people [1].", False)
+        assert (reply.text, reply.truncated) == (
+            "Kenya has 52,428,290 people [1].",
+            False,
+        )
         assert reply.usage == Usage(7, 9, calls=1)
         (asked,) = makers.requests
         assert "Use only the passages." in str(asked.body)
         assert "mine" in asked.path + str(asked.body)
 
-    def test_an_answer_that_reached_its_limit_is_truncated(self, model: ChatModel, makers: MakersServer) -> None:
+    def test_an_answer_that_reached_its_limit_is_truncated(
+        self, model: ChatModel, makers: MakersServer
+    ) -> None:
         makers.stop = "limit"
         assert complete(model, prompt(), RequestContext()).truncated
 
     @pytest.mark.parametrize(
-        ("status", "says"), [(400, "refused the key"), (401, "refused the key"), (429, "limits"), (500, "failed")]
+        ("status", "says"),
+        [
+            (400, "refused the key"),
+            (401, "refused the key"),
+            (429, "limits"),
+            (500, "failed"),
+        ],
     )
-    def test_a_status_is_a_typed_error(self, model: ChatModel, makers: MakersServer, status: int, says: str) -> None:
+    def test_a_status_is_a_typed_error(
+        self, model: ChatModel, makers: MakersServer, status: int, says: str
+    ) -> None:
         """Google sends a 400 for a wrong key."""
         makers.status = status
         with pytest.raises(ChatModelError, match=says) as raised:
             complete(model, prompt(), RequestContext())
         assert KEY not in str(raised.value)
 
-    def test_a_question_that_nobody_waits_for_is_given_up(self, model: ChatModel, makers: MakersServer) -> None:
+    def test_a_question_that_nobody_waits_for_is_given_up(
+        self, model: ChatModel, makers: MakersServer
+    ) -> None:
         makers.hangs = True
         cancel, started = Cancellation(), time.monotonic()
         threading.Timer(0.5, cancel.cancel).start()

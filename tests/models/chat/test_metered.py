@@ -9,7 +9,14 @@ from pydantic import SecretStr
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.usage import seconds_to_reset
-from chatbot.domain import BudgetExhaustedError, Caller, ChatModel, ChatModelError, RequestContext, Usage
+from chatbot.domain import (
+    BudgetExhaustedError,
+    Caller,
+    ChatModel,
+    ChatModelError,
+    RequestContext,
+    Usage,
+)
 from chatbot.models import chat
 from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build
@@ -17,9 +24,20 @@ from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
 from tests.models.chat.conftest import embedder, prompt
 
 
-def managed(services: Services, inner: ChatModel, limit: int | None = None) -> ManagedChatModel:
-    settings, storage = services.settings.override(daily_token_limit=limit), services.storage
-    return ManagedChatModel(inner, settings, cache=storage.cache, usage=storage.usage, counters=storage.counters)
+def managed(
+    services: Services, inner: ChatModel, limit: int | None = None
+) -> ManagedChatModel:
+    settings, storage = (
+        services.settings.override(daily_token_limit=limit),
+        services.storage,
+    )
+    return ManagedChatModel(
+        inner,
+        settings,
+        cache=storage.cache,
+        usage=storage.usage,
+        counters=storage.counters,
+    )
 
 
 def model(services: Services, limit: int | None) -> ManagedChatModel:
@@ -31,16 +49,27 @@ def test_the_call_that_crosses_the_limit_is_finished_and_the_next_is_not(
 ) -> None:
     monkeypatch.setattr(chat, "seconds_to_reset", lambda: 3661)
     metered = model(services, 1)
-    assert "".join(delta.text for delta in metered.stream(prompt(), request=RequestContext(cache=False)))
-    with pytest.raises(BudgetExhaustedError, match=r"budget of 1 tokens is used up .* anew in 1 h 1 min") as raised:
+    assert "".join(
+        delta.text
+        for delta in metered.stream(prompt(), request=RequestContext(cache=False))
+    )
+    with pytest.raises(
+        BudgetExhaustedError,
+        match=r"budget of 1 tokens is used up .* anew in 1 h 1 min",
+    ) as raised:
         list(metered.stream(prompt(), request=RequestContext(cache=False)))
     assert raised.value.retry_after == 3661
 
 
 def test_each_caller_has_its_own_share_of_the_day(services: Services) -> None:
     def ask(account: str) -> str:
-        request = RequestContext(cache=False, caller=Caller(account=account, daily_tokens=1))
-        return "".join(delta.text for delta in model(services, None).stream(prompt(), request=request))
+        request = RequestContext(
+            cache=False, caller=Caller(account=account, daily_tokens=1)
+        )
+        return "".join(
+            delta.text
+            for delta in model(services, None).stream(prompt(), request=request)
+        )
 
     assert ask("key:a")
     with pytest.raises(BudgetExhaustedError, match="Your budget of 1 tokens"):
@@ -48,7 +77,9 @@ def test_each_caller_has_its_own_share_of_the_day(services: Services) -> None:
     assert ask("address:192.0.2.1")
 
 
-def test_all_workers_share_the_budget_and_what_is_broken_off_counts(services: Services) -> None:
+def test_all_workers_share_the_budget_and_what_is_broken_off_counts(
+    services: Services,
+) -> None:
     stream = model(services, None).stream(prompt(), request=RequestContext(cache=False))
     next(stream)
     stream.close()
@@ -64,7 +95,9 @@ def test_the_day_ends_at_midnight_utc() -> None:
 
 def remote(services: Services, server: FakeOpenAI) -> ManagedChatModel:
     """On a server that does what it is told."""
-    settings = Settings(openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0)
+    settings = Settings(
+        openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0
+    )
     inner = build(settings, model="fake", embedder=embedder)
     return managed(services, inner)
 
@@ -72,7 +105,11 @@ def remote(services: Services, server: FakeOpenAI) -> ManagedChatModel:
 def test_calls_of_threads_at_the_same_time_are_counted_for_their_question(
     services: Services, server: FakeOpenAI
 ) -> None:
-    request, other, metered = RequestContext(cache=False), RequestContext(cache=False), remote(services, server)
+    request, other, metered = (
+        RequestContext(cache=False),
+        RequestContext(cache=False),
+        remote(services, server),
+    )
     with ThreadPoolExecutor(4) as pool, request.within(30.0) as part:
         list(pool.map(lambda _: list(metered.stream(prompt(), request=part)), range(4)))
     assert request.meter.usage == Usage(4 * PROMPT_TOKENS, 8, calls=4)
@@ -84,8 +121,12 @@ def test_a_server_that_does_not_keep_to_the_limit_is_not_read_to_the_end(
 ) -> None:
     monkeypatch.setattr(chat, "MAX_CHARACTERS_PER_TOKEN", 1)
     server.chat(Reply(["a long answer " * 100] * 1000))
-    deltas = list(remote(services, server).stream(prompt(), request=RequestContext(cache=False)))
-    assert sum(len(delta.text) for delta in deltas) == services.settings.max_answer_tokens
+    deltas = list(
+        remote(services, server).stream(prompt(), request=RequestContext(cache=False))
+    )
+    assert (
+        sum(len(delta.text) for delta in deltas) == services.settings.max_answer_tokens
+    )
     assert [delta.truncated for delta in deltas].count(True) == 1
     server.wait_until(lambda: server.received(CHAT)[-1].disconnected_at is not None)
 
@@ -96,6 +137,10 @@ def test_a_limit_before_the_first_word_is_an_error_that_names_the_setting(
     """A model that thinks may spend all of it on that."""
     server.chat(Reply([], finish_reason="length"))
     with pytest.raises(ChatModelError, match="before its first word") as raised:
-        list(remote(services, server).stream(prompt(), request=RequestContext(cache=False)))
+        list(
+            remote(services, server).stream(
+                prompt(), request=RequestContext(cache=False)
+            )
+        )
     assert raised.value.remedy == "Raise MAX_ANSWER_TOKENS."
     assert server.calls(CHAT) == 1

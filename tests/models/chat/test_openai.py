@@ -9,7 +9,14 @@ from dataclasses import replace
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import Cancellation, ChatModelError, ContextLengthError, Delta, RequestContext, Usage
+from chatbot.domain import (
+    Cancellation,
+    ChatModelError,
+    ContextLengthError,
+    Delta,
+    RequestContext,
+    Usage,
+)
 from chatbot.models.chat.openai import OpenAIChatModel, build
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
@@ -28,8 +35,15 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
     built = []
 
     def build_model(name: str = "gpt-test", **settings: object) -> OpenAIChatModel:
-        values = {"openai_api_key": KEY, "openai_base_url": server.url, "model_timeout": 30.0, "model_retries": 0}
-        built.append(build(Settings(**{**values, **settings}), model=name, embedder=embedder))
+        values = {
+            "openai_api_key": KEY,
+            "openai_base_url": server.url,
+            "model_timeout": 30.0,
+            "model_retries": 0,
+        }
+        built.append(
+            build(Settings(**{**values, **settings}), model=name, embedder=embedder)
+        )
         return built[-1]
 
     yield build_model
@@ -38,7 +52,9 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
 
 
 def run(model: OpenAIChatModel, cancel: Cancellation | None = None) -> list[Delta]:
-    return list(model.stream(prompt(), request=RequestContext(cancel or Cancellation())))
+    return list(
+        model.stream(prompt(), request=RequestContext(cancel or Cancellation()))
+    )
 
 
 def failure(model: OpenAIChatModel) -> ChatModelError:
@@ -50,7 +66,9 @@ def failure(model: OpenAIChatModel) -> ChatModelError:
 
 
 class TestStreaming:
-    def test_the_text_comes_piece_by_piece_and_the_usage_last(self, model, server) -> None:
+    def test_the_text_comes_piece_by_piece_and_the_usage_last(
+        self, model, server
+    ) -> None:
         server.chat(Reply(["Kenya", " has 52,428,290", " people [1]."]))
         assert run(model()) == [
             Delta("Kenya"),
@@ -59,7 +77,9 @@ class TestStreaming:
             Delta("", Usage(prompt_tokens=PROMPT_TOKENS, completion_tokens=3, calls=1)),
         ]
 
-    def test_the_request_carries_messages_temperature_and_limit(self, model, server) -> None:
+    def test_the_request_carries_messages_temperature_and_limit(
+        self, model, server
+    ) -> None:
         run(model("gpt-4o-mini", temperature=0.7, max_answer_tokens=99))
         (request,) = server.received(CHAT)
         assert request.body == {
@@ -79,7 +99,10 @@ class TestStreaming:
         assert model("").model_id == "openai:gpt-4o"
         run(model("", openai_api_key=None))
         (request,) = server.received(CHAT)
-        assert (request.body["model"], request.headers["authorization"]) == ("gpt-4o", "Bearer not-needed")
+        assert (request.body["model"], request.headers["authorization"]) == (
+            "gpt-4o",
+            "Bearer not-needed",
+        )
 
 
 SCHEMA = CASES["schema"]
@@ -88,11 +111,15 @@ SCHEMA = CASES["schema"]
 class TestSchemas:
     """R-C9: JSON schema output where the server has it."""
 
-    REFUSED = Reply(status=400, error={"message": "Unknown parameter: 'response_format'"})
+    REFUSED = Reply(
+        status=400, error={"message": "Unknown parameter: 'response_format'"}
+    )
 
     def ask(self, model: OpenAIChatModel) -> str:
         asked = replace(prompt(), json_schema=SCHEMA)
-        return "".join(delta.text for delta in model.stream(asked, request=RequestContext()))
+        return "".join(
+            delta.text for delta in model.stream(asked, request=RequestContext())
+        )
 
     def schemas(self, server: FakeOpenAI) -> list[bool]:
         return ["response_format" in request.body for request in server.received(CHAT)]
@@ -105,18 +132,33 @@ class TestSchemas:
         }
 
     @pytest.mark.parametrize("status", [400, 422])
-    def test_a_server_that_refuses_schemas_is_asked_without_and_not_with_one_again(self, model, server, status) -> None:
+    def test_a_server_that_refuses_schemas_is_asked_without_and_not_with_one_again(
+        self, model, server, status
+    ) -> None:
         """The refusal costs nothing, and another model finds out for itself."""
         refused = replace(self.REFUSED, status=status)
         server.chat(refused, Reply(["[1]"]), Reply(["[2]"]), refused, Reply(["{}"]))
         used = model(model_retries=2)
-        deltas = list(used.stream(replace(prompt(), json_schema=SCHEMA), request=RequestContext()))
-        assert [delta.usage for delta in deltas if delta.usage] == [Usage(PROMPT_TOKENS, 1, calls=1)]
-        assert [deltas[0].text, self.ask(used), self.ask(model())] == ["[1]", "[2]", "{}"]
+        deltas = list(
+            used.stream(replace(prompt(), json_schema=SCHEMA), request=RequestContext())
+        )
+        assert [delta.usage for delta in deltas if delta.usage] == [
+            Usage(PROMPT_TOKENS, 1, calls=1)
+        ]
+        assert [deltas[0].text, self.ask(used), self.ask(model())] == [
+            "[1]",
+            "[2]",
+            "{}",
+        ]
         assert self.schemas(server) == [True, False, False, True, False]
 
-    def test_a_request_that_is_wrong_otherwise_says_nothing_about_schemas(self, model, server) -> None:
-        server.chat(*[Reply(status=400, error={"message": "Unsupported role"})] * 2, Reply(["{}"]))
+    def test_a_request_that_is_wrong_otherwise_says_nothing_about_schemas(
+        self, model, server
+    ) -> None:
+        server.chat(
+            *[Reply(status=400, error={"message": "Unsupported role"})] * 2,
+            Reply(["{}"]),
+        )
         used = model()
         with pytest.raises(ChatModelError, match="refused the request"):
             self.ask(used)
@@ -124,14 +166,22 @@ class TestSchemas:
         assert self.schemas(server) == [True, False, True]
 
     @pytest.mark.parametrize("status", [400, 401, 404, 429, 500])
-    def test_other_failures_are_not_asked_again_without_a_schema(self, model, server, status) -> None:
-        error = {"message": "too many tokens", "code": "context_length_exceeded"} if status == 400 else None
+    def test_other_failures_are_not_asked_again_without_a_schema(
+        self, model, server, status
+    ) -> None:
+        error = (
+            {"message": "too many tokens", "code": "context_length_exceeded"}
+            if status == 400
+            else None
+        )
         server.always(CHAT, Reply(status=status, headers=NO_WAIT, error=error))
         with pytest.raises(ContextLengthError if status == 400 else ChatModelError):
             self.ask(model())
         assert self.schemas(server) == [True]
 
-    def test_several_threads_that_are_refused_at_once_are_all_answered(self, model) -> None:
+    def test_several_threads_that_are_refused_at_once_are_all_answered(
+        self, model
+    ) -> None:
         with WithoutSchemas() as server, ThreadPoolExecutor(4) as threads:
             used = model(openai_base_url=server.url)
             assert list(threads.map(lambda _: self.ask(used), range(4))) == ["[1]"] * 4
@@ -145,11 +195,17 @@ class WithoutSchemas(FakeOpenAI):
 
     def next_reply(self, request: Recorded) -> Reply:
         super().next_reply(request)
-        return replace(TestSchemas.REFUSED, silent_before=0.2) if "response_format" in request.body else Reply(["[1]"])
+        return (
+            replace(TestSchemas.REFUSED, silent_before=0.2)
+            if "response_format" in request.body
+            else Reply(["[1]"])
+        )
 
 
 class TestLimit:
-    def test_an_answer_that_reaches_its_limit_says_so_at_its_end(self, model, server) -> None:
+    def test_an_answer_that_reaches_its_limit_says_so_at_its_end(
+        self, model, server
+    ) -> None:
         server.chat(Reply(["It is 2", ".0"], finish_reason="length"))
         deltas = run(model())
         assert "".join(delta.text for delta in deltas) == "It is 2.0"
@@ -170,15 +226,28 @@ class TestFailures:
         self, model, server, status, calls, finding, remedy, retry_after
     ) -> None:
         """R-D9: bounded retries, by the SDK."""
-        server.always(CHAT, Reply(status=status, headers=NO_WAIT, error={"message": f"Incorrect: {KEY}"}))
+        server.always(
+            CHAT,
+            Reply(
+                status=status, headers=NO_WAIT, error={"message": f"Incorrect: {KEY}"}
+            ),
+        )
         error = failure(model(model_retries=2))
         assert server.calls(CHAT) == calls
-        assert (error.finding.endswith(finding), error.remedy, error.retry_after) == (True, remedy, retry_after)
+        assert (error.finding.endswith(finding), error.remedy, error.retry_after) == (
+            True,
+            remedy,
+            retry_after,
+        )
 
     @pytest.mark.parametrize(
-        "answer", CASES["a prompt that is too long is an error of its own"], ids=["openai", "vllm", "llama.cpp"]
+        "answer",
+        CASES["a prompt that is too long is an error of its own"],
+        ids=["openai", "vllm", "llama.cpp"],
     )
-    def test_a_prompt_that_is_too_long_is_an_error_of_its_own(self, model, server, answer) -> None:
+    def test_a_prompt_that_is_too_long_is_an_error_of_its_own(
+        self, model, server, answer
+    ) -> None:
         server.chat(Reply(status=400, error=answer))
         error = failure(model())
         assert type(error) is ContextLengthError
@@ -192,7 +261,9 @@ class TestFailures:
             "The endpoint of openai:gpt-test refused the request. The log has its reason. It said: Unsupported role"
         )
 
-    @pytest.mark.parametrize("reply", [Reply(silent_before=60.0), Reply(["half"], silent_after=60.0)])
+    @pytest.mark.parametrize(
+        "reply", [Reply(silent_before=60.0), Reply(["half"], silent_after=60.0)]
+    )
     def test_a_silent_server_is_a_time_out(self, model, server, reply) -> None:
         server.chat(reply)
         started = time.monotonic()
@@ -201,24 +272,38 @@ class TestFailures:
         assert "did not answer in time" in error.message
         assert error.retry_after == 5
 
-    def test_a_broken_connection_is_told_after_the_pieces_that_came(self, model, server) -> None:
+    def test_a_broken_connection_is_told_after_the_pieces_that_came(
+        self, model, server
+    ) -> None:
         server.chat(Reply(["half an", " answer"], ending="drop"))
         stream = model().stream(prompt(), request=RequestContext())
         assert [next(stream), next(stream)] == [Delta("half an"), Delta(" answer")]
-        with pytest.raises(ChatModelError, match="openai:gpt-test closed the connection before"):
+        with pytest.raises(
+            ChatModelError, match="openai:gpt-test closed the connection before"
+        ):
             next(stream)
 
     @pytest.mark.parametrize("ending", ["error", "cut"])
-    def test_a_stream_that_breaks_off_is_not_a_whole_answer(self, model, server, ending) -> None:
+    def test_a_stream_that_breaks_off_is_not_a_whole_answer(
+        self, model, server, ending
+    ) -> None:
         """An error event; or a proxy that closes the body cleanly, so that no finish_reason ever came."""
-        server.chat(Reply(["half"], ending=ending, error={"message": f"overloaded {KEY}"}))
+        server.chat(
+            Reply(["half"], ending=ending, error={"message": f"overloaded {KEY}"})
+        )
         error = failure(model())
         assert "broke off" in error.message
-        assert error.said == ("overloaded ***" if ending == "error" else ""), "the log has the server's words"
+        assert error.said == ("overloaded ***" if ending == "error" else ""), (
+            "the log has the server's words"
+        )
 
     def test_a_certificate_that_is_not_accepted_is_told(self, model, tmp_path) -> None:
-        with WebServer(certificate=certificate_for(tmp_path, "localhost", "127.0.0.1")) as server:
-            error = failure(model(openai_base_url=f"https://127.0.0.1:{server.port}/v1"))
+        with WebServer(
+            certificate=certificate_for(tmp_path, "localhost", "127.0.0.1")
+        ) as server:
+            error = failure(
+                model(openai_base_url=f"https://127.0.0.1:{server.port}/v1")
+            )
         assert "certificate" in error.finding
         assert "SSL_CERT_FILE" in error.remedy
 
@@ -249,10 +334,15 @@ class TestCancellation:
 
     @pytest.mark.parametrize(
         ("reply", "expected"),
-        [(Reply(["half"], silent_after=60.0), [Delta("half")]), (Reply(silent_before=60.0), [])],
+        [
+            (Reply(["half"], silent_after=60.0), [Delta("half")]),
+            (Reply(silent_before=60.0), []),
+        ],
         ids=["in the middle", "before its headers"],
     )
-    def test_a_silent_model_is_left_at_once_and_notices(self, model, server, reply, expected) -> None:
+    def test_a_silent_model_is_left_at_once_and_notices(
+        self, model, server, reply, expected
+    ) -> None:
         """It serves the next question."""
         server.chat(reply, Reply(["whole"]))
         used = model(model_timeout=60.0)
@@ -264,14 +354,18 @@ class TestCancellation:
         assert request.disconnected_at is not None
         assert run(used)[0] == Delta("whole")
 
-    def test_after_a_pause_between_retries_nothing_is_sent_any_more(self, model, server) -> None:
+    def test_after_a_pause_between_retries_nothing_is_sent_any_more(
+        self, model, server
+    ) -> None:
         """The SDK's pause itself is sat out: it is bounded, and the model has no work meanwhile."""
         server.always(CHAT, Reply(status=429, headers={"Retry-After": "1"}))
         deltas, _ = self.cancelled_after(model(model_retries=1), Cancellation(), 0.3)
         assert deltas == []
         assert server.calls(CHAT) == 1
 
-    def test_a_reader_that_stops_reading_closes_the_connection(self, model, server) -> None:
+    def test_a_reader_that_stops_reading_closes_the_connection(
+        self, model, server
+    ) -> None:
         server.chat(Reply(["half"], silent_after=60.0))
         stream = model().stream(prompt(), request=RequestContext())
         assert next(stream) == Delta("half")

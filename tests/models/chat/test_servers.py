@@ -25,7 +25,9 @@ DONE = b"data: [DONE]\n\n"
 
 
 def event(**choice: object) -> bytes:
-    return b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n"
+    return (
+        b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n"
+    )
 
 
 @pytest.fixture
@@ -53,24 +55,36 @@ def bodies(server: FakeOpenAI) -> list[dict[str, object]]:
 class TestRefusedParameters:
     @pytest.mark.parametrize("name", ["temperature", "stream_options", "max_tokens"])
     @pytest.mark.parametrize("status", [400, 422])
-    def test_it_is_left_out_from_then_on(self, server: FakeOpenAI, model: Model, name: str, status: int) -> None:
-        server.chat(Reply(status=status, error={"message": f"Unsupported parameter: '{name}'"}), *[Reply(["yes"])] * 2)
+    def test_it_is_left_out_from_then_on(
+        self, server: FakeOpenAI, model: Model, name: str, status: int
+    ) -> None:
+        server.chat(
+            Reply(status=status, error={"message": f"Unsupported parameter: '{name}'"}),
+            *[Reply(["yes"])] * 2,
+        )
         used = model(server.url)
         assert [ask(used).text, ask(used).text] == ["yes", "yes"]
         assert [name in body for body in bodies(server)] == [True, False, False]
 
     def test_one_after_the_other(self, server: FakeOpenAI, model: Model) -> None:
         refused = [
-            Reply(status=400, error={"message": f"{name} is not supported"}) for name in ("max_tokens", "temperature")
+            Reply(status=400, error={"message": f"{name} is not supported"})
+            for name in ("max_tokens", "temperature")
         ]
         server.chat(*refused, Reply(["yes"]))
         assert ask(model(server.url)).text == "yes"
         assert bodies(server)[2].keys().isdisjoint({"max_tokens", "temperature"})
         assert "max_completion_tokens" in bodies(server)[2]
 
-    def test_a_parameter_that_fastapi_names_by_its_place(self, server: FakeOpenAI, model: Model) -> None:
+    def test_a_parameter_that_fastapi_names_by_its_place(
+        self, server: FakeOpenAI, model: Model
+    ) -> None:
         detail = [
-            {"type": "extra_forbidden", "loc": ["body", "stream_options"], "msg": "Extra inputs are not permitted"}
+            {
+                "type": "extra_forbidden",
+                "loc": ["body", "stream_options"],
+                "msg": "Extra inputs are not permitted",
+            }
         ]
         server.chat(Reply(status=422, body={"detail": detail}), Reply(["yes"]))
         assert ask(model(server.url)).text == "yes"
@@ -82,32 +96,66 @@ class TestEnds:
         with pytest.raises(ChatModelError, match="content filter"):
             ask(model(server.url))
 
-    def test_an_error_in_place_of_an_answer_says_what_it_is(self, server: FakeOpenAI, model: Model) -> None:
-        server.chat(Reply(body={"error": {"message": "You exceeded your current quota", "code": 429}}))
-        with pytest.raises(ChatModelError, match="limits the rate, or the quota") as raised:
+    def test_an_error_in_place_of_an_answer_says_what_it_is(
+        self, server: FakeOpenAI, model: Model
+    ) -> None:
+        server.chat(
+            Reply(
+                body={
+                    "error": {"message": "You exceeded your current quota", "code": 429}
+                }
+            )
+        )
+        with pytest.raises(
+            ChatModelError, match="limits the rate, or the quota"
+        ) as raised:
             ask(model(server.url))
         assert raised.value.said == "You exceeded your current quota"
 
 
 class TestContent:
-    def test_a_server_that_does_not_stream_is_read(self, server: FakeOpenAI, model: Model) -> None:
-        choice = {"message": {"role": "assistant", "content": "whole"}, "finish_reason": "stop"}
-        server.chat(Reply(body={"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 1}}))
+    def test_a_server_that_does_not_stream_is_read(
+        self, server: FakeOpenAI, model: Model
+    ) -> None:
+        choice = {
+            "message": {"role": "assistant", "content": "whole"},
+            "finish_reason": "stop",
+        }
+        server.chat(
+            Reply(
+                body={
+                    "choices": [choice],
+                    "usage": {"prompt_tokens": 7, "completion_tokens": 1},
+                }
+            )
+        )
         reply = ask(model(server.url))
         assert (reply.text, reply.usage.prompt_tokens) == ("whole", 7)
 
-    def test_a_long_stream_of_short_events_is(self, server: FakeOpenAI, model: Model) -> None:
+    def test_a_long_stream_of_short_events_is(
+        self, server: FakeOpenAI, model: Model
+    ) -> None:
         server.chat(
-            Reply(raw=b": a comment that keeps the connection\n\n" * 40_000 + event(delta={"content": "x"}) + DONE)
+            Reply(
+                raw=b": a comment that keeps the connection\n\n" * 40_000
+                + event(delta={"content": "x"})
+                + DONE
+            )
         )
         assert ask(model(server.url)).text == "x"
 
 
 @pytest.mark.parametrize(
     ("end", "hint"),
-    [("", "/v1 at its end"), ("/v1/chat/completions", "ends before /chat/completions"), ("/v1?x=1", "without a query")],
+    [
+        ("", "/v1 at its end"),
+        ("/v1/chat/completions", "ends before /chat/completions"),
+        ("/v1?x=1", "without a query"),
+    ],
 )
-def test_a_wrong_address_is_named(server: FakeOpenAI, model: Model, end: str, hint: str) -> None:
+def test_a_wrong_address_is_named(
+    server: FakeOpenAI, model: Model, end: str, hint: str
+) -> None:
     server.always("/v1", Reply(status=404, body={"detail": "Not Found"}))
     with pytest.raises(ChatModelError, match=hint) as raised:
         ask(model(server.url.removesuffix("/v1") + end))
@@ -135,13 +183,33 @@ class TestReportedServers:
     """The servers of public bug reports, as a process."""
 
     @pytest.mark.parametrize(
-        "quirk", ["good", "reasoning", "nofinish", "emptyfinish", "harmony", "endtoken", "notstream", "truncating"]
+        "quirk",
+        [
+            "good",
+            "reasoning",
+            "nofinish",
+            "emptyfinish",
+            "harmony",
+            "endtoken",
+            "notstream",
+            "truncating",
+        ],
     )
-    def test_the_answer_is_whole_and_nothing_else(self, reported: str, model: Model, quirk: str) -> None:
-        assert ask(model(reported, quirk)).text == "The population growth rate of Kenya was 2.09% (2023 est.) [1]."
+    def test_the_answer_is_whole_and_nothing_else(
+        self, reported: str, model: Model, quirk: str
+    ) -> None:
+        assert (
+            ask(model(reported, quirk)).text
+            == "The population growth rate of Kenya was 2.09% (2023 est.) [1]."
+        )
 
-    @pytest.mark.parametrize(("quirk", "said"), [("error200", "current quota"), ("errorinstream", "overloaded")])
-    def test_the_providers_words_are_kept(self, reported: str, model: Model, quirk: str, said: str) -> None:
+    @pytest.mark.parametrize(
+        ("quirk", "said"),
+        [("error200", "current quota"), ("errorinstream", "overloaded")],
+    )
+    def test_the_providers_words_are_kept(
+        self, reported: str, model: Model, quirk: str, said: str
+    ) -> None:
         with pytest.raises(ChatModelError) as raised:
             ask(model(reported, quirk))
         assert said in raised.value.said

@@ -16,7 +16,13 @@ from chatbot.models.embed.providers import PROVIDERS
 from tests.models.embed.providers_server import ProvidersServer
 
 KEY = "sk-secret-4711"
-BASE = {"azure_openai": "", "cohere": "", "google_genai": "", "google_vertexai": "", "bedrock": ""}
+BASE = {
+    "azure_openai": "",
+    "cohere": "",
+    "google_genai": "",
+    "google_vertexai": "",
+    "bedrock": "",
+}
 """What stands behind the server's address in EMBEDDING_BASE_URL; /v1 otherwise."""
 BuildProvider = Callable[..., Any]
 
@@ -27,7 +33,11 @@ def installed(package: str) -> bool:
 
 def needs_library(provider: str) -> None:
     """Skip, visibly, where the optional library is not installed."""
-    if provider in PROVIDERS and PROVIDERS[provider].adapter == "any_llm" and not installed("any_llm"):
+    if (
+        provider in PROVIDERS
+        and PROVIDERS[provider].adapter == "any_llm"
+        and not installed("any_llm")
+    ):
         pytest.skip("any-llm-sdk is not installed (requirements-providers.txt)")
 
 
@@ -60,7 +70,9 @@ def build_provider(
             "model_timeout": 30.0,
             "model_retries": 0,
         }
-        built.append(EMBEDDERS.builder(provider)(Settings(**{**values, **settings}), model=model))
+        built.append(
+            EMBEDDERS.builder(provider)(Settings(**{**values, **settings}), model=model)
+        )
         return built[-1]
 
     yield build
@@ -71,7 +83,10 @@ def build_provider(
 
 def vertex(model: str, base_url: str, settings: Settings) -> Any:
     """Its address is not a setting, so here the library's client is made by hand."""
-    any_llm, adapter = importlib.import_module("any_llm"), importlib.import_module("chatbot.models.embed.remote")
+    any_llm, adapter = (
+        importlib.import_module("any_llm"),
+        importlib.import_module("chatbot.models.embed.remote"),
+    )
     client = any_llm.AnyLLM.create(
         "vertexai",
         unified_exceptions=True,
@@ -89,10 +104,16 @@ def aws_account(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
 
 
-def google_account(folder: Path, server: ProvidersServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def google_account(
+    folder: Path, server: ProvidersServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A service account whose tokens come from the server."""
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    private = rsa.generate_private_key(
+        public_exponent=65537, key_size=2048
+    ).private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
     )
     account = {
         "type": "service_account",

@@ -41,24 +41,46 @@ class ProvidersServer(Loopback):
         """In the words of the API that the path belongs to."""
         body, path = sent.body, sent.path.partition("?")[0]
         if path == "/token":
-            return {"access_token": "google-token", "expires_in": 3600, "token_type": "Bearer"}
+            return {
+                "access_token": "google-token",
+                "expires_in": 3600,
+                "token_type": "Bearer",
+            }
         if path.endswith("/embeddings"):
             vectors = self._vectors(sent, body["input"])
-            return {"object": "list", "model": "m", "data": [{"index": n, "embedding": v} for n, v in vectors]}
+            return {
+                "object": "list",
+                "model": "m",
+                "data": [{"index": n, "embedding": v} for n, v in vectors],
+            }
         if path.endswith("/embedding/text"):
-            return {"embeddings": [v for _, v in self._vectors(sent, body["texts"])], "usage": {}}
+            return {
+                "embeddings": [v for _, v in self._vectors(sent, body["texts"])],
+                "usage": {},
+            }
         if path.endswith("/v2/embed"):
             rows = [v for _, v in self._vectors(sent, body["texts"])]
-            return {"id": "1", "embeddings": {"float": rows}, "texts": [], "meta": {"api_version": {"version": "2"}}}
+            return {
+                "id": "1",
+                "embeddings": {"float": rows},
+                "texts": [],
+                "meta": {"api_version": {"version": "2"}},
+            }
         if path.endswith(":batchEmbedContents"):
             texts = [part["content"]["parts"][0]["text"] for part in body["requests"]]
-            return {"embeddings": [{"values": v} for _, v in self._vectors(sent, texts)]}
+            return {
+                "embeddings": [{"values": v} for _, v in self._vectors(sent, texts)]
+            }
         if path.endswith(":embedContent"):
             (row,) = self._vectors(sent, [body["content"]["parts"][0]["text"]])
             return {"embedding": {"values": row[1]}}
         if path.endswith(":predict"):
             rows = self._vectors(sent, [part["content"] for part in body["instances"]])
-            return {"predictions": [{"embeddings": {"values": v, "statistics": {}}} for _, v in rows]}
+            return {
+                "predictions": [
+                    {"embeddings": {"values": v, "statistics": {}}} for _, v in rows
+                ]
+            }
         if path.endswith("/invoke"):
             (row,) = self._vectors(sent, [body["inputText"]])
             return {"embedding": row[1], "inputTextTokenCount": 1}
@@ -66,7 +88,10 @@ class ProvidersServer(Loopback):
 
     def _vectors(self, sent: Sent, texts: list[str]) -> list[tuple[int, list[float]]]:
         sent.texts = texts
-        asked = re.search(r'"(?:dimension(?:s|ality)|output_?[dD]imension(?:ality)?)": (\d+)', json.dumps(sent.body))
+        asked = re.search(
+            r'"(?:dimension(?:s|ality)|output_?[dD]imension(?:ality)?)": (\d+)',
+            json.dumps(sent.body),
+        )
         size = int(asked[1]) if asked and self.shortens else self.dimensions
         return [(number, word_hashes(text, size)) for number, text in enumerate(texts)]
 
@@ -80,7 +105,11 @@ class _Handler(BaseHTTPRequestHandler):
         sent = Sent(self.path, headers, body)
         fake.requests.append(sent)
         status = 200 if self.path == "/token" else fake.status
-        reply = fake.reply(sent) if status == 200 else {"message": "scripted", "error": {"message": "scripted"}}
+        reply = (
+            fake.reply(sent)
+            if status == 200
+            else {"message": "scripted", "error": {"message": "scripted"}}
+        )
         payload = json.dumps(reply).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

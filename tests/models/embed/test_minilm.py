@@ -30,7 +30,9 @@ def test_what_it_says_of_itself_is_true(minilm: MiniLMEmbedder) -> None:
     assert minilm.embed_query("x").dtype == np.float32
 
 
-def test_a_text_gives_the_same_vector_alone_in_a_list_and_from_another_instance(minilm: MiniLMEmbedder) -> None:
+def test_a_text_gives_the_same_vector_alone_in_a_list_and_from_another_instance(
+    minilm: MiniLMEmbedder,
+) -> None:
     """One text per inference; in a batch, int8 vectors would differ (cosine .991 to .996)."""
     together = minilm.embed_documents(TEXTS)
     shuffled = MiniLMEmbedder().embed_documents(TEXTS[::-1])[::-1]
@@ -50,13 +52,19 @@ PAIRS = CASES["pairs"]
 
 
 @pytest.mark.parametrize(("one", "other", "published"), PAIRS)
-def test_the_model_cards_sentences(minilm: MiniLMEmbedder, one: str, other: str, published: float) -> None:
+def test_the_model_cards_sentences(
+    minilm: MiniLMEmbedder, one: str, other: str, published: float
+) -> None:
     assert cosine(minilm, one, other) == pytest.approx(published, abs=0.03)
 
 
 def test_a_question_is_nearest_to_its_answer(minilm: MiniLMEmbedder) -> None:
     question = "What is the population growth rate?"
-    answer, other, unrelated = TEXTS[0], "Population\n52,428,290", "Railways\ntotal: 3,819 km"
+    answer, other, unrelated = (
+        TEXTS[0],
+        "Population\n52,428,290",
+        "Railways\ntotal: 3,819 km",
+    )
     scores = [cosine(minilm, question, text) for text in (answer, other, unrelated)]
     assert scores == sorted(scores, reverse=True)
     assert scores[0] > 0.6
@@ -65,7 +73,9 @@ def test_a_question_is_nearest_to_its_answer(minilm: MiniLMEmbedder) -> None:
 
 @pytest.mark.parametrize("name", SHA256)
 @pytest.mark.parametrize("damage", ["changed", "missing"])
-def test_a_damaged_model_file_is_named_with_its_remedy(tmp_path: Path, name: str, damage: str) -> None:
+def test_a_damaged_model_file_is_named_with_its_remedy(
+    tmp_path: Path, name: str, damage: str
+) -> None:
     shutil.copytree(FOLDER, tmp_path / "model")
     path = tmp_path / "model" / name
     if damage == "missing":

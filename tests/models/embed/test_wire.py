@@ -23,12 +23,18 @@ pytestmark = [
 
 
 def authorisation(headers: dict[str, str]) -> str:
-    return headers.get("api-key") or headers.get("x-goog-api-key") or headers["authorization"].removeprefix("Bearer ")
+    return (
+        headers.get("api-key")
+        or headers.get("x-goog-api-key")
+        or headers["authorization"].removeprefix("Bearer ")
+    )
 
 
 @pytest.mark.parametrize("provider", REMOTE)
 class TestOnTheWire:
-    def test_path_key_and_model(self, provider: str, build_provider, providers_server: ProvidersServer) -> None:
+    def test_path_key_and_model(
+        self, provider: str, build_provider, providers_server: ProvidersServer
+    ) -> None:
         embedder = build_provider(provider)
         assert providers_server.requests == [], "nothing is sent before the first text"
         embedder.embed_query("growth")
@@ -42,7 +48,9 @@ class TestOnTheWire:
         if "mine" not in sent.path:
             assert sent.body["model"] == "mine"
 
-    def test_what_it_is_told_of_the_kind_of_text(self, provider: str, build_provider, providers_server) -> None:
+    def test_what_it_is_told_of_the_kind_of_text(
+        self, provider: str, build_provider, providers_server
+    ) -> None:
         embedder = build_provider(provider)
         embedder.embed_query("growth")
         embedder.embed_documents(["growth"])
@@ -55,30 +63,53 @@ class TestOnTheWire:
 
     def test_the_length_of_the_vectors(self, provider: str, build_provider) -> None:
         if not PROVIDERS[provider].shortens:
-            with pytest.raises(SettingsError, match=f"EMBEDDING_DIMENSIONS is set.* {provider} .*openai"):
+            with pytest.raises(
+                SettingsError,
+                match=f"EMBEDDING_DIMENSIONS is set.* {provider} .*openai",
+            ):
                 build_provider(provider, embedding_dimensions=8)
             return
-        assert build_provider(provider, embedding_dimensions=8).embed_query("growth").shape == (8,)
+        assert build_provider(provider, embedding_dimensions=8).embed_query(
+            "growth"
+        ).shape == (8,)
 
-    def test_batches(self, provider: str, build_provider, providers_server: ProvidersServer) -> None:
+    def test_batches(
+        self, provider: str, build_provider, providers_server: ProvidersServer
+    ) -> None:
         """R-B3: a property of the provider."""
         limit = PROVIDERS[provider].batch
         texts = [f"text number {number}" for number in range(2 * limit + 1)]
         rows = build_provider(provider).embed_documents(texts)
-        assert [len(sent.texts) for sent in providers_server.embeddings()] == [limit, limit, 1]
-        assert list(itertools.chain(*(sent.texts for sent in providers_server.embeddings()))) == texts
+        assert [len(sent.texts) for sent in providers_server.embeddings()] == [
+            limit,
+            limit,
+            1,
+        ]
+        assert (
+            list(
+                itertools.chain(*(sent.texts for sent in providers_server.embeddings()))
+            )
+            == texts
+        )
         assert len(rows) == len(texts)
 
-    def test_a_request_holds_no_more_tokens_than_it_may(self, provider: str, build_provider, providers_server) -> None:
+    def test_a_request_holds_no_more_tokens_than_it_may(
+        self, provider: str, build_provider, providers_server
+    ) -> None:
         limit = PROVIDERS[provider].request_tokens
         embedder = build_provider(provider, embedding_max_tokens=min(limit, 8000))
         text = "word " * int(min(limit, 8000) * 0.6)
         embedder.embed_documents([text] * 30)
-        totals = [sum(estimate_tokens(part) for part in sent.texts) for sent in providers_server.embeddings()]
+        totals = [
+            sum(estimate_tokens(part) for part in sent.texts)
+            for sent in providers_server.embeddings()
+        ]
         assert max(totals) <= limit
         assert sum(len(sent.texts) for sent in providers_server.embeddings()) >= 30
 
-    @pytest.mark.parametrize(("status", "says", "again"), CASES["the start finds what is wrong"])
+    @pytest.mark.parametrize(
+        ("status", "says", "again"), CASES["the start finds what is wrong"]
+    )
     def test_the_start_finds_what_is_wrong(
         self, provider: str, build_provider, providers_server, status, says, again
     ) -> None:
@@ -93,7 +124,9 @@ class TestOnTheWire:
             assert "EMBEDDING_API_KEY" in raised.value.remedy
             assert raised.value.reason == "key_refused"
 
-    def test_an_endpoint_that_is_down_may_come_back(self, provider: str, build_provider) -> None:
+    def test_an_endpoint_that_is_down_may_come_back(
+        self, provider: str, build_provider
+    ) -> None:
         embedder = build_provider(provider, embedding_base_url="http://127.0.0.1:9/v1")
         with pytest.raises(EmbeddingError, match="cannot be reached") as raised:
             embedder.verify()
@@ -106,25 +139,41 @@ class TestOnTheWire:
         embedder = build_provider(provider)
         embedder.verify()
         providers_server.dimensions = 8
-        with pytest.raises(EmbedderMismatchError, match="vectors of 8 dimensions; 16 are expected"):
+        with pytest.raises(
+            EmbedderMismatchError, match="vectors of 8 dimensions; 16 are expected"
+        ):
             embedder.embed_documents(["growth"])
 
-    def test_a_known_model_has_the_dimensions_of_the_table(self, provider: str, build_provider) -> None:
-        known = [name for name in PROVIDERS[provider].models if find_model(provider, name).dimensions != 16]
+    def test_a_known_model_has_the_dimensions_of_the_table(
+        self, provider: str, build_provider
+    ) -> None:
+        known = [
+            name
+            for name in PROVIDERS[provider].models
+            if find_model(provider, name).dimensions != 16
+        ]
         for model in known:
             embedder = build_provider(provider, model)
             assert embedder.dimensions == PROVIDERS[provider].models[model].dimensions
             with pytest.raises(EmbedderMismatchError, match="of 16 dimensions"):
                 embedder.verify()
 
-    def test_without_what_it_needs_the_setting_is_named(self, provider: str, build_provider) -> None:
+    def test_without_what_it_needs_the_setting_is_named(
+        self, provider: str, build_provider
+    ) -> None:
         row = PROVIDERS[provider]
         if row.key == "required":
-            with pytest.raises(SettingsError, match=f"EMBEDDING_API_KEY is not set.*{provider}"):
+            with pytest.raises(
+                SettingsError, match=f"EMBEDDING_API_KEY is not set.*{provider}"
+            ):
                 build_provider(provider, embedding_api_key=None)
         if row.base_url is None and row.adapter != "any_llm":
-            with pytest.raises(SettingsError, match=f"EMBEDDING_BASE_URL is not set.*{provider}"):
+            with pytest.raises(
+                SettingsError, match=f"EMBEDDING_BASE_URL is not set.*{provider}"
+            ):
                 build_provider(provider, embedding_base_url=None)
         if not row.default_model:
-            with pytest.raises(SettingsError, match=f"EMBEDDING_MODEL is not set.*{provider}"):
+            with pytest.raises(
+                SettingsError, match=f"EMBEDDING_MODEL is not set.*{provider}"
+            ):
                 build_provider(provider, EMBEDDERS.default_model(provider))

@@ -16,8 +16,12 @@ from tests.data import cases
 CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(("reply", "expected"), CASES["queries"].values(), ids=CASES["queries"])
-def test_queries_are_read_from_any_reply(reply: str, expected: list[str] | None) -> None:
+@pytest.mark.parametrize(
+    ("reply", "expected"), CASES["queries"].values(), ids=CASES["queries"]
+)
+def test_queries_are_read_from_any_reply(
+    reply: str, expected: list[str] | None
+) -> None:
     assert queries(4).read(reply) == expected
 
 
@@ -36,7 +40,9 @@ def test_a_long_question_ends_at_a_word() -> None:
 NAMES = ("direct", "deep", "chain of questions")
 
 
-@pytest.mark.parametrize(("reply", "expected"), CASES["choices"].values(), ids=CASES["choices"])
+@pytest.mark.parametrize(
+    ("reply", "expected"), CASES["choices"].values(), ids=CASES["choices"]
+)
 def test_a_choice_is_read_from_any_reply(reply: str, expected: int | None) -> None:
     """Deep-searcher 99: int() of a reasoning answer, "0" as the last agent, "10" as 0."""
     assert choice(NAMES).read(reply) == expected
@@ -46,8 +52,12 @@ def test_the_repair_names_what_may_be_chosen() -> None:
     assert "one of: direct, deep, chain of questions" in choice(NAMES).repair
 
 
-@pytest.mark.parametrize(("reply", "expected"), CASES["numbers"].values(), ids=CASES["numbers"])
-def test_numbers_are_read_from_any_reply(reply: str, expected: list[int] | None) -> None:
+@pytest.mark.parametrize(
+    ("reply", "expected"), CASES["numbers"].values(), ids=CASES["numbers"]
+)
+def test_numbers_are_read_from_any_reply(
+    reply: str, expected: list[int] | None
+) -> None:
     assert numbers(5).read(reply) == expected
 
 
@@ -55,15 +65,23 @@ def test_what_is_said_after_an_unreadable_reply_has_no_number_out_of_range() -> 
     assert '{"numbers": [1]}, with numbers from 1 to 1' in numbers(1).repair
 
 
-@pytest.mark.parametrize(("reply", "expected"), CASES["follow_ups"].values(), ids=CASES["follow_ups"])
+@pytest.mark.parametrize(
+    ("reply", "expected"), CASES["follow_ups"].values(), ids=CASES["follow_ups"]
+)
 def test_a_follow_up_is_read_from_any_reply(reply: str, expected: str | None) -> None:
     assert follow_up().read(reply) == expected
 
 
-@pytest.mark.parametrize(("reply", "expected"), CASES["outlines"].values(), ids=CASES["outlines"])
-def test_an_outline_is_read_from_any_reply(reply: str, expected: dict[str, Any] | None) -> None:
+@pytest.mark.parametrize(
+    ("reply", "expected"), CASES["outlines"].values(), ids=CASES["outlines"]
+)
+def test_an_outline_is_read_from_any_reply(
+    reply: str, expected: dict[str, Any] | None
+) -> None:
     found = outline(3).read(reply)
-    assert (found and asdict(found)) == (expected and {**expected, "sections": tuple(expected["sections"])})
+    assert (found and asdict(found)) == (
+        expected and {**expected, "sections": tuple(expected["sections"])}
+    )
 
 
 def test_prose_is_whatever_is_said_without_thoughts() -> None:

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from chatbot.domain import Chunk, Delta, Prompt, RequestContext, SearchHit, Usage
 
 
-def hit(name: str, *, score: float = 0.5, source: str = "", text: str = "") -> SearchHit:
+def hit(
+    name: str, *, score: float = 0.5, source: str = "", text: str = ""
+) -> SearchHit:
     chunk = Chunk(name, source, source, "", text or f"text of {name}")
     return SearchHit(chunk, score=score, fused_score=score, found_by=("vector",))
 

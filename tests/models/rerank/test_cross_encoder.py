@@ -16,7 +16,9 @@ def test_the_best_score_comes_first_and_ties_keep_their_order() -> None:
         asked.extend(pairs)
         return [float(text.count("coffee")) for _, text in pairs]
 
-    found = CrossEncoderReranker(predict).rerank("How much coffee?", HITS, top_k=2, request=RequestContext())
+    found = CrossEncoderReranker(predict).rerank(
+        "How much coffee?", HITS, top_k=2, request=RequestContext()
+    )
     assert ids(found.hits) == ["b", "c"]
     assert asked == [("How much coffee?", one.chunk.search_text) for one in HITS]
 
@@ -26,4 +28,6 @@ def test_a_model_that_fails_is_an_error_that_names_the_way_out() -> None:
         raise RuntimeError("out of memory")
 
     with pytest.raises(RerankerError, match=r"out of memory.*RERANKER=none"):
-        CrossEncoderReranker(predict).rerank("q", HITS, top_k=2, request=RequestContext())
+        CrossEncoderReranker(predict).rerank(
+            "q", HITS, top_k=2, request=RequestContext()
+        )

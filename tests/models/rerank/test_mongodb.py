@@ -18,7 +18,9 @@ def setup() -> Setup:
 def hits_of(setup: Setup) -> list[SearchHit]:
     """Two of one collection, two of the other."""
     chunks = [*setup.write(2), *setup.write(2, collection="general")]
-    return [SearchHit(chunk, score=0.9 - place / 10) for place, chunk in enumerate(chunks)]
+    return [
+        SearchHit(chunk, score=0.9 - place / 10) for place, chunk in enumerate(chunks)
+    ]
 
 
 def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
@@ -26,12 +28,27 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
     (at most 1000), `model`; the score is `{$meta: "score"}`; a row that lacks the field fails the stage."""
     hits = hits_of(setup)
     setup.engine.asked.clear()
-    found = MongoReranker(store=lambda: setup.store).rerank("coffee 1", hits, top_k=3, request=RequestContext()).hits
+    found = (
+        MongoReranker(store=lambda: setup.store)
+        .rerank("coffee 1", hits, top_k=3, request=RequestContext())
+        .hits
+    )
     assert [hit.chunk.text for hit in found] == ["Coffee 1", "Coffee 1", "Coffee 0"]
     assert [name for name, _, _ in setup.engine.asked] == ["reports", "general"]
     assert setup.engine.asked[0][1] == [
-        {"$match": {"_id": {"$in": [hit.chunk.id for hit in hits[:2]]}, "data": {"$type": "string"}}},
-        {"$rerank": {"query": {"text": "coffee 1"}, "path": "data", "numDocsToRerank": 2}},
+        {
+            "$match": {
+                "_id": {"$in": [hit.chunk.id for hit in hits[:2]]},
+                "data": {"$type": "string"},
+            }
+        },
+        {
+            "$rerank": {
+                "query": {"text": "coffee 1"},
+                "path": "data",
+                "numDocsToRerank": 2,
+            }
+        },
         {"$project": {"score": {"$meta": "score"}}},
     ]
 
@@ -39,7 +56,11 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
 def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
     hits = hits_of(setup)
     setup.database["reports"].delete_many({})
-    found = MongoReranker(store=lambda: setup.store).rerank("coffee", hits, top_k=4, request=RequestContext()).hits
+    found = (
+        MongoReranker(store=lambda: setup.store)
+        .rerank("coffee", hits, top_k=4, request=RequestContext())
+        .hits
+    )
     assert found == (*hits[2:], *hits[:2])
 
 
@@ -47,20 +68,33 @@ def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
     ("fault", "said", "helps"),
     [
         (None, "has no \\$rerank", "RERANKER=none"),
-        (failure("Rate limit exceeded", 8000, "AtlasError"), "limits the rate", "Wait 60 s"),
+        (
+            failure("Rate limit exceeded", 8000, "AtlasError"),
+            "limits the rate",
+            "Wait 60 s",
+        ),
     ],
 )
 def test_a_server_that_lacks_it_or_refuses_is_told_with_what_helps(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch, fault: Exception | None, said: str, helps: str
+    setup: Setup,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Exception | None,
+    said: str,
+    helps: str,
 ) -> None:
     """Unrecognised where it is not switched on: jira.mongodb.org/browse/COMPASS-10636."""
     hits = hits_of(setup)
     if fault is None:
         setup.engine.reranks = False
     else:
-        monkeypatch.setattr("tests.fakes.mongomock_search.SearchCollection._reranked", lambda *_: raising(fault))
+        monkeypatch.setattr(
+            "tests.fakes.mongomock_search.SearchCollection._reranked",
+            lambda *_: raising(fault),
+        )
     with pytest.raises(SearchEngineError, match=said) as raised:
-        MongoReranker(store=lambda: setup.store).rerank("coffee", hits, top_k=3, request=RequestContext())
+        MongoReranker(store=lambda: setup.store).rerank(
+            "coffee", hits, top_k=3, request=RequestContext()
+        )
     assert helps in raised.value.remedy
     with pytest.raises(SearchEngineError, match=said):
         setup.store.relevance("probe", ())

@@ -9,18 +9,36 @@ from tests.models.rerank.hits import hit, ids
 
 CASES = cases(__file__)
 FIXTURE = CASES["fixture"]
-TEN = [hit(f"{source} at {score}", score=score, source=source) for source, scores in FIXTURE for score in scores]
+TEN = [
+    hit(f"{source} at {score}", score=score, source=source)
+    for source, scores in FIXTURE
+    for score in scores
+]
 
 
 def diverse(hits: list[SearchHit], top_k: int) -> list[str]:
-    return ids(DiversityReranker().rerank("question", hits, top_k=top_k, request=RequestContext()).hits)
+    return ids(
+        DiversityReranker()
+        .rerank("question", hits, top_k=top_k, request=RequestContext())
+        .hits
+    )
 
 
 def test_sources_take_turns_in_rank_order() -> None:
     """R-B7: .89 of source 6, .82 of 11, .79 of 28, then the second round. A hit without a source is a group."""
-    assert diverse(TEN, 3) == ["source 6 at 0.89", "source 11 at 0.82", "source 28 at 0.79"]
-    assert diverse(TEN, 10)[7:] == ["source 6 at 0.87", "source 11 at 0.81", "source 6 at 0.84"]
-    assert diverse([hit("a"), hit("b"), hit("c", source="s"), hit("d", source="s"), hit("e")], 4) == [
+    assert diverse(TEN, 3) == [
+        "source 6 at 0.89",
+        "source 11 at 0.82",
+        "source 28 at 0.79",
+    ]
+    assert diverse(TEN, 10)[7:] == [
+        "source 6 at 0.87",
+        "source 11 at 0.81",
+        "source 6 at 0.84",
+    ]
+    assert diverse(
+        [hit("a"), hit("b"), hit("c", source="s"), hit("d", source="s"), hit("e")], 4
+    ) == [
         "a",
         "b",
         "c",
@@ -54,9 +72,15 @@ def test_what_says_the_same_again_waits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("relevance", "order"), [(1.0, ["first", "again", "other", "far"]), (0.0, ["first", "other", "far", "again"])]
+    ("relevance", "order"),
+    [
+        (1.0, ["first", "again", "other", "far"]),
+        (0.0, ["first", "other", "far", "again"]),
+    ],
 )
-def test_from_relevance_alone_to_novelty_alone(relevance: float, order: list[str]) -> None:
+def test_from_relevance_alone_to_novelty_alone(
+    relevance: float, order: list[str]
+) -> None:
     assert reranked(HITS, relevance=relevance) == order
 
 
@@ -73,7 +97,16 @@ def test_likeness_is_to_the_closest_of_those_chosen() -> None:
 
 def test_keyword_scores_order_where_only_the_keyword_search_ran() -> None:
     hits = [
-        SearchHit(Chunk(name, name, name, "", text), score=vector, keyword_score=words, found_by=("keyword",))
-        for name, text, vector, words in (("a", "x", 0.1, 9.0), ("b", "x", 0.9, 8.0), ("c", "y", 0.9, 1.0))
+        SearchHit(
+            Chunk(name, name, name, "", text),
+            score=vector,
+            keyword_score=words,
+            found_by=("keyword",),
+        )
+        for name, text, vector, words in (
+            ("a", "x", 0.1, 9.0),
+            ("b", "x", 0.9, 8.0),
+            ("c", "y", 0.9, 1.0),
+        )
     ]
     assert reranked(hits, relevance=0.9) == ["a", "b", "c"]

@@ -52,7 +52,11 @@ class PdfLoader:
             return Fit.NO
         # A text may contain "%PDF-" as well.
         first = not sample.head[:start].strip(b"\xef\xbb\xbf \t\r\n")
-        return Fit.CERTAIN if first or sample.is_named(self.suffixes) or b"\0" in sample.head else Fit.NO
+        return (
+            Fit.CERTAIN
+            if first or sample.is_named(self.suffixes) or b"\0" in sample.head
+            else Fit.NO
+        )
 
     def load(self, path: Path) -> Loaded:
         """``Section.page`` counts the pages of the file from 1."""
@@ -62,7 +66,11 @@ class PdfLoader:
         with opened(path) as file:
             properties, pages = _read(file, path, self.ocr)
         margins = without_running_lines(pages)
-        pictures = [page for page in pages if page.letters < _MIN_LETTERS and page.pictured >= _SCANNED]
+        pictures = [
+            page
+            for page in pages
+            if page.letters < _MIN_LETTERS and page.pictured >= _SCANNED
+        ]
         if pictures and not self.ocr.missing:
             for page in pictures[: self.ocr.pages]:
                 words, page.confidence = self.ocr.page_words(path, page.number)
@@ -71,23 +79,46 @@ class PdfLoader:
         scanned = sum(page.confidence is None for page in pictures)
         remedy = "OCR found nothing to read in it."
         if self.ocr.missing:
-            remedy = f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
+            remedy = (
+                f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
+            )
         if not any(page.columns for page in pages) or scanned == len(pages):
-            raise LoadError(f"{path.name} has no text: it is a scan or holds pictures only. {remedy}")
+            raise LoadError(
+                f"{path.name} has no text: it is a scan or holds pictures only. {remedy}"
+            )
         title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
-        no_words = not _LETTERS.search(title) or (" " not in title and _CODE.search(title))
+        no_words = not _LETTERS.search(title) or (
+            " " not in title and _CODE.search(title)
+        )
         if len(title) > 200 or no_words or FILLED_IN.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
         properties["title"] = title
         title, sections = sections_of(pages, title)
-        about = {name: " ".join(_CONTROL.sub(" ", value).split()) for name, value in properties.items()}
-        notes = [PICTURES_NOTE.format(count=scanned, pages=len(pages), remedy=self.ocr.missing)] if scanned else []
+        about = {
+            name: " ".join(_CONTROL.sub(" ", value).split())
+            for name, value in properties.items()
+        }
+        notes = (
+            [
+                PICTURES_NOTE.format(
+                    count=scanned, pages=len(pages), remedy=self.ocr.missing
+                )
+            ]
+            if scanned
+            else []
+        )
         if len(pictures) > scanned:
-            notes.append(OCR_NOTE.format(count=len(pictures) - scanned, pages=len(pages)))
+            notes.append(
+                OCR_NOTE.format(count=len(pictures) - scanned, pages=len(pages))
+            )
         return Loaded(
-            title or path.stem, lay_out(sections), pages=len(pages), margins=margins[:MAX_MARGINS], properties=about,
+            title or path.stem,
+            lay_out(sections),
+            pages=len(pages),
+            margins=margins[:MAX_MARGINS],
+            properties=about,
             notes=tuple(notes),
-        )  # fmt: skip
+        )
 
 
 class ImageLoader:
@@ -125,19 +156,32 @@ def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Sectio
             image.draft("RGB", (2 * PIXELS, 2 * PIXELS))
             picture = ImageOps.exif_transpose(image).convert("RGB")
     except Image.DecompressionBombError as error:
-        raise LoadError(f"{name} has more than {_MAX_PIXELS:,} pixels. Save it smaller.") from error
+        raise LoadError(
+            f"{name} has more than {_MAX_PIXELS:,} pixels. Save it smaller."
+        ) from error
     except (SyntaxError, ValueError, struct.error, zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno:
             raise
-        raise LoadError(f"{name} is damaged or cut short. Save or export it again.") from error
+        raise LoadError(
+            f"{name} is damaged or cut short. Save or export it again."
+        ) from error
     picture.thumbnail((PIXELS, PIXELS))
     words, confidence = ocr.words(np.asarray(picture), 1, _POINT)
     if not words:
         raise LoadError(f"{name} shows no text that can be read.")
-    return sections_of([PageText(1, picture.height * _POINT, columns_of_words(words), 1.0, confidence)], "")
+    return sections_of(
+        [
+            PageText(
+                1, picture.height * _POINT, columns_of_words(words), 1.0, confidence
+            )
+        ],
+        "",
+    )
 
 
-def _read(file: BufferedReader, path: Path, ocr: Ocr) -> "tuple[dict[str, str], list[PageText]]":
+def _read(
+    file: BufferedReader, path: Path, ocr: Ocr
+) -> "tuple[dict[str, str], list[PageText]]":
     """Return the file's properties, and its pages. Raises LoadError: damaged, cut short or protected."""
     import pdfplumber
     from pdfminer.pdfdocument import PDFXRefFallback
@@ -155,12 +199,19 @@ def _read(file: BufferedReader, path: Path, ocr: Ocr) -> "tuple[dict[str, str], 
             raise ValueError("pages are missing")
     reader, pages = PdfPageReader(), []
     for page in drawn:
-        with _damage_named(path):  # only while pdfminer works: our own faults must not look like a damaged file
-            _ = page.objects, page.edges  # pdfplumber keeps them until the page is closed
+        with _damage_named(
+            path
+        ):  # only while pdfminer works: our own faults must not look like a damaged file
+            _ = (
+                page.objects,
+                page.edges,
+            )  # pdfplumber keeps them until the page is closed
         pages.append(reader.read(page))
         ocr.note(len(pages), len(drawn))
     stated = {"title": "Title", "subject": "Subject", "created": "CreationDate"}
-    properties = {name: str(pdf.metadata.get(key) or "") for name, key in stated.items()}
+    properties = {
+        name: str(pdf.metadata.get(key) or "") for name, key in stated.items()
+    }
     # "D:20240509172559Z00'00'": only the year matters.
     return properties | {"created": properties["created"].removeprefix("D:")[:4]}, pages
 
@@ -174,10 +225,23 @@ def _damage_named(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (PdfminerException, MalformedPDFException, PSException, struct.error, zlib.error, *FAULTS) as error:
-        cause = error.args[0] if isinstance(error, PdfminerException) and error.args else error
+    except (
+        PdfminerException,
+        MalformedPDFException,
+        PSException,
+        struct.error,
+        zlib.error,
+        *FAULTS,
+    ) as error:
+        cause = (
+            error.args[0]
+            if isinstance(error, PdfminerException) and error.args
+            else error
+        )
         if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
             advice = "Save it without one and load that file."
-            raise LoadError(f"{path.name} is protected with a password. {advice}") from error
+            raise LoadError(
+                f"{path.name} is protected with a password. {advice}"
+            ) from error
         problem = "cannot be read as a PDF: it is damaged or cut short. Save or export it again."
         raise LoadError(f"{path.name} {problem}") from error

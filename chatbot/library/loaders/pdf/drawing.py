@@ -15,11 +15,26 @@ from typing import Any
 
 from pdfminer.converter import PDFPageAggregator
 from pdfminer.encodingdb import name2unicode
-from pdfminer.layout import LTChar, LTComponent, LTCurve, LTImage, LTItem, LTLine, LTPage, LTRect
+from pdfminer.layout import (
+    LTChar,
+    LTComponent,
+    LTCurve,
+    LTImage,
+    LTItem,
+    LTLine,
+    LTPage,
+    LTRect,
+)
 from pdfminer.pdfcolor import PDFColorSpace
 from pdfminer.pdfdevice import PDFTextSeq
 from pdfminer.pdffont import PDFFont, PDFUnicodeNotDefined
-from pdfminer.pdfinterp import PDFGraphicState, PDFPageInterpreter, PDFResourceManager, PDFStackT, PDFTextState
+from pdfminer.pdfinterp import (
+    PDFGraphicState,
+    PDFPageInterpreter,
+    PDFResourceManager,
+    PDFStackT,
+    PDFTextState,
+)
 from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1, stream_value
 from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
@@ -46,7 +61,17 @@ _WORD = re.compile(rb"(?<![^\s\])>}])[A-Za-z'\"][A-Za-z0*]{0,2}(?![^\s\[(</])")
 """An operator, or a short word of a text."""
 MAX_OPERATORS = 1_000_000
 """Of one page. The compressed file may have a thousandth of their bytes."""
-_NUMBER, _OPERATOR, _STRING, _HEXADECIMAL, _ARRAY, _ARRAY_END, _NAME, _PROPERTIES, _END = range(1, 10)
+(
+    _NUMBER,
+    _OPERATOR,
+    _STRING,
+    _HEXADECIMAL,
+    _ARRAY,
+    _ARRAY_END,
+    _NAME,
+    _PROPERTIES,
+    _END,
+) = range(1, 10)
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|.)", re.DOTALL)
 _UNSUPPORTED = {b"BI", b"ID", b"EI", b"true", b"false"}
 
@@ -100,7 +125,9 @@ def pages_of(pdf: PDF) -> "Iterator[DrawnPage]":
 class DrawnPage(Page):
     """pdfplumber's page with `letters` instead of its ``chars``. `close` releases everything that was read."""
 
-    def __init__(self, pdf: PDF, page: PDFPage, number: int, fonts: PDFResourceManager) -> None:
+    def __init__(
+        self, pdf: PDF, page: PDFPage, number: int, fonts: PDFResourceManager
+    ) -> None:
         super().__init__(pdf, page, number)
         self.letters: list[Char] = []
         self._fonts = fonts
@@ -122,17 +149,29 @@ class DrawnPage(Page):
         assert isinstance(obj, LTComponent)
         left, above = self.mediabox[:2]
         top = (self.height - obj.y1) + above
-        shape = {"object_type": _KINDS[type(obj)], "x0": obj.x0 + left, "x1": obj.x1 + left, "y0": obj.y0, "y1": obj.y1}
+        shape = {
+            "object_type": _KINDS[type(obj)],
+            "x0": obj.x0 + left,
+            "x1": obj.x1 + left,
+            "y0": obj.y0,
+            "y1": obj.y1,
+        }
         shape |= {"top": top, "doctop": top, "bottom": (self.height - obj.y0) + above}
         shape |= {"width": obj.width, "height": obj.height}
         if isinstance(obj, LTCurve):
-            shape |= {"pts": list(map(self.point2coord, obj.pts)), "fill": obj.fill, "color": obj.non_stroking_color}
+            shape |= {
+                "pts": list(map(self.point2coord, obj.pts)),
+                "fill": obj.fill,
+                "color": obj.non_stroking_color,
+            }
         return shape
 
     def parse_objects(self) -> dict[str, list[dict[str, Any]]]:
         shapes = super().parse_objects()
         if not self._shaded:
-            self.letters = visible_characters(self.letters, shapes, self.bbox, self.cropbox)
+            self.letters = visible_characters(
+                self.letters, shapes, self.bbox, self.cropbox
+            )
         return shapes
 
     def upright(self) -> list[Char]:
@@ -146,10 +185,22 @@ class DrawnPage(Page):
         counter_clockwise = sum(char.turn for char in sideways) > 0
         for char in sideways:
             if counter_clockwise:
-                x0, x1, top, bottom = height - char.bottom, height - char.top, char.x0, char.x1
+                x0, x1, top, bottom = (
+                    height - char.bottom,
+                    height - char.top,
+                    char.x0,
+                    char.x1,
+                )
             else:
-                x0, x1, top, bottom = char.top, char.bottom, width - char.x1, width - char.x0
-            turned.append(Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0))
+                x0, x1, top, bottom = (
+                    char.top,
+                    char.bottom,
+                    width - char.x1,
+                    width - char.x0,
+                )
+            turned.append(
+                Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0)
+            )
         return turned
 
     def close(self) -> None:
@@ -166,13 +217,22 @@ class ContentInterpreter(PDFPageInterpreter):
 
     def execute(self, streams: Sequence[object]) -> None:
         """Run the drawing operators; as in pdfminer, a form that contains itself is not drawn again."""
-        new = [each for each in map(stream_value, streams) if each.objid not in {None, *self.parent_stream_ids}]
+        new = [
+            each
+            for each in map(stream_value, streams)
+            if each.objid not in {None, *self.parent_stream_ids}
+        ]
         self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
         content = b"\n".join(stream.get_data() for stream in new)
         array: list[Any] | None = None
         # Counted before any is run: some take memory, and an operator and a blank are two bytes.
-        if len(content) > 2 * MAX_OPERATORS and sum(1 for _ in _WORD.finditer(content)) > MAX_OPERATORS:
-            raise LoadError(f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators.")
+        if (
+            len(content) > 2 * MAX_OPERATORS
+            and sum(1 for _ in _WORD.finditer(content)) > MAX_OPERATORS
+        ):
+            raise LoadError(
+                f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators."
+            )
         place, match, end = 0, _TOKEN.match, len(content)
         while place < end:
             token = match(content, place)
@@ -194,7 +254,9 @@ class ContentInterpreter(PDFPageInterpreter):
                 self.argstack.append(array)
                 array = None
             elif kind in _OPERANDS:
-                (self.argstack if array is None else array).append(_OPERANDS[kind](token[kind]))
+                (self.argstack if array is None else array).append(
+                    _OPERANDS[kind](token[kind])
+                )
             elif kind != _END:
                 raise UnusualError
 
@@ -202,7 +264,12 @@ class ContentInterpreter(PDFPageInterpreter):
 @lru_cache(maxsize=256)
 def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
     """Return pdfminer's method for the operator, if any, and its number of operands."""
-    name = operator.decode("latin-1").replace("*", "_a").replace('"', "_w").replace("'", "_q")
+    name = (
+        operator.decode("latin-1")
+        .replace("*", "_a")
+        .replace('"', "_w")
+        .replace("'", "_q")
+    )
     method = getattr(PDFPageInterpreter, f"do_{name}", None)
     return method, method.__code__.co_argcount - 1 if method else 0
 
@@ -232,7 +299,14 @@ _DIAGONAL = 0.1
 """Tangent of the angle from which text runs across the page; less is a page that was scanned askew."""
 _UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""
-_COLOR_SPACES = {"DeviceGray", "CalGray", "DeviceRGB", "CalRGB", "DeviceCMYK", "ICCBased"}
+_COLOR_SPACES = {
+    "DeviceGray",
+    "CalGray",
+    "DeviceRGB",
+    "CalRGB",
+    "DeviceCMYK",
+    "ICCBased",
+}
 """In others, 1 may be the full ink of a printer's own colour."""
 
 
@@ -250,7 +324,11 @@ class _Device(PDFPageAggregator):
         self._paint = Paint.VISIBLE
 
     def render_string(
-        self, textstate: PDFTextState, seq: PDFTextSeq, ncs: PDFColorSpace, graphicstate: PDFGraphicState
+        self,
+        textstate: PDFTextState,
+        seq: PDFTextSeq,
+        ncs: PDFColorSpace,
+        graphicstate: PDFGraphicState,
     ) -> None:
         if textstate.render in _UNPAINTED_MODES:
             self._paint = Paint.NONE
@@ -260,9 +338,16 @@ class _Device(PDFPageAggregator):
         super().render_string(textstate, seq, ncs, graphicstate)
 
     def render_char(
-        self, matrix: Matrix, font: PDFFont, fontsize: float, scaling: float, rise: float, cid: int,
-        ncs: PDFColorSpace, graphicstate: PDFGraphicState,
-    ) -> float:  # fmt: skip
+        self,
+        matrix: Matrix,
+        font: PDFFont,
+        fontsize: float,
+        scaling: float,
+        rise: float,
+        cid: int,
+        ncs: PDFColorSpace,
+        graphicstate: PDFGraphicState,
+    ) -> float:
         """Place one glyph where `LTChar` would, and return the way to the next one. `LTChar` places turned ones."""
         if (glyph := self._glyphs.get((font, cid))) is None:
             try:
@@ -270,14 +355,39 @@ class _Device(PDFPageAggregator):
             except PDFUnicodeNotDefined:
                 text = self.handle_undefined_char(font, cid)
             bold = _BOLD.search(str(font.fontname)) is not None
-            glyph = self._glyphs[font, cid] = (text, bold, font.char_width(cid), font.get_descent())
+            glyph = self._glyphs[font, cid] = (
+                text,
+                bold,
+                font.char_width(cid),
+                font.get_descent(),
+            )
         text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
         turn, advance = 0, width * fontsize * scaling
         if b and min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
             return advance  # a watermark across the page
-        if b or c or a <= 0 or d <= 0 or scaling <= 0 or advance < 0 or fontsize < 0 or font.is_vertical():
-            at = LTChar(matrix, font, fontsize, scaling, rise, text, width, font.char_disp(cid), ncs, graphicstate)
+        if (
+            b
+            or c
+            or a <= 0
+            or d <= 0
+            or scaling <= 0
+            or advance < 0
+            or fontsize < 0
+            or font.is_vertical()
+        ):
+            at = LTChar(
+                matrix,
+                font,
+                fontsize,
+                scaling,
+                rise,
+                text,
+                width,
+                font.char_disp(cid),
+                ncs,
+                graphicstate,
+            )
             x0, y0, x1, y1, size = *at.bbox, at.size
             if not at.upright:
                 turn = 1 if b > 0 else -1
@@ -285,8 +395,23 @@ class _Device(PDFPageAggregator):
             low = descent * fontsize + rise
             x0, y0, x1, y1 = e, d * low + f, a * advance + e, d * (low + fontsize) + f
             size = y1 - y0
-        top, bottom = (self._height - y1) + self._above, (self._height - y0) + self._above
-        self.letters.append(Char(text, x0 + self._left, x1 + self._left, top, bottom, size, bold, turn, self._paint))
+        top, bottom = (
+            (self._height - y1) + self._above,
+            (self._height - y0) + self._above,
+        )
+        self.letters.append(
+            Char(
+                text,
+                x0 + self._left,
+                x1 + self._left,
+                top,
+                bottom,
+                size,
+                bold,
+                turn,
+                self._paint,
+            )
+        )
         return advance
 
 
@@ -297,7 +422,11 @@ class _MendedFonts(PDFResourceManager):
         font = super().get_font(objid, spec)
         letters = getattr(getattr(font, "unicode_map", None), "cid2unichr", None)
         encoding = resolve1(spec.get("Encoding")) if letters else None
-        differences: Any = resolve1(encoding.get("Differences")) if isinstance(encoding, dict) else None
+        differences: Any = (
+            resolve1(encoding.get("Differences"))
+            if isinstance(encoding, dict)
+            else None
+        )
         code = 0
         for entry in differences if isinstance(differences, list) else []:
             if isinstance(entry, int):
@@ -307,7 +436,11 @@ class _MendedFonts(PDFResourceManager):
                     text = unicodedata.normalize("NFKC", name2unicode(str(entry.name)))
                 except (KeyError, ValueError):  # a name of the font maker's own
                     text = ""
-                if letters and len(text) > 1 and letters.get(code, text[-1]) == text[-1]:
+                if (
+                    letters
+                    and len(text) > 1
+                    and letters.get(code, text[-1]) == text[-1]
+                ):
                     letters[code] = text
                 code += 1
         return font
@@ -321,7 +454,9 @@ _MIN_SIZE, _READABLE_SIZE = 1.0, 4.0
 _MAX_CELLS = 4_000_000
 
 
-def visible_characters(chars: list[Char], shapes: Shapes, page: Box, crop: Box) -> list[Char]:
+def visible_characters(
+    chars: list[Char], shapes: Shapes, page: Box, crop: Box
+) -> list[Char]:
     """Return the characters that are on the page, of a size, painted, and not white on white. ``crop``: the visible
     part of the page; it is ignored if nothing is in it, as in a damaged file."""
     on_page = _within(crop, chars) or _within(page, chars)
@@ -336,7 +471,11 @@ def visible_characters(chars: list[Char], shapes: Shapes, page: Box, crop: Box) 
 
 def _within(box: Box, chars: list[Char]) -> list[Char]:
     x0, top, x1, bottom = box
-    return [char for char in chars if char.x1 > x0 and char.x0 < x1 and char.bottom > top and char.top < bottom]
+    return [
+        char
+        for char in chars
+        if char.x1 > x0 and char.x0 < x1 and char.bottom > top and char.top < bottom
+    ]
 
 
 def _is_white(color: object) -> bool:
@@ -344,7 +483,11 @@ def _is_white(color: object) -> bool:
     parts = color if isinstance(color, tuple | list) else (color,)
     if not all(isinstance(part, int | float) for part in parts):
         return False  # a pattern
-    return max(parts, default=1) <= 1 - _MIN_WHITE if len(parts) == 4 else min(parts, default=0) >= _MIN_WHITE
+    return (
+        max(parts, default=1) <= 1 - _MIN_WHITE
+        if len(parts) == 4
+        else min(parts, default=0) >= _MIN_WHITE
+    )
 
 
 class _PaintedPlaces:
@@ -354,21 +497,37 @@ class _PaintedPlaces:
         import numpy as np  # few pages need it
 
         self._left, _, right, self._bottom = page
-        rows, columns = int((page[3] - page[1]) / _CELL) + 1, int((right - self._left) / _CELL) + 1
+        rows, columns = (
+            int((page[3] - page[1]) / _CELL) + 1,
+            int((right - self._left) / _CELL) + 1,
+        )
         measured = rows * columns <= _MAX_CELLS
         self._colored = np.full((rows, columns) if measured else (1, 1), not measured)
         self._pictured = self._colored.copy()
         for shape in chain.from_iterable(shapes.values()) if measured else ():
-            sides = (shape["x0"] - self._left, shape["x1"] - self._left, shape["y0"], shape["y1"])
+            sides = (
+                shape["x0"] - self._left,
+                shape["x1"] - self._left,
+                shape["y0"],
+                shape["y1"],
+            )
             x0, x1, y0, y1 = (max(0, int(at / _CELL)) for at in sides)
             if shape["object_type"] == "image":
                 self._pictured[y0 : y1 + 1, x0 : x1 + 1] = True
-            elif shape.get("fill") and not (isinstance(shape["color"], tuple) and _is_white(shape["color"])):
+            elif shape.get("fill") and not (
+                isinstance(shape["color"], tuple) and _is_white(shape["color"])
+            ):
                 self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
 
     def has_background(self, char: Char) -> bool:
         """Return whether the character stands on a picture, or is white on a coloured shape."""
         rows, columns = self._colored.shape
-        x = min(columns - 1, max(0, int(((char.x0 + char.x1) / 2 - self._left) / _CELL)))
-        y = min(rows - 1, max(0, int((self._bottom - (char.top + char.bottom) / 2) / _CELL)))
-        return bool(self._pictured[y, x] or (char.paint == Paint.WHITE and self._colored[y, x]))
+        x = min(
+            columns - 1, max(0, int(((char.x0 + char.x1) / 2 - self._left) / _CELL))
+        )
+        y = min(
+            rows - 1, max(0, int((self._bottom - (char.top + char.bottom) / 2) / _CELL))
+        )
+        return bool(
+            self._pictured[y, x] or (char.paint == Paint.WHITE and self._colored[y, x])
+        )

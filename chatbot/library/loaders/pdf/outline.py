@@ -36,14 +36,24 @@ class Paragraph:
     ends_full: bool
 
 
-def paragraphs_of(lines: Sequence[Line], hyphenated: Collection[str]) -> list[Paragraph]:
+def paragraphs_of(
+    lines: Sequence[Line], hyphenated: Collection[str]
+) -> list[Paragraph]:
     """Group the lines of one column, in order, into paragraphs."""
     groups: list[list[Line]] = []
     # The usual distance between two lines of the column.
-    steps = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < 2.2 * a.size]
+    steps = [
+        b.bottom - a.bottom
+        for a, b in pairwise(lines)
+        if 0 < b.bottom - a.bottom < 2.2 * a.size
+    ]
     pitch = median(steps) if steps else 1.3 * lines[0].size if lines else 0.0
     # Where nearly all lines are far apart, they are printed with wide leading.
-    far = [b.bottom - a.bottom for a, b in pairwise(lines) if 0 < b.bottom - a.bottom < _WIDEST * a.size]
+    far = [
+        b.bottom - a.bottom
+        for a, b in pairwise(lines)
+        if 0 < b.bottom - a.bottom < _WIDEST * a.size
+    ]
     wide = median(far) if len(far) >= _MIN_WIDE_STEPS and not steps else 0.0
     for at, line in enumerate(lines):
         after = lines[at + 1] if at + 1 < len(lines) else None
@@ -55,7 +65,9 @@ def paragraphs_of(lines: Sequence[Line], hyphenated: Collection[str]) -> list[Pa
         first, last = group[0], group[-1]
         opens = first.x0 - first.left < _INDENT * first.size
         ends_full = last.x1 > last.right - _SHORT * (last.right - last.left)
-        paragraphs.append(Paragraph(_joined(group, hyphenated), first.size, opens, ends_full))
+        paragraphs.append(
+            Paragraph(_joined(group, hyphenated), first.size, opens, ends_full)
+        )
     return paragraphs
 
 
@@ -66,17 +78,33 @@ def _joined(lines: Sequence[Line], hyphenated: Collection[str]) -> str:
 def continues(before: Paragraph, after: Paragraph) -> bool:
     """Return whether the paragraph at the top of a column continues the one at the foot of the column before."""
     unfinished = before.ends_full and not _SENTENCE_END.search(before.text)
-    return unfinished and after.opens and abs(before.size - after.size) < 0.6 and not _BULLET.match(after.text)
+    return (
+        unfinished
+        and after.opens
+        and abs(before.size - after.size) < 0.6
+        and not _BULLET.match(after.text)
+    )
 
 
-def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float, wide: float) -> bool:
+def _breaks(
+    group: Sequence[Line], line: Line, after: Line | None, pitch: float, wide: float
+) -> bool:
     """Return whether a line begins a new paragraph after the lines in ``group``."""
     before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
-    if wide and 0 < step <= 1.1 * wide and abs(line.size - before.size) <= 0.9 and not _BULLET.match(line.text):
+    if (
+        wide
+        and 0 < step <= 1.1 * wide
+        and abs(line.size - before.size) <= 0.9
+        and not _BULLET.match(line.text)
+    ):
         full = before.x1 > before.right - _SHORT * (before.right - before.left)
         return not (line.text[0].islower() or (full and not ended))
-    if step < 0 or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size) or abs(line.size - before.size) > 0.9:
+    if (
+        step < 0
+        or step > 1.25 * max(min(pitch, 1.6 * line.size), line.size)
+        or abs(line.size - before.size) > 0.9
+    ):
         return True
     if _BULLET.match(line.text) or (_NUMBERED.match(line.text) and ended):
         return True
@@ -85,9 +113,15 @@ def _breaks(group: Sequence[Line], line: Line, after: Line | None, pitch: float,
         return True
     # In a list item, the other lines are aligned with the text of the first.
     item = _BULLET.match(group[0].text) or _NUMBERED.match(group[0].text)
-    if indent > _INDENT and not (item and all(line.x0 > group[0].x0 for line in group[1:2])):
+    if indent > _INDENT and not (
+        item and all(line.x0 > group[0].x0 for line in group[1:2])
+    ):
         return ended or after is None or after.x0 < line.x0 - _INDENT * line.size
-    return ended and before.x1 < before.right - _SHORT * (before.right - before.left) and not line.text[0].islower()
+    return (
+        ended
+        and before.x1 < before.right - _SHORT * (before.right - before.left)
+        and not line.text[0].islower()
+    )
 
 
 _LARGER = 1.1  # times the body size
@@ -121,20 +155,36 @@ class Styles:
             return 0
         end = at + 1
         while end < len(lines) and lines[end].style == first.style:
-            if not 0 < lines[end].bottom - lines[end - 1].bottom < 1.5 * lines[end].size:
+            if (
+                not 0
+                < lines[end].bottom - lines[end - 1].bottom
+                < 1.5 * lines[end].size
+            ):
                 break
             end += 1
         count, text = end - at, " ".join(line.text for line in lines[at:end])
         if CAPTION.match(text):
             return count if count <= _MAX_HEADING_LINES + 1 else 0
-        max_words = _MAX_HEADING_WORDS if first.size >= self.larger_than else _MAX_BOLD_WORDS
+        max_words = (
+            _MAX_HEADING_WORDS if first.size >= self.larger_than else _MAX_BOLD_WORDS
+        )
         short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
-        return count if short and _LETTERS.search(text) and not _NO_HEADING.search(text) else 0
+        return (
+            count
+            if short and _LETTERS.search(text) and not _NO_HEADING.search(text)
+            else 0
+        )
 
 
 def text_lines(pages: Iterable[PageText]) -> Iterator[Line]:
     """Yield the lines outside of tables."""
-    return (block for page in pages for column in page.columns for block in column if isinstance(block, Line))
+    return (
+        block
+        for page in pages
+        for column in page.columns
+        for block in column
+        if isinstance(block, Line)
+    )
 
 
 def styles_of(pages: Sequence[PageText]) -> Styles:
@@ -147,8 +197,14 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
     bold_from = inf if bold_body else 0.85 * body
-    levels = [(size, bold) for size, bold in letters if size >= _LARGER * body or (bold and size > bold_from)]
-    return Styles(body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1]))))
+    levels = [
+        (size, bold)
+        for size, bold in letters
+        if size >= _LARGER * body or (bold and size > bold_from)
+    ]
+    return Styles(
+        body, tuple(sorted(levels, key=lambda style: (-style[0], not style[1])))
+    )
 
 
 _FOOTNOTE = 0.86  # of the body size
@@ -156,7 +212,8 @@ _WIDE_ROW = 150
 """Characters. A longer row of a table is a section of its own: in one passage with another, neither is found by its
 label (MiniLM: .81 for both together, .85 for the row alone)."""
 _NOTE = re.compile(
-    r"(?:notes?|sources?|abbreviations?|see notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]", re.IGNORECASE
+    r"(?:notes?|sources?|abbreviations?|see notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]",
+    re.IGNORECASE,
 )
 
 
@@ -186,7 +243,11 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
     notes: list[Part] = []
     for at, column in enumerate(page.columns):
         end = len(column)
-        while end and isinstance(line := column[end - 1], Line) and line.size <= _FOOTNOTE * styles.body:
+        while (
+            end
+            and isinstance(line := column[end - 1], Line)
+            and line.size <= _FOOTNOTE * styles.body
+        ):
             end -= 1
         # Small print at the foot of a column is footnotes, unless all of the column is small, or it is below a table.
         if at + 1 == len(page.columns) or not end or isinstance(column[end - 1], Table):
@@ -194,7 +255,11 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
         new = list(_parts(column[:end], styles, hyphenated))
         if parts and new:
             last, first = parts[-1], new[0]
-            if isinstance(last, Paragraph) and isinstance(first, Paragraph) and continues(last, first):
+            if (
+                isinstance(last, Paragraph)
+                and isinstance(first, Paragraph)
+                and continues(last, first)
+            ):
                 last.text = join_lines(last.text, first.text, hyphenated)
                 new = new[1:]
         parts += new
@@ -202,7 +267,9 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
     return _with_captions(list(_with_whole_headings(parts + notes, hyphenated)))
 
 
-def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str]) -> Iterator[Part]:
+def _parts(
+    column: Sequence[Block], styles: Styles, hyphenated: Collection[str]
+) -> Iterator[Part]:
     for _, blocks in groupby(column, type):
         run = list(blocks)
         lines = [block for block in run if isinstance(block, Line)]
@@ -214,22 +281,29 @@ def _parts(column: Sequence[Block], styles: Styles, hyphenated: Collection[str])
                 heading = lines[at : at + count]
                 x = sum(line.x0 + line.x1 for line in heading) / (2 * count)
                 text = _joined(heading, hyphenated).rstrip(": ")
-                yield Heading(text, styles.levels.index(heading[0].style), heading[0].size, x)
+                yield Heading(
+                    text, styles.levels.index(heading[0].style), heading[0].size, x
+                )
                 start = at + count
             at += count or 1
         yield from paragraphs_of(lines[start:], hyphenated)
         yield from (block for block in run if isinstance(block, Table))
 
 
-def _with_whole_headings(parts: Iterable[Part], hyphenated: Collection[str]) -> Iterator[Part]:
+def _with_whole_headings(
+    parts: Iterable[Part], hyphenated: Collection[str]
+) -> Iterator[Part]:
     """Complete headings that end within a line: at a dash, or in capitals that go on to a full stop."""
     heading: Heading | None = None
     for part in parts:
         rest = _REST.match(part.text) if isinstance(part, Paragraph) else None
         if (heading and rest and isinstance(part, Paragraph)) and (
-            heading.text.endswith(("-", "–")) or (heading.text.isupper() and rest["capitals"])
+            heading.text.endswith(("-", "–"))
+            or (heading.text.isupper() and rest["capitals"])
         ):
-            heading = replace(heading, text=join_lines(heading.text, rest[0].rstrip(". "), hyphenated))
+            heading = replace(
+                heading, text=join_lines(heading.text, rest[0].rstrip(". "), hyphenated)
+            )
             part.text = part.text[rest.end() :]
         if heading:
             yield heading
@@ -275,7 +349,11 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     hyphenated = compounds(line.text for line in text_lines(pages))
     flows = [flow(page, styles, hyphenated) for page in pages]
     if not title and flows:
-        headings = [part for part in flows[0] if isinstance(part, Heading) and not CAPTION.match(part.text)]
+        headings = [
+            part
+            for part in flows[0]
+            if isinstance(part, Heading) and not CAPTION.match(part.text)
+        ]
         larger = [heading for heading in headings if heading.size >= styles.larger_than]
         title = max(larger, key=lambda heading: heading.size).text if larger else ""
     writer = _SectionWriter(title, styles)
@@ -295,7 +373,9 @@ class _SectionWriter:
         self._title = _plain(title)
         self._styles = styles
         self._sections: list[Section] = []
-        self._headings: list[tuple[Heading, bool]] = []  # and whether something stands below it
+        self._headings: list[
+            tuple[Heading, bool]
+        ] = []  # and whether something stands below it
         self._caption: Caption | None = None
         self._page = 0
         self._confidence: float | None = None
@@ -309,13 +389,19 @@ class _SectionWriter:
             elif isinstance(part, Caption):
                 self._caption = part
             elif isinstance(part, Table):
-                for wide, lines in groupby(part.lines, lambda line: len(line) >= _WIDE_ROW and line[0] != "|"):
+                for wide, lines in groupby(
+                    part.lines, lambda line: len(line) >= _WIDE_ROW and line[0] != "|"
+                ):
                     for text in lines if wide else ["\n".join(lines)]:
                         self._write(text, alone=wide)
             else:
                 is_note = part.size < 0.93 * self._styles.body or _NOTE.match(part.text)
                 last_path = self._sections[-1].path if self._sections else ()
-                if self._caption and last_path[-1:] == (self._caption.text,) and not is_note:
+                if (
+                    self._caption
+                    and last_path[-1:] == (self._caption.text,)
+                    and not is_note
+                ):
                     self._caption = None  # its table has been written
                 self._write(part.text)
 
@@ -327,7 +413,11 @@ class _SectionWriter:
         self._caption = None
         self._close(heading.level)
         name = _plain(heading.text)
-        first_line = self._page == 1 and heading.level == 0 and self._title.startswith(f"{name} ")
+        first_line = (
+            self._page == 1
+            and heading.level == 0
+            and self._title.startswith(f"{name} ")
+        )
         if name == self._title or first_line:
             self._close(0)
         else:
@@ -335,8 +425,12 @@ class _SectionWriter:
 
     def _close(self, level: int) -> None:
         """End the headings of ``level`` and below."""
-        kept = [(heading, used) for heading, used in self._headings if heading.level < level]
-        unused = [heading.text for heading, used in self._headings[len(kept) :] if not used]
+        kept = [
+            (heading, used) for heading, used in self._headings if heading.level < level
+        ]
+        unused = [
+            heading.text for heading, used in self._headings[len(kept) :] if not used
+        ]
         self._headings = kept
         if unused:
             self._write(PARAGRAPH.join(unused))
@@ -350,5 +444,7 @@ class _SectionWriter:
         if joins and last is not None and last.path == path and last.page == self._page:
             text = f"{last.text}{PARAGRAPH}{text}"
             self._sections.pop()
-        self._sections.append(Section(path, text, page=self._page, confidence=self._confidence))
+        self._sections.append(
+            Section(path, text, page=self._page, confidence=self._confidence)
+        )
         self._alone = alone

@@ -53,7 +53,10 @@ class PageText:
     @property
     def letters(self) -> int:
         blocks = (block for column in self.columns for block in column)
-        return sum(len(block.text) if isinstance(block, Line) else sum(map(len, block.lines)) for block in blocks)
+        return sum(
+            len(block.text) if isinstance(block, Line) else sum(map(len, block.lines))
+            for block in blocks
+        )
 
 
 class PdfPageReader:
@@ -66,29 +69,70 @@ class PdfPageReader:
     def read(self, page: DrawnPage) -> PageText:
         """Return the page's text, and release what pdfplumber keeps of the page."""
         height = float(page.height)
-        bordered, words = bordered_tables(page, page_words(page) + form_values(page), self._open_table)
+        bordered, words = bordered_tables(
+            page, page_words(page) + form_values(page), self._open_table
+        )
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
-        left, right = min((word.x0 for word in words), default=0.0), max((word.x1 for word in words), default=0.0)
-        walls = [rule.y for rule in page_rules(page, joined=1.5) if rule.x1 - rule.x0 >= _ACROSS * (right - left)]
+        left, right = (
+            min((word.x0 for word in words), default=0.0),
+            max((word.x1 for word in words), default=0.0),
+        )
+        walls = [
+            rule.y
+            for rule in page_rules(page, joined=1.5)
+            if rule.x1 - rule.x0 >= _ACROSS * (right - left)
+        ]
         # The pictures among the text, not those behind it.
-        pictures = (Gutter(image["x0"], image["x1"], image["top"], image["bottom"]) for image in page.images)
-        beside = [g for g in pictures if not any(g.x0 < w.x < g.x1 and g.top < w.y < g.bottom for w in words)]
+        pictures = (
+            Gutter(image["x0"], image["x1"], image["top"], image["bottom"])
+            for image in page.images
+        )
+        beside = [
+            g
+            for g in pictures
+            if not any(g.x0 < w.x < g.x1 and g.top < w.y < g.bottom for w in words)
+        ]
         gutters = self._columns.gutters(words, [*tables, *beside], walls)
-        columns = [_blocks(items) for items in order_columns([*words, *tables], gutters)]
-        tables = [block for column in columns for block in column if isinstance(block, Table)]
+        columns = [
+            _blocks(items) for items in order_columns([*words, *tables], gutters)
+        ]
+        tables = [
+            block for column in columns for block in column if isinstance(block, Table)
+        ]
         first = min(tables, key=lambda table: table.top, default=None)
-        if first and first.body and not any(first.header) and first.top < height / 4 and self._open_table:
+        if (
+            first
+            and first.body
+            and not any(first.header)
+            and first.top < height / 4
+            and self._open_table
+        ):
             first.go_on(self._open_table)
-        self._open_table = max((t for t in tables if t.bottom > 0.75 * height), key=lambda t: t.bottom, default=None)
-        area = max((float(image["width"]) * float(image["height"]) for image in page.images), default=0.0)
+        self._open_table = max(
+            (t for t in tables if t.bottom > 0.75 * height),
+            key=lambda t: t.bottom,
+            default=None,
+        )
+        area = max(
+            (float(image["width"]) * float(image["height"]) for image in page.images),
+            default=0.0,
+        )
         page.close()
-        return PageText(page.page_number, height, columns, min(area / float(page.width * page.height), 1.0))
+        return PageText(
+            page.page_number,
+            height,
+            columns,
+            min(area / float(page.width * page.height), 1.0),
+        )
 
 
 def columns_of_words(words: list[Word]) -> list[list[Block]]:
     """Return the columns of a page that has words only, as OCR reads them."""
-    return [_blocks(items) for items in order_columns(words, Columns().gutters(words, [], []))]
+    return [
+        _blocks(items)
+        for items in order_columns(words, Columns().gutters(words, [], []))
+    ]
 
 
 def _blocks(items: Sequence[Box]) -> list[Block]:
@@ -96,7 +140,9 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
     left, right = min(item.x0 for item in items), max(item.x1 for item in items)
     words = [item for item in items if isinstance(item, Word)]
     blocks: list[Block] = []
-    for table in sorted((item for item in items if isinstance(item, Table)), key=lambda table: table.top):
+    for table in sorted(
+        (item for item in items if isinstance(item, Table)), key=lambda table: table.top
+    ):
         middle = (table.top + table.bottom) / 2
         blocks += _lines([word for word in words if word.y < middle])
         blocks.append(table)
@@ -139,9 +185,15 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
             elif y > gutter.bottom:
                 below.append(item)
             else:
-                (left if item.x0 + item.x1 < gutter.x0 + gutter.x1 else right).append(item)
+                (left if item.x0 + item.x1 < gutter.x0 + gutter.x1 else right).append(
+                    item
+                )
         if left and right:
-            return [column for part in (above, left, right, below) for column in order_columns(part, gutters)]
+            return [
+                column
+                for part in (above, left, right, below)
+                for column in order_columns(part, gutters)
+            ]
     return [list(items)] if items else []
 
 
@@ -173,7 +225,9 @@ class Columns:
     def __init__(self) -> None:
         self._certain: list[float] = []
 
-    def gutters(self, words: Sequence[Word], boxes: Sequence[Box], walls: Sequence[float]) -> list[Gutter]:
+    def gutters(
+        self, words: Sequence[Word], boxes: Sequence[Box], walls: Sequence[float]
+    ) -> list[Gutter]:
         """Return gutters that do not overlap, tallest first. ``walls``: heights of rules across the whole page."""
         if not words:
             return []
@@ -182,20 +236,41 @@ class Columns:
         rows = []
         for line in rows_of(words):
             spans = merge_spans(((word.x0, word.x1) for word in line), _MIN_GUTTER - 1)
-            rows.append(_ColumnRow(min(word.top for word in line), max(word.bottom for word in line), spans, line))
+            rows.append(
+                _ColumnRow(
+                    min(word.top for word in line),
+                    max(word.bottom for word in line),
+                    spans,
+                    line,
+                )
+            )
         rows += [_ColumnRow(box.top, box.top + 1, []) for box in boxes]
         for row in rows:
-            row.boxes = [box for box in boxes if box.top < row.bottom and box.bottom > row.top]
-            row.spans = merge_spans([*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0)
-        rows = sorted([*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)], key=lambda r: r.top + r.bottom)
+            row.boxes = [
+                box for box in boxes if box.top < row.bottom and box.bottom > row.top
+            ]
+            row.spans = merge_spans(
+                [*row.spans, *((box.x0, box.x1) for box in row.boxes)], 0
+            )
+        rows = sorted(
+            [*rows, *(_ColumnRow(y, y, [(left, right)]) for y in walls)],
+            key=lambda r: r.top + r.bottom,
+        )
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
         chosen: list[Gutter] = []
         for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
             # Overlapping: beside each other without room for a column between them.
-            near = (g for g in chosen if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= _MIN_COLUMN)
-            if not any(gutter.top < other.bottom and other.top < gutter.bottom for other in near):
+            near = (
+                g
+                for g in chosen
+                if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= _MIN_COLUMN
+            )
+            if not any(
+                gutter.top < other.bottom and other.top < gutter.bottom
+                for other in near
+            ):
                 chosen.append(gutter)
         return [_without_centred(gutter, rows) for gutter in chosen]
 
@@ -204,10 +279,17 @@ class Columns:
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
         min_lines = _MIN_CONTINUED_LINES if continued else _MIN_LINES
-        beside = [row for row in rows if gutter.top - 1 <= row.top and row.bottom <= gutter.bottom + 1]
+        beside = [
+            row
+            for row in rows
+            if gutter.top - 1 <= row.top and row.bottom <= gutter.bottom + 1
+        ]
         if len(beside) < min_lines:
             return False
-        lefts, rights = list[int](), list[int]()  # words that stand together on each side, by line
+        lefts, rights = (
+            list[int](),
+            list[int](),
+        )  # words that stand together on each side, by line
         for row in beside:
             left = [word for word in row.words if word.x <= gutter.x0]
             right = [word for word in row.words if word.x >= gutter.x1]
@@ -227,7 +309,9 @@ class Columns:
         return True
 
 
-def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_width: float) -> list[Gutter]:
+def _white_stripes(
+    rows: Sequence[_ColumnRow], left: float, right: float, min_width: float
+) -> list[Gutter]:
     """Return maximal white stripes between text, as tall as possible."""
     stripes = []
     open_stripes: dict[Span, float] = {}
@@ -235,9 +319,17 @@ def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_wi
         still_open: dict[Span, float] = {}
         for stripe, top in ({(left, right): row.top} | open_stripes).items():
             # The parts of the stripe that no span covers.
-            within = [span for span in row.spans if span[1] > stripe[0] and span[0] < stripe[1]]
+            within = [
+                span
+                for span in row.spans
+                if span[1] > stripe[0] and span[0] < stripe[1]
+            ]
             edges = [stripe[0], *chain.from_iterable(within), stripe[1]]
-            rest = [(x0, x1) for x0, x1 in zip(edges[::2], edges[1::2], strict=True) if x1 - x0 >= min_width]
+            rest = [
+                (x0, x1)
+                for x0, x1 in zip(edges[::2], edges[1::2], strict=True)
+                if x1 - x0 >= min_width
+            ]
             if rest != [stripe]:
                 stripes.append(Gutter(*stripe, top, row.top))
             for piece in rest:
@@ -245,7 +337,11 @@ def _white_stripes(rows: Sequence[_ColumnRow], left: float, right: float, min_wi
         open_stripes = still_open
     end = max((row.bottom for row in rows), default=0.0)
     stripes += [Gutter(*stripe, top, end) for stripe, top in open_stripes.items()]
-    return [g for g in stripes if g.x0 > left and g.x1 < right and g.bottom - g.top > 2 * min_width]
+    return [
+        g
+        for g in stripes
+        if g.x0 > left and g.x1 < right and g.bottom - g.top > 2 * min_width
+    ]
 
 
 def _together(words: Sequence[Word]) -> int:
@@ -257,10 +353,16 @@ def _together(words: Sequence[Word]) -> int:
 
 def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
     """Shorten a gutter by a heading at its foot that is centred on the page and only happens to leave it free."""
-    inside = [row for row in rows if gutter.top <= row.top and row.bottom <= gutter.bottom and row.words]
+    inside = [
+        row
+        for row in rows
+        if gutter.top <= row.top and row.bottom <= gutter.bottom and row.words
+    ]
     if not inside:
         return gutter
-    centre = (min(row.words[0].x0 for row in inside) + max(row.words[-1].x1 for row in inside)) / 2
+    centre = (
+        min(row.words[0].x0 for row in inside) + max(row.words[-1].x1 for row in inside)
+    ) / 2
     bottom = gutter.bottom
     for row in reversed(inside):
         x0, x1 = row.words[0].x0, row.words[-1].x1
@@ -272,12 +374,15 @@ def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
 
 
 _MARGIN = 0.12  # of the page's height, above and below
-_NEAR = 4  # pages: headers change with the chapter, and differ between left and right pages
+_NEAR = (
+    4  # pages: headers change with the chapter, and differ between left and right pages
+)
 _MANY_LETTERS = 12
 _MIN_REPEATED = 2
 _SHIFT = 4.0  # points: tolerance for the height of a repeated line
 _PAGE_NUMBER = re.compile(
-    r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$", re.IGNORECASE
+    r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$",
+    re.IGNORECASE,
 )
 _OUTER_NUMBER = re.compile(r"^(\d{1,5})\b|\b(\d{1,5})$")
 _NO_LETTER = re.compile(r"[\W\d_]+")
@@ -293,7 +398,11 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
     # The printed page number minus the page's place in the file, if most pages agree on it.
     offsets: Counter[int] = Counter()
     for page in pages:
-        numbers = {int(a or b) for line in _margin_lines(page) for a, b in _OUTER_NUMBER.findall(line.text)}
+        numbers = {
+            int(a or b)
+            for line in _margin_lines(page)
+            for a, b in _OUTER_NUMBER.findall(line.text)
+        }
         offsets.update(number - page.number for number in numbers)
     ((offset, count),) = offsets.most_common(1) or [(0, 0)]
     numbered = count > max(1, len(pages) / 2)
@@ -302,17 +411,40 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
         running = _contents_lines(page)
         for line in _margin_lines(page):
             number = _PAGE_NUMBER.match(line.text)
-            others = [(other, top) for other, top in places[_key(line)] if other != page.number]
-            repeated = {at for at, top in others if abs(at - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT}
+            others = [
+                (other, top)
+                for other, top in places[_key(line)]
+                if other != page.number
+            ]
+            repeated = {
+                at
+                for at, top in others
+                if abs(at - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
+            }
             # A whole line of words that is in the margin of many pages may move.
             share = len({other for other, _ in others}) / len(pages)
-            everywhere = share >= (1 / 3 if len(_key(line)) >= _MANY_LETTERS else 2 / 3) and _key(line).isalpha()
-            is_page_number = numbered and number and number[1].isdigit() and int(number[1]) - page.number == offset
-            if is_page_number or len(repeated) >= needed or (everywhere and len(others) >= _MIN_REPEATED):
+            everywhere = (
+                share >= (1 / 3 if len(_key(line)) >= _MANY_LETTERS else 2 / 3)
+                and _key(line).isalpha()
+            )
+            is_page_number = (
+                numbered
+                and number
+                and number[1].isdigit()
+                and int(number[1]) - page.number == offset
+            )
+            if (
+                is_page_number
+                or len(repeated) >= needed
+                or (everywhere and len(others) >= _MIN_REPEATED)
+            ):
                 running.add(id(line))
                 removed.setdefault(_key(line), line.text)
         if running:
-            kept = [[block for block in column if id(block) not in running] for column in page.columns]
+            kept = [
+                [block for block in column if id(block) not in running]
+                for column in page.columns
+            ]
             page.columns = [column for column in kept if column]
     return tuple(removed.values())
 
@@ -329,7 +461,9 @@ def _contents_lines(page: PageText) -> set[int]:
         if isinstance(block, Line) and (match := _CONTENTS_LINE.search(block.text))
     ]
     rising = all(before <= after for (before, _), (after, _) in pairwise(lines))
-    return {line for _, line in lines} if rising and len(lines) > _MIN_REPEATED else set()
+    return (
+        {line for _, line in lines} if rising and len(lines) > _MIN_REPEATED else set()
+    )
 
 
 def _margin_lines(page: PageText) -> Iterator[Line]:
@@ -341,4 +475,8 @@ def _margin_lines(page: PageText) -> Iterator[Line]:
 
 def _key(line: Line) -> str:
     """Return a line without its numbers, to compare it between pages; "" for a page number alone."""
-    return "" if _PAGE_NUMBER.match(line.text) else _NO_LETTER.sub("", line.text).lower() or line.text
+    return (
+        ""
+        if _PAGE_NUMBER.match(line.text)
+        else _NO_LETTER.sub("", line.text).lower() or line.text
+    )

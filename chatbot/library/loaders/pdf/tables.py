@@ -11,9 +11,23 @@ from itertools import chain, pairwise
 from ....domain import SECTION_SEPARATOR
 from ..sections import LEVEL, empty_columns, labelled_row, row_text
 from .drawing import Box, DrawnPage
-from .words import Rule, Span, Word, join_lines, line_of, merge_spans, page_rules, pieces_of, rows_of, text_of
+from .words import (
+    Rule,
+    Span,
+    Word,
+    join_lines,
+    line_of,
+    merge_spans,
+    page_rules,
+    pieces_of,
+    rows_of,
+    text_of,
+)
 
-CAPTION = re.compile(r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*(?:[a-z]?\.?-?\d|[ivxl]+\b)", re.IGNORECASE)
+CAPTION = re.compile(
+    r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*(?:[a-z]?\.?-?\d|[ivxl]+\b)",
+    re.IGNORECASE,
+)
 
 _SAME = 6.0  # points: tolerance for two rules of one table
 _BROKEN = 20.0  # points: a gap up to this width in a rule separates groups of columns, not tables
@@ -22,13 +36,16 @@ _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
 _MAX_BORDERED_HEADER_ROWS = 4
 _HAIR = 9.0  # points: a narrower column between borders is the gap of a double border
 _MIN_ROWS = 3  # baselines in one row of borders: from here on, they may be rows without rules between them
-_MAX_LABEL_WORDS = 4  # on average: with more, it is text in two columns between two rules, not a table
+_MAX_LABEL_WORDS = (
+    4  # on average: with more, it is text in two columns between two rules, not a table
+)
 WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
 _HEADER_GAP = 0.6
 _DIGIT = re.compile(r"\d")
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(
-    r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$", re.IGNORECASE
+    r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$",
+    re.IGNORECASE,
 )
 _YEAR_HEADING = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
 
@@ -52,7 +69,9 @@ class Table:
     def go_on(self, before: "Table") -> None:
         """Take the header of the table at the foot of the page before, if the columns are the same."""
         pairs = list(zip(self.columns, before.columns, strict=False))
-        if len(self.columns) == len(before.columns) and all(a[0] < b[1] and b[0] < a[1] for a, b in pairs):
+        if len(self.columns) == len(before.columns) and all(
+            a[0] < b[1] and b[0] < a[1] for a, b in pairs
+        ):
             self.header, self.lines = before.header, row_lines(before.header, self.body)
 
 
@@ -72,18 +91,33 @@ def columns_of(rows: Rows) -> list[Span]:
     if len(several) < 2:
         return []
     size = min(word.size for word in several[0])
-    left, right = min(row[0].x0 for row in rows), max(word.x1 for row in rows for word in row)
+    left, right = (
+        min(row[0].x0 for row in rows),
+        max(word.x1 for row in rows for word in row),
+    )
     # How many rows cover each half point from the left.
     rows_at = Counter(
         chain.from_iterable(
-            {at for word in row for at in range(int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1)}
+            {
+                at
+                for word in row
+                for at in range(
+                    int(2 * (word.x0 - left)), int(2 * (word.x1 - left)) + 1
+                )
+            }
             for row in several
         )
     )
     width = int(2 * (right - left)) + 2
-    white = merge_spans(((at, at + 1) for at in range(width) if rows_at[at] <= len(several) // 40), 0)
+    white = merge_spans(
+        ((at, at + 1) for at in range(width) if rows_at[at] <= len(several) // 40), 0
+    )
     min_width = (0.3 if len(several) > 5 else 0.7) * size
-    inner = [(left + a / 2, left + b / 2) for a, b in white if a > 0 and b < width - 1 and (b - a) / 2 >= min_width]
+    inner = [
+        (left + a / 2, left + b / 2)
+        for a, b in white
+        if a > 0 and b < width - 1 and (b - a) / 2 >= min_width
+    ]
     edges = [left, *chain.from_iterable(inner), right]
     return list(zip(edges[::2], edges[1::2], strict=True))
 
@@ -104,11 +138,18 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
         x0, x1 = piece[0].x0, piece[-1].x1
         bottom = max(word.bottom for word in piece)
         for rule in rules:
-            if -3 < rule.y - bottom < piece[0].size and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3:
+            if (
+                -3 < rule.y - bottom < piece[0].size
+                and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3
+            ):
                 x0, x1 = min(x0, rule.x0), max(x1, rule.x1)
                 break
         x = (x0 + x1) / 2
-        inside = [at for at, (left, right) in enumerate(columns) if x0 <= (left + right) / 2 <= x1]
+        inside = [
+            at
+            for at, (left, right) in enumerate(columns)
+            if x0 <= (left + right) / 2 <= x1
+        ]
         distances = [max(left - x, x - right, 0.0) for left, right in columns]
         for at in inside or [distances.index(min(distances))]:
             names[at].append(text_of(piece))
@@ -124,8 +165,15 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
         cells = cells_of(row, columns)
         filled = [cell for cell in cells if cell]
         # Several figures without a label are a row of their own, not the rest of the row above.
-        if not cells[0] and body and not (len(filled) > 1 and all(map(is_number, filled))):
-            body[-1] = [join_lines(above, below) for above, below in zip(body[-1], cells, strict=True)]
+        if (
+            not cells[0]
+            and body
+            and not (len(filled) > 1 and all(map(is_number, filled)))
+        ):
+            body[-1] = [
+                join_lines(above, below)
+                for above, below in zip(body[-1], cells, strict=True)
+            ]
         elif any(cells[1:]):
             for group in groups:
                 group.used = True
@@ -133,7 +181,8 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             body.append([SECTION_SEPARATOR.join(path), *cells[1:]])
             label = row[0]
         elif (
-            label is not None  # it continues in this line: a little indented and close below
+            label
+            is not None  # it continues in this line: a little indented and close below
             and 0.5 < row[0].x0 - label.x0 < 1.5 * label.size
             and row[0].top - label.bottom < 0.6 * label.size
             and row[0].bold == label.bold
@@ -141,11 +190,21 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             body[-1][0] = join_lines(body[-1][0], cells[0])
         else:
             label = None
-            kept = [group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size]
-            body += [group.row(columns) for group in groups if group not in kept and not group.used]
+            kept = [
+                group for group in groups if group.x < row[0].x0 - 0.4 * row[0].size
+            ]
+            body += [
+                group.row(columns)
+                for group in groups
+                if group not in kept and not group.used
+            ]
             groups = [*kept, _Group(row[0].x0, cells[0])]
     # A total in the last row only is the table's, not its last group's.
-    totals = [at for at, row in enumerate(body) if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")]
+    totals = [
+        at
+        for at, row in enumerate(body)
+        if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")
+    ]
     if totals == [len(body) - 1]:
         body[-1][0] = body[-1][0].rpartition(SECTION_SEPARATOR)[2]
     return body + [group.row(columns) for group in groups if not group.used]
@@ -181,7 +240,9 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
             table, last = _between(rules[at:], exact, words)
             if table is not None:
                 tables.append(table)
-                words = [w for w in words if not _within(w, rules[at], rules[at + last])]
+                words = [
+                    w for w in words if not _within(w, rules[at], rules[at + last])
+                ]
             at += max(last, 1)
     return tables, words
 
@@ -203,7 +264,9 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
     single = [group[0] for group in chains if len(group) == 1]
     for group in chains:
         for wide in single if len(group) >= _MIN_ROWS else ():
-            through = group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
+            through = (
+                group[0].y < wide.y < group[-1].y and abs(wide.x1 - group[0].x1) < _SAME
+            )
             if through and wide.x0 < group[0].x0 - _SAME:
                 rules = sorted([*group, wide], key=lambda rule: rule.y)
                 group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
@@ -222,7 +285,9 @@ def _within(word: Word, top: Rule, bottom: Rule) -> bool:
     return top.y < word.y < bottom.y and top.x0 - _SAME < word.x < top.x1 + _SAME
 
 
-def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]) -> tuple[Table | None, int]:
+def _between(
+    rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
+) -> tuple[Table | None, int]:
     """Return the table that begins at the first rule, if any, and how many rules further it ends."""
     parts: list[list[list[Word]]] = []
     for upper, lower in pairwise(rules):
@@ -244,9 +309,19 @@ def _between(rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
         else:
             body = [*body, *chain(*parts[1:])]
     top, bottom = rules[0], rules[len(parts)]
-    spanners = [rule for rule in exact if top.y + 1 < rule.y < bottom.y and rule.x1 - rule.x0 < top.x1 - top.x0 - _SAME]
+    spanners = [
+        rule
+        for rule in exact
+        if top.y + 1 < rule.y < bottom.y and rule.x1 - rule.x0 < top.x1 - top.x0 - _SAME
+    ]
     body = body if len(head) <= _MAX_HEADER_ROWS else []
-    table = _table(head, body, spanners, (top.x0, top.y, top.x1, bottom.y), has_header=len(parts) > 1)
+    table = _table(
+        head,
+        body,
+        spanners,
+        (top.x0, top.y, top.x1, bottom.y),
+        has_header=len(parts) > 1,
+    )
     return table, len(parts) if table else 1
 
 
@@ -264,19 +339,27 @@ def _split_header(rows: Rows) -> tuple[Rows, Rows]:
     return rows[:start], rows[start:]
 
 
-def _table(head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_header: bool) -> Table | None:
+def _table(
+    head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_header: bool
+) -> Table | None:
     """Return the rows as a table; None if they are text. Without a sure header, most rows must be figures."""
     columns = columns_of(body)
     if len(columns) < 2:
         return None
     labels = [cells[0].split() for row in body if (cells := cells_of(row, columns))[0]]
-    if len(body) > 2 * _MAX_LABEL_WORDS and sum(map(len, labels)) > _MAX_LABEL_WORDS * len(labels):
+    if len(body) > 2 * _MAX_LABEL_WORDS and sum(
+        map(len, labels)
+    ) > _MAX_LABEL_WORDS * len(labels):
         return None
-    if not has_header and sum(_is_figures(row) for row in body) < max(3, 0.6 * len(body)):
+    if not has_header and sum(_is_figures(row) for row in body) < max(
+        3, 0.6 * len(body)
+    ):
         return None
     header, (x0, top, x1, bottom) = header_of(head, columns, spanners), place
     filled = body_of(body, columns)
-    return Table(row_lines(header, filled), x0, x1, top, bottom, header, columns, filled)
+    return Table(
+        row_lines(header, filled), x0, x1, top, bottom, header, columns, filled
+    )
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
@@ -287,8 +370,14 @@ def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
         end = _run(rows, at)
         table = _aligned_table(rows[at:end]) if end - at > 2 else None
         # The first row of one cell that is more than a drawn rule may separate two tables of different columns.
-        singles = (place for place in range(at, end) if len(pieces_of(rows[place], WIDE)) == 1)
-        single = at if table else next((place for place in singles if not _is_drawn(rows[place])), at)
+        singles = (
+            place for place in range(at, end) if len(pieces_of(rows[place], WIDE)) == 1
+        )
+        single = (
+            at
+            if table
+            else next((place for place in singles if not _is_drawn(rows[place])), at)
+        )
         if single - at > 2:
             end = single
             table = _aligned_table(rows[at:end])
@@ -314,7 +403,9 @@ def _is_drawn(row: Sequence[Word]) -> bool:
 
 
 def _aligned_table(rows: Rows) -> Table | None:
-    rule = next((at for at, row in enumerate(rows[:_MAX_HEADER_ROWS]) if _is_drawn(row)), 0)
+    rule = next(
+        (at for at, row in enumerate(rows[:_MAX_HEADER_ROWS]) if _is_drawn(row)), 0
+    )
     rows = [row for row in rows if not _is_drawn(row)]
     head, body = (rows[:rule], rows[rule:]) if rule else _split_header(rows)
     if not body:  # drawn rules only
@@ -325,7 +416,9 @@ def _aligned_table(rows: Rows) -> Table | None:
     return _table(head, body, [], (left, top, right, bottom), has_header=False)
 
 
-def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) -> tuple[list[Table], list[Word]]:
+def bordered_tables(
+    page: DrawnPage, words: list[Word], before: Table | None
+) -> tuple[list[Table], list[Word]]:
     """Return tables whose cells have borders, and the words outside them.
 
     ``before``: the table at the foot of the page before; a first table of the same columns continues it."""
@@ -335,14 +428,25 @@ def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) ->
     tables = []
     for bordered in page.find_tables():
         x0, top, x1, bottom = bordered.bbox
-        wider = [r for r in rules if top - 2 < r.y < bottom - 2 and (r.x0 < x0 - _SAME or r.x1 > x1 + _SAME)]
+        wider = [
+            r
+            for r in rules
+            if top - 2 < r.y < bottom - 2 and (r.x0 < x0 - _SAME or r.x1 > x1 + _SAME)
+        ]
         if wider:
             continue  # the outer columns have no border: `ruled_tables` finds it
-        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in bordered.rows) > len(bordered.rows):
+        if 2 * sum(sum(map(bool, row.cells)) == 1 for row in bordered.rows) > len(
+            bordered.rows
+        ):
             continue  # borders around rows only: `ruled_tables` finds the columns
-        inside = [word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom]
+        inside = [
+            word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom
+        ]
         spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
-        spans = [(x0, min(x1, after)) for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])]
+        spans = [
+            (x0, min(x1, after))
+            for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])
+        ]
         grid, used = _grid([row.cells for row in bordered.rows], inside)
         continued = before if top < page.height / 4 else None
         grid, spans = _without_gaps(grid, spans)
@@ -350,9 +454,22 @@ def bordered_tables(page: DrawnPage, words: list[Word], before: Table | None) ->
         while len(grid) > 2 and sum(map(_has_text, grid[0])) == 1:
             titles.append(next(filter(_has_text, grid.pop(0)))[0])
         header, body, columns = _headed(grid, spans, continued)
-        if len(grid) < (1 if continued and header is continued.header else 2) or len(columns) < 2:
+        if (
+            len(grid) < (1 if continued and header is continued.header else 2)
+            or len(columns) < 2
+        ):
             continue
-        tables.append(Table([*titles, *row_lines(header, body)], x0, x1, top, bottom, header, columns))
+        tables.append(
+            Table(
+                [*titles, *row_lines(header, body)],
+                x0,
+                x1,
+                top,
+                bottom,
+                header,
+                columns,
+            )
+        )
         words = [word for word in words if id(word) not in used]
     return tables, words
 
@@ -361,39 +478,66 @@ _Cell = tuple[str, Box | None]
 """A cell's text and borders; None for a place that another cell covers."""
 
 
-def _grid(rows: Sequence[Sequence[Box | None]], words: Sequence[Word]) -> tuple[list[list[_Cell]], set[int]]:
+def _grid(
+    rows: Sequence[Sequence[Box | None]], words: Sequence[Word]
+) -> tuple[list[list[_Cell]], set[int]]:
     """Return the cells of each row, and the ids of the words in them."""
     grid: list[list[_Cell]] = []
     used: set[int] = set()
     for cells in rows:
-        low, high = min(cell[1] for cell in cells if cell), max(cell[3] for cell in cells if cell)
+        low, high = (
+            min(cell[1] for cell in cells if cell),
+            max(cell[3] for cell in cells if cell),
+        )
         beside = [word for word in words if low <= word.y <= high]
-        inside = [[w for w in beside if box and box[0] <= w.x <= box[2] and box[1] <= w.y <= box[3]] for box in cells]
+        inside = [
+            [
+                w
+                for w in beside
+                if box and box[0] <= w.x <= box[2] and box[1] <= w.y <= box[3]
+            ]
+            for box in cells
+        ]
         used |= {id(word) for cell in inside for word in cell}
         if without_rules := _rows_without_rules(cells, inside):
             grid += [list(zip(row, cells, strict=True)) for row in without_rules]
             continue
-        texts = [reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "") for cell in inside]
+        texts = [
+            reduce(join_lines, (line_of(row).text for row in rows_of(cell)), "")
+            for cell in inside
+        ]
         grid.append(list(zip(texts, cells, strict=True)))
     return [row for row in grid if any(text for text, _ in row)], used
 
 
-def _without_gaps(grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]) -> tuple[list[list[_Cell]], list[Span]]:
+def _without_gaps(
+    grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]
+) -> tuple[list[list[_Cell]], list[Span]]:
     """Drop columns without text, and join neighbours of which no row fills both: double borders make such columns."""
     groups: list[list[int]] = []
     for at in range(len(spans)):
         filled = [bool(row[at][0]) for row in grid]
         if not any(filled):
             continue
-        narrow = bool(groups) and (groups[-1][-1] + 1 < at or min(_width(spans[at]), _width(spans[at - 1])) < _HAIR)
+        narrow = bool(groups) and (
+            groups[-1][-1] + 1 < at
+            or min(_width(spans[at]), _width(spans[at - 1])) < _HAIR
+        )
         apart = narrow and any(
-            has and any(row[place][0] for place in groups[-1]) for has, row in zip(filled, grid, strict=True)
+            has and any(row[place][0] for place in groups[-1])
+            for has, row in zip(filled, grid, strict=True)
         )
         if groups and narrow and not apart:
             groups[-1].append(at)
         else:
             groups.append([at])
-    joined = [[next(filter(_has_text, (row[at] for at in group)), row[group[0]]) for group in groups] for row in grid]
+    joined = [
+        [
+            next(filter(_has_text, (row[at] for at in group)), row[group[0]])
+            for group in groups
+        ]
+        for row in grid
+    ]
     return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
 
 
@@ -409,7 +553,9 @@ def _width(span: Span) -> float:
     return span[1] - span[0]
 
 
-def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]) -> list[list[str]]:
+def _rows_without_rules(
+    cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]
+) -> list[list[str]]:
     """Return the rows in one row of borders, line by line; [] if its lines are one row. They are rows if each line has
     figures, and no column of figures has a line of words."""
     lines = rows_of(word for cell in inside for word in cell)
@@ -420,7 +566,11 @@ def _rows_without_rules(cells: Sequence[Box | None], inside: Sequence[Sequence[W
     figures = [cell for row in rows for cell in row[1:] if cell]
     labelled = [row for row in rows if row[0]]
     with_figures = sum(any(row[1:]) for row in labelled)
-    if not figures or not all(map(is_number, figures)) or with_figures < max(_MIN_ROWS, 0.7 * len(lines)):
+    if (
+        not figures
+        or not all(map(is_number, figures))
+        or with_figures < max(_MIN_ROWS, 0.7 * len(lines))
+    ):
         return []
     return body_of(lines, spans)
 
@@ -434,8 +584,15 @@ def _headed(
     body: list[list[str]] = []
     for row in grid:
         covered = row[0] == ("", None) and body
-        body.append([body[-1][0] if covered else row[0][0], *(text for text, _ in row[1:])])
-    if before is not None and any(before.header) and body[0] != before.header and len(columns) == len(before.columns):
+        body.append(
+            [body[-1][0] if covered else row[0][0], *(text for text, _ in row[1:])]
+        )
+    if (
+        before is not None
+        and any(before.header)
+        and body[0] != before.header
+        and len(columns) == len(before.columns)
+    ):
         pairs = zip(columns, before.columns, strict=True)
         if all(abs(a[0] - b[0]) < _SAME and abs(a[1] - b[1]) < _SAME for a, b in pairs):
             return before.header, body, columns
@@ -443,18 +600,29 @@ def _headed(
     above = next((at for at, row in enumerate(body) if _has_figure(row)), len(body))
     above = 1 if above == len(body) else above
     # Where rows of words stand among the figures, a row of words is only known as a heading while names are missing.
-    words = not any(_DIGIT.search(cell) and not is_year(cell) for row in body[:above] for cell in row[1:])
+    words = not any(
+        _DIGIT.search(cell) and not is_year(cell)
+        for row in body[:above]
+        for cell in row[1:]
+    )
     sure = above > 1 and words and all(map(_has_figure, body[above:]))
     at = 0
     for row in grid[: min(above, _MAX_BORDERED_HEADER_ROWS)]:
         texts = [text for text, _ in row]
-        complete = all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1
+        complete = (
+            all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1
+        )
         if is_number(texts[0]) or (complete and not sure) or sum(map(bool, texts)) < 2:
             break
         at += 1
         for text, cell in row:
             for place, (x0, x1) in enumerate(columns):
-                if text and cell and cell[0] <= (x0 + x1) / 2 <= cell[2] and text not in names[place]:
+                if (
+                    text
+                    and cell
+                    and cell[0] <= (x0 + x1) / 2 <= cell[2]
+                    and text not in names[place]
+                ):
                     names[place].append(text)
     if at in {0, len(grid)} or 2 * sum(map(bool, names[1:])) < len(columns) - 1:
         return [""] * len(columns), body, columns

@@ -17,7 +17,9 @@ from pdfminer.utils import decode_text
 from ..sections import NOTED, SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
 
-_UNREADABLE = re.compile(r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+")
+_UNREADABLE = re.compile(
+    r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+"
+)
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
 _SCRIPT = 0.8  # of the font size: a smaller figure beside it is raised or lowered
 _SPREAD = 0.3  # the same on a page with space characters between its words: there, letters may be spread
@@ -25,7 +27,9 @@ _SPACES = 0.08  # of a page's characters: with more spaces, its words are separa
 _LINE = 3.0  # points: largest distance between the tops of one line
 _SIZE_SHARE = 0.15  # of a line's letters: a size with fewer, as of small capitals, is not the line's
 _DOUBLED = 0.1  # of the font size: a letter this near to the same letter is printed twice to look bold
-_SPREAD_FIGURE = re.compile(r"\d+(?:[.,/:]\d+)+")  # with a sign in it: a row of one-digit cells has none
+_SPREAD_FIGURE = re.compile(
+    r"\d+(?:[.,/:]\d+)+"
+)  # with a sign in it: a row of one-digit cells has none
 _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
 _MAX_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
@@ -76,9 +80,16 @@ def page_words(page: DrawnPage) -> list[Word]:
     spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
     gap = _SPREAD if spaced else _SPACE  # times the font size
     # The tops of a line lie within a few points.
-    starts = [top for before, top in pairwise([-inf, *sorted({char.top for char in chars})]) if top > before + _LINE]
+    starts = [
+        top
+        for before, top in pairwise([-inf, *sorted({char.top for char in chars})])
+        if top > before + _LINE
+    ]
     lines: list[list[Char]] = [[] for _ in starts]
-    line_at = {top: lines[bisect_right(starts, top) - 1] for top in {char.top for char in chars}}
+    line_at = {
+        top: lines[bisect_right(starts, top) - 1]
+        for top in {char.top for char in chars}
+    }
     for char in sorted(chars, key=attrgetter("x0")):
         line_at[char.top].append(char)
     groups: list[list[Char]] = []
@@ -91,9 +102,16 @@ def page_words(page: DrawnPage) -> list[Word]:
             if (
                 last is None
                 # A space that pads a cell, or is of another line, separates no letters that touch.
-                or (space and (id(space) in in_text or char.x0 > last.x1 + _EVEN * last.size))
+                or (
+                    space
+                    and (id(space) in in_text or char.x0 > last.x1 + _EVEN * last.size)
+                )
                 or char.x0 > last.x1 + gap * last.size
-                or (char.size < _SCRIPT * last.size and last.text.isalnum() and char.text.isdigit())
+                or (
+                    char.size < _SCRIPT * last.size
+                    and last.text.isalnum()
+                    and char.text.isdigit()
+                )
                 or abs(char.top - last.top) > _LINE
             ):
                 groups.append([])
@@ -103,13 +121,22 @@ def page_words(page: DrawnPage) -> list[Word]:
     for group in groups:
         if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
             x0, x1 = group[0].x0, max([char.x1 for char in group])
-            top, bottom = min([char.top for char in group]), max([char.bottom for char in group])
+            top, bottom = (
+                min([char.top for char in group]),
+                max([char.bottom for char in group]),
+            )
             bold = 2 * sum([char.bold for char in group]) > len(group)
-            words.append(Word(text, x0, x1, top, bottom, max([char.size for char in group]), bold))
+            words.append(
+                Word(
+                    text, x0, x1, top, bottom, max([char.size for char in group]), bold
+                )
+            )
     return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
 
 
-_HIDDEN_FIELD = 2 | 32  # flags: hidden, not shown on the screen (ISO 32000-1, table 165)
+_HIDDEN_FIELD = (
+    2 | 32
+)  # flags: hidden, not shown on the screen (ISO 32000-1, table 165)
 _MAX_VALUE = 5_000
 _FIELD_SIZE = 10.0
 
@@ -118,8 +145,16 @@ def form_values(page: DrawnPage) -> list[Word]:
     """Return the values of a form's fields at their places. The drawing operators of the page do not have them."""
     words: list[Word] = []
     for field in map(resolve1, resolve1(page.page_obj.annots) or ()):
-        box = list(map(resolve1, resolve1(field.get("Rect")) or ())) if isinstance(field, dict) else []
-        if len(box) != 4 or field.get("Subtype") is not LIT("Widget") or int_value(field.get("F", 0)) & _HIDDEN_FIELD:
+        box = (
+            list(map(resolve1, resolve1(field.get("Rect")) or ()))
+            if isinstance(field, dict)
+            else []
+        )
+        if (
+            len(box) != 4
+            or field.get("Subtype") is not LIT("Widget")
+            or int_value(field.get("F", 0)) & _HIDDEN_FIELD
+        ):
             continue
         value, parent = resolve1(field.get("V")), resolve1(field.get("Parent"))
         if value is None and isinstance(parent, dict):  # several fields show one value
@@ -132,7 +167,9 @@ def form_values(page: DrawnPage) -> list[Word]:
             at = left
             for word in line.split():
                 end = at + 0.5 * _FIELD_SIZE * len(word)
-                words.append(Word(word, at, end, top, top + _FIELD_SIZE, _FIELD_SIZE, bold=False))
+                words.append(
+                    Word(word, at, end, top, top + _FIELD_SIZE, _FIELD_SIZE, bold=False)
+                )
                 at = end + 0.25 * _FIELD_SIZE
             top += 1.2 * _FIELD_SIZE
     return words
@@ -146,11 +183,26 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
             initials[round(word.x1)].append(word)
     joined: set[int] = set()
     for word in words if initials else ():
-        near = (initial for at in (-2, -1, 0, 1, 2) for initial in initials[round(word.x0) + at])
+        near = (
+            initial
+            for at in (-2, -1, 0, 1, 2)
+            for initial in initials[round(word.x0) + at]
+        )
         larger = (one for one in near if 0.6 < word.size / one.size < 0.95)
-        first = next((one for one in larger if abs(one.bottom - word.bottom) < 0.15 * one.size), None)
-        if first is not None and word.text.isupper() and word.x0 - first.x1 < _SPACE * first.size:
-            first.text, first.x1, first.size = first.text + word.text, word.x1, word.size
+        first = next(
+            (one for one in larger if abs(one.bottom - word.bottom) < 0.15 * one.size),
+            None,
+        )
+        if (
+            first is not None
+            and word.text.isupper()
+            and word.x0 - first.x1 < _SPACE * first.size
+        ):
+            first.text, first.x1, first.size = (
+                first.text + word.text,
+                word.x1,
+                word.size,
+            )
             joined.add(id(word))
     return [word for word in words if id(word) not in joined]
 
@@ -158,7 +210,11 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
 def _with_scripts(words: list[Word]) -> list[Word]:
     """Join a raised figure to the number before it as "2023⁴", and a lowered one to the letters before it as "CO2"."""
     usual = max((word.size for word in words), default=0.0)
-    small = [w for w in words if w.size < _SCRIPT * usual and (len(w.text) == 1 or w.text.isdecimal())]
+    small = [
+        w
+        for w in words
+        if w.size < _SCRIPT * usual and (len(w.text) == 1 or w.text.isdecimal())
+    ]
     if not small:
         return words
     ends: dict[int, list[Word]] = defaultdict(list)
@@ -166,15 +222,33 @@ def _with_scripts(words: list[Word]) -> list[Word]:
         ends[round(word.x1)].append(word)
     joined: set[int] = set()
     for script in small:
-        near = (word for at in (-2, -1, 0, 1, 2) for word in ends[round(script.x0) + at])
-        base = next((w for w in near if _SCRIPT * w.size > script.size and w.top - 2 < script.y < w.bottom + 2), None)
+        near = (
+            word for at in (-2, -1, 0, 1, 2) for word in ends[round(script.x0) + at]
+        )
+        base = next(
+            (
+                w
+                for w in near
+                if _SCRIPT * w.size > script.size
+                and w.top - 2 < script.y < w.bottom + 2
+            ),
+            None,
+        )
         if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
             continue
-        raised, lowered = base.bottom - script.bottom > 0.15 * base.size, script.y - base.y > 0.1 * base.size
-        if raised and script.text.isdecimal() and (base.text[-1].isdigit() or NOTED.search(base.text)):
+        raised, lowered = (
+            base.bottom - script.bottom > 0.15 * base.size,
+            script.y - base.y > 0.1 * base.size,
+        )
+        if (
+            raised
+            and script.text.isdecimal()
+            and (base.text[-1].isdigit() or NOTED.search(base.text))
+        ):
             base.text += script.text.translate(SUPERSCRIPTS)
         elif base.text[-1].isalpha() and (
-            (raised and script.text.isdecimal()) or (lowered and script.text.isalnum() and base.size > script.size)
+            (raised and script.text.isdecimal())
+            or (lowered and script.text.isalnum() and base.size > script.size)
         ):
             base.text += script.text
         else:
@@ -197,7 +271,11 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
             end = char.x0 + near
             while at < len(group) and (other := group[at]).x0 < end:
                 at += 1  # noqa: PLW2901
-                if -near < other.top - top < near and abs(char.size - other.size) < near and id(char) not in repeated:
+                if (
+                    -near < other.top - top < near
+                    and abs(char.size - other.size) < near
+                    and id(char) not in repeated
+                ):
                     repeated.add(id(other))
     return [char for char in chars if id(char) not in repeated]
 
@@ -216,14 +294,19 @@ def _spaces_in_text(chars: Sequence[Char]) -> set[int]:
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
     """Join figures whose signs are evenly spaced by letter-spacing: "0 3 / 2 5" becomes "03/25"."""
-    single = [word for word in words if len(word.text) == 1 and word.text in "0123456789.,/:"]
+    single = [
+        word for word in words if len(word.text) == 1 and word.text in "0123456789.,/:"
+    ]
     joined: list[Word] = []
     used: set[int] = set()
     for row in rows_of(single):
         runs = [[row[0]]]
         for before, word in pairwise(row):
             gap, first = word.x0 - before.x1, runs[-1][:2]
-            even = len(first) < 2 or abs(gap - (first[1].x0 - first[0].x1)) < _EVEN * word.size
+            even = (
+                len(first) < 2
+                or abs(gap - (first[1].x0 - first[0].x1)) < _EVEN * word.size
+            )
             if not even or gap > word.size:
                 runs.append([])
             runs[-1].append(word)
@@ -240,12 +323,22 @@ def _with_marks(chars: list[Char]) -> list[Char]:
     if len(marks) > _MAX_MARKS:
         return chars
     marked = {id(mark) for mark in marks}
-    letters = [replace(char, text=char.text[::-1]) for char in chars if id(char) not in marked]
+    letters = [
+        replace(char, text=char.text[::-1]) for char in chars if id(char) not in marked
+    ]
     for mark in marks:
-        near = (char for char in letters if char.x0 - 1 < mark.x0 < char.x1 and not char.text.isspace())
-        below = [char for char in near if abs(char.bottom - mark.bottom) < 0.6 * char.size]
+        near = (
+            char
+            for char in letters
+            if char.x0 - 1 < mark.x0 < char.x1 and not char.text.isspace()
+        )
+        below = [
+            char for char in near if abs(char.bottom - mark.bottom) < 0.6 * char.size
+        ]
         if below:
-            letter = min(below, key=lambda char: abs(char.x0 + char.x1 - mark.x0 - mark.x1))
+            letter = min(
+                below, key=lambda char: abs(char.x0 + char.x1 - mark.x0 - mark.x1)
+            )
             letter.text = mark.text + letter.text
     return letters
 
@@ -256,7 +349,11 @@ def rows_of(words: Iterable[Word]) -> list[list[Word]]:
     for word in sorted(words, key=lambda word: (word.bottom, word.x0)):
         for row in rows[:-4:-1]:
             first = row[0]
-            if abs(word.bottom - first.bottom) <= 0.35 * first.size or _raised(word, first) or _raised(first, word):
+            if (
+                abs(word.bottom - first.bottom) <= 0.35 * first.size
+                or _raised(word, first)
+                or _raised(first, word)
+            ):
                 row.append(word)
                 break
         else:
@@ -267,7 +364,10 @@ def rows_of(words: Iterable[Word]) -> list[list[Word]]:
 
 
 def _raised(small: Word, word: Word) -> bool:
-    return small.size < 0.85 * word.size and word.top - 0.3 * word.size < small.y < word.bottom
+    return (
+        small.size < 0.85 * word.size
+        and word.top - 0.3 * word.size < small.y < word.bottom
+    )
 
 
 def text_of(row: Iterable[Word]) -> str:
@@ -282,8 +382,12 @@ def line_of(row: Sequence[Word]) -> Line:
     lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
     bold = bool(lettered) and all(lettered)
     top, bottom = min(word.top for word in row), max(word.bottom for word in row)
-    size = max(size for size, count in sizes.items() if count >= _SIZE_SHARE * sizes.total())
-    return Line(text_of(row), row[0].x0, max(word.x1 for word in row), top, bottom, size, bold)
+    size = max(
+        size for size, count in sizes.items() if count >= _SIZE_SHARE * sizes.total()
+    )
+    return Line(
+        text_of(row), row[0].x0, max(word.x1 for word in row), top, bottom, size, bold
+    )
 
 
 def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
@@ -298,13 +402,20 @@ def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
 
 def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
     """Return horizontal rules from top to bottom, joining segments at one height up to ``joined`` points apart."""
-    edges = sorted((edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges)
+    edges = sorted(
+        (edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges
+    )
     heights: list[tuple[float, list[Span]]] = []
     for y, x0, x1 in edges:
         if not heights or y - heights[-1][0] > 1.5:
             heights.append((y, []))
         heights[-1][1].append((x0, x1))
-    return [Rule(x0, x1, y) for y, segments in heights for x0, x1 in merge_spans(segments, joined) if x1 - x0 > 20]
+    return [
+        Rule(x0, x1, y)
+        for y, segments in heights
+        for x0, x1 in merge_spans(segments, joined)
+        if x1 - x0 > 20
+    ]
 
 
 def merge_spans(spans: Iterable[Span], gap: float) -> list[Span]:
@@ -326,8 +437,12 @@ _SUSPENDED = re.compile(r"(?:and|or|to|und|oder|bis|et|ou|y|o|e|en|of)\b")
 _ADDRESS = re.compile(r"(?://|www\.)\S*[/=&?%_-]$|//$|@$")
 _COMPOUND = re.compile(r"[^\W\d_]+-[^\W\d_]+")
 _ACCENTED = re.compile(r"([A-Za-z])([ˆ¸˜´¨ˇ˘˚])")
-_COMBINING = dict(zip("ˆ¸˜´¨ˇ˘˚", "\u0302\u0327\u0303\u0301\u0308\u030c\u0306\u030a", strict=True))
-_LIGATURES = {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+_COMBINING = dict(
+    zip("ˆ¸˜´¨ˇ˘˚", "\u0302\u0327\u0303\u0301\u0308\u030c\u0306\u030a", strict=True)
+)
+_LIGATURES = {
+    code: unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)
+}
 
 
 def mend_word(text: str) -> str:
@@ -337,7 +452,9 @@ def mend_word(text: str) -> str:
         letter = unicodedata.normalize("NFC", match[1] + _COMBINING[match[2]])
         return letter if len(letter) == 1 else match[0]
 
-    return text if text.isascii() else _ACCENTED.sub(composed, text.translate(_LIGATURES))
+    return (
+        text if text.isascii() else _ACCENTED.sub(composed, text.translate(_LIGATURES))
+    )
 
 
 def is_right_to_left(text: str) -> bool:
@@ -352,17 +469,26 @@ def logical(text: str) -> str:
     """Return a line in reading order, given as it stands on the page. The Unicode bidirectional algorithm undoes itself
     but for rare mixtures of numbers and signs. Arabic presentation forms become plain letters, which people type into a
     search."""
-    if text.isascii() or not any(unicodedata.bidirectional(char) in {"R", "AL"} for char in text):
+    if text.isascii() or not any(
+        unicodedata.bidirectional(char) in {"R", "AL"} for char in text
+    ):
         return text
     from bidi import get_display
 
-    text_in_order: str = get_display(text, base_dir="R" if is_right_to_left(text) else "L")
+    text_in_order: str = get_display(
+        text, base_dir="R" if is_right_to_left(text) else "L"
+    )
     return unicodedata.normalize("NFKC", text_in_order)
 
 
 def compounds(lines: Iterable[str]) -> set[str]:
     """Return the words with a hyphen inside a line, in lower case: they keep it when split at a line end."""
-    return {word.lower() for line in lines if "-" in line for word in _COMPOUND.findall(line)}
+    return {
+        word.lower()
+        for line in lines
+        if "-" in line
+        for word in _COMPOUND.findall(line)
+    }
 
 
 def join_lines(before: str, after: str, hyphenated: Collection[str] = ()) -> str:

@@ -36,7 +36,9 @@ def by_pdfminer(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[object, ..
 
 
 @pytest.mark.parametrize("ops", CONTENTS.values(), ids=CONTENTS)
-def test_a_page_is_drawn_as_pdfminer_draws_it(ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_is_drawn_as_pdfminer_draws_it(
+    ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path / "p.pdf", [Page([ops])])
     expected = by_pdfminer(path, monkeypatch)
     monkeypatch.setattr(PDFPageInterpreter, "execute", None)  # it is not needed
@@ -45,7 +47,9 @@ def test_a_page_is_drawn_as_pdfminer_draws_it(ops: str, tmp_path: Path, monkeypa
 
 
 @pytest.mark.parametrize("ops", UNUSUAL.values(), ids=UNUSUAL)
-def test_what_is_unusual_is_left_to_pdfminer(ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_unusual_is_left_to_pdfminer(
+    ops: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(tmp_path / "p.pdf", [Page([ops])])
     read = list[bool]()
 
@@ -61,9 +65,15 @@ def test_what_is_unusual_is_left_to_pdfminer(ops: str, tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_any_mixture_of_tokens_is_read_alike(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_mixture_of_tokens_is_read_alike(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chance = random.Random(seed)
-    pieces = [word for ops in (*CONTENTS.values(), *(UNUSUAL.values() if seed % 2 else ())) for word in ops.split(" ")]
+    pieces = [
+        word
+        for ops in (*CONTENTS.values(), *(UNUSUAL.values() if seed % 2 else ()))
+        for word in ops.split(" ")
+    ]
     ops = " ".join(chance.choices(pieces, k=60)) + " BT /F1 10 Tf 72 700 Td (end) Tj ET"
     path = write(tmp_path / "p.pdf", [Page([ops])])
     assert drawn(path) == by_pdfminer(path, monkeypatch)

@@ -17,10 +17,14 @@ MESSAGE = "report.pdf cannot be read as a PDF: it is damaged or cut short. Save 
 @pytest.fixture
 def report(tmp_path: Path) -> Path:
     page = Page().text(72, 100, "Head", size=16).lines(72, 130, prose("Body", 5))
-    page.grid((72, 200, 300), (300, 320, 340)).row(314, [(80, "Item"), (210, "Value")]).row(
-        334, [(80, "a"), (210, "7")]
+    page.grid((72, 200, 300), (300, 320, 340)).row(
+        314, [(80, "Item"), (210, "Value")]
+    ).row(334, [(80, "a"), (210, "7")])
+    return write(
+        tmp_path / "report.pdf",
+        [page, Page().lines(72, 100, prose("Two", 4)).scan()],
+        title="A Title",
     )
-    return write(tmp_path / "report.pdf", [page, Page().lines(72, 100, prose("Two", 4)).scan()], title="A Title")
 
 
 def outcome(path: Path) -> Loaded | str:
@@ -49,7 +53,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("find", "put"), WRONG.values(), ids=WRONG)
-def test_wrong_objects_are_refused_or_read(report: Path, find: bytes, put: bytes) -> None:
+def test_wrong_objects_are_refused_or_read(
+    report: Path, find: bytes, put: bytes
+) -> None:
     content, count = re.subn(find, put, report.read_bytes())
     assert count
     report.write_bytes(content)
@@ -57,8 +63,14 @@ def test_wrong_objects_are_refused_or_read(report: Path, find: bytes, put: bytes
     assert found.startswith("report.pdf ") if isinstance(found, str) else found.sections
 
 
-def test_pdfminers_complaints_stay_out_of_the_log(report: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_pdfminers_complaints_stay_out_of_the_log(
+    report: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.DEBUG)
-    report.write_bytes(report.read_bytes().replace(b"/MediaBox", b"/NoMediaBox").replace(b"startxref", b"startx"))
+    report.write_bytes(
+        report.read_bytes()
+        .replace(b"/MediaBox", b"/NoMediaBox")
+        .replace(b"startxref", b"startx")
+    )
     assert outcome(report) == MESSAGE
     assert caplog.records == []

@@ -10,12 +10,23 @@ from tests.data import cases
 from tests.library.loaders.pdfs import Page, prose, write
 
 XS = (72, 250, 350, 450)
-RATES = [("Kenya", "26.1", "4.9"), ("Peru", "16.8", "11.0"), ("Costa Rica", "10.8", "5.3")]
-RATES_AS_TEXT = [f"Country: {country}; Births: {births}; Deaths: {deaths}" for country, births, deaths in RATES]
+RATES = [
+    ("Kenya", "26.1", "4.9"),
+    ("Peru", "16.8", "11.0"),
+    ("Costa Rica", "10.8", "5.3"),
+]
+RATES_AS_TEXT = [
+    f"Country: {country}; Births: {births}; Deaths: {deaths}"
+    for country, births, deaths in RATES
+]
 
 
 def load(tmp_path: Path, *pages: Page) -> list[Section]:
-    return list(PdfLoader().load(write(tmp_path / "report.pdf", pages, title="Some Report")).sections)
+    return list(
+        PdfLoader()
+        .load(write(tmp_path / "report.pdf", pages, title="Some Report"))
+        .sections
+    )
 
 
 def lines(tmp_path: Path, *pages: Page) -> list[str]:
@@ -23,7 +34,9 @@ def lines(tmp_path: Path, *pages: Page) -> list[str]:
 
 
 def cells(*texts: str) -> list[tuple[float, str]]:
-    return [(x, text) for x, text in zip((80.0, 260.0, 360.0), texts, strict=False) if text]
+    return [
+        (x, text) for x, text in zip((80.0, 260.0, 360.0), texts, strict=False) if text
+    ]
 
 
 def bordered(page: Page, top: float, rows: list[tuple[str, ...]]) -> Page:
@@ -40,50 +53,81 @@ def test_a_bordered_table_is_a_line_per_row(tmp_path: Path) -> None:
         [("Item", "2023", "Note"), ("tea", "7", "est."), ("milk", "", "none")],
     )
     page.lines(72, 220, prose("Below", 2))
-    assert lines(tmp_path, page)[1:-1] == ["", "Item: tea; 2023: 7; Note: est.", "Item: milk; Note: none", ""]
+    assert lines(tmp_path, page)[1:-1] == [
+        "",
+        "Item: tea; 2023: 7; Note: est.",
+        "Item: milk; Note: none",
+        "",
+    ]
 
 
 def test_a_header_of_words_names_the_cells(tmp_path: Path) -> None:
-    page = bordered(Page(), 120, [("Item", "Value", "Note"), ("tea", "7", "est."), ("milk", "", "none")])
-    assert lines(tmp_path, page) == ["Item: tea; Value: 7; Note: est.", "Item: milk; Note: none"]
+    page = bordered(
+        Page(),
+        120,
+        [("Item", "Value", "Note"), ("tea", "7", "est."), ("milk", "", "none")],
+    )
+    assert lines(tmp_path, page) == [
+        "Item: tea; Value: 7; Note: est.",
+        "Item: milk; Note: none",
+    ]
 
 
 def test_a_table_goes_on_over_the_page_under_its_header(tmp_path: Path) -> None:
     first = bordered(Page(), 700, [("Item", "Value", "Note"), ("tea", "7", "est.")])
     second = bordered(Page(), 60, [("milk", "8", "none"), ("salt", "9", "none")])
-    assert [(section.page, section.text) for section in load(tmp_path, first, second)] == [
+    assert [
+        (section.page, section.text) for section in load(tmp_path, first, second)
+    ] == [
         (1, "Item: tea; Value: 7; Note: est."),
         (2, "Item: milk; Value: 8; Note: none\nItem: salt; Value: 9; Note: none"),
     ]
 
 
-def test_a_table_without_borders_goes_on_over_the_page_under_its_header(tmp_path: Path) -> None:
-    rows = [("Zone", "Cases"), *((f"Zone {letter}", str(at)) for at, letter in enumerate("ABCDEFGHIJ", 10))]
+def test_a_table_without_borders_goes_on_over_the_page_under_its_header(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        ("Zone", "Cases"),
+        *((f"Zone {letter}", str(at)) for at, letter in enumerate("ABCDEFGHIJ", 10)),
+    ]
     pages = [Page().lines(72, 100, prose("Text", 9)), Page()]
     for at, row in enumerate(rows):
-        pages[at // 6].row((640, 72)[at // 6] + 14 * (at % 6), list(zip((72, 250), row, strict=True)))
-    assert load(tmp_path, *pages)[-1].text.startswith("Zone: Zone F; Cases: 15\nZone: Zone G; Cases: 16\n")
+        pages[at // 6].row(
+            (640, 72)[at // 6] + 14 * (at % 6), list(zip((72, 250), row, strict=True))
+        )
+    assert load(tmp_path, *pages)[-1].text.startswith(
+        "Zone: Zone F; Cases: 15\nZone: Zone G; Cases: 16\n"
+    )
 
 
 def test_a_wrapped_cell_is_one_line(tmp_path: Path) -> None:
     page = Page().grid((72, 250, 450), (120, 140, 170))
-    page.row(134, cells("Item", "Value")).row(152, cells("a label that", "7")).row(164, cells("goes on"))
+    page.row(134, cells("Item", "Value")).row(152, cells("a label that", "7")).row(
+        164, cells("goes on")
+    )
     assert lines(tmp_path, page) == ["Item: a label that goes on; Value: 7"]
 
 
 def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
-    page = Page().grid((72, 500), (100, 160)).lines(80, 120, ["A boxed note that takes", "two lines."])
+    page = (
+        Page()
+        .grid((72, 500), (100, 160))
+        .lines(80, 120, ["A boxed note that takes", "two lines."])
+    )
     assert lines(tmp_path, page) == ["A boxed note that takes two lines."]
 
 
 def between_rules(page: Page, top: float) -> Page:
     """Rules above, below the header and at the end; two headings span two columns each, and rows are grouped."""
     at = (72.0, 250.0, 310.0, 400.0, 460.0)
-    page.rule(72, top, 520, top).rule(240, top + 16, 360, top + 16).rule(390, top + 16, 520, top + 16)
-    page.row(top + 12, [(285, "2007"), (440, "2009")])
-    page.row(top + 28, list(zip(at, ("Group", "No.", "Share", "No.", "Share"), strict=True))).rule(
-        72, top + 34, 520, top + 34
+    page.rule(72, top, 520, top).rule(240, top + 16, 360, top + 16).rule(
+        390, top + 16, 520, top + 16
     )
+    page.row(top + 12, [(285, "2007"), (440, "2009")])
+    page.row(
+        top + 28, list(zip(at, ("Group", "No.", "Share", "No.", "Share"), strict=True))
+    ).rule(72, top + 34, 520, top + 34)
     rows = [
         ("Sex",),
         ("  Male", "61", "4.7", "60", "4.9"),
@@ -96,7 +140,11 @@ def between_rules(page: Page, top: float) -> Page:
     for number, row in enumerate(rows):
         indent = 4 * (len(row[0]) - len(row[0].lstrip()))
         page.row(
-            top + 48 + 12 * number, [(at[i] + (indent if i == 0 else 0), cell.strip()) for i, cell in enumerate(row)]
+            top + 48 + 12 * number,
+            [
+                (at[i] + (indent if i == 0 else 0), cell.strip())
+                for i, cell in enumerate(row)
+            ],
         )
     return page.rule(72, top + 126, 520, top + 126)
 
@@ -110,20 +158,39 @@ def test_a_table_between_rules_has_spanning_headings_and_groups(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("unit", ["", "Millions of pesos"])
-def test_a_caption_is_the_tables_section_and_the_text_goes_on_after_it(tmp_path: Path, unit: str) -> None:
-    page = Page().text(72, 60, "Housing", size=16).lines(72, 80, prose("Before", 1, each=60))
-    page.text(72, 100, "TABLE IV. Householders by group", size=9).text(72, 114, unit, bold=True)
+def test_a_caption_is_the_tables_section_and_the_text_goes_on_after_it(
+    tmp_path: Path, unit: str
+) -> None:
+    page = (
+        Page()
+        .text(72, 60, "Housing", size=16)
+        .lines(72, 80, prose("Before", 1, each=60))
+    )
+    page.text(72, 100, "TABLE IV. Householders by group", size=9).text(
+        72, 114, unit, bold=True
+    )
     between_rules(page, 120).text(72, 256, "Abbreviation: No. = number.", size=7)
     page.lines(72, 290, prose("After", 3, each=60))
-    assert [(section.path, section.text.split("\n")[-1][:12]) for section in load(tmp_path, page)] == [
+    assert [
+        (section.path, section.text.split("\n")[-1][:12])
+        for section in load(tmp_path, page)
+    ] == [
         (("Housing",), "Before 00 lo"),
-        (("Housing", f"TABLE IV. Householders by group {unit}".strip()), "Abbreviation"),
+        (
+            ("Housing", f"TABLE IV. Householders by group {unit}".strip()),
+            "Abbreviation",
+        ),
         (("Housing",), "After 00 lor"),
     ]
 
 
 def test_two_rules_around_prose_are_no_table(tmp_path: Path) -> None:
-    page = Page().rule(72, 90, 520, 90).lines(72, 105, prose("Text", 4, each=60)).rule(72, 150, 520, 150)
+    page = (
+        Page()
+        .rule(72, 90, 520, 90)
+        .lines(72, 105, prose("Text", 4, each=60))
+        .rule(72, 150, 520, 150)
+    )
     page.lines(72, 170, prose("More", 4, each=60)).rule(72, 220, 520, 220)
     assert lines(tmp_path, page)[0].startswith("Text 00 lorem")
     assert not any(": " in line for line in lines(tmp_path, page))
@@ -156,10 +223,19 @@ def test_a_wide_row_of_a_table_is_a_section_by_itself(tmp_path: Path) -> None:
         "Owners counted",
     ]
     page, xs = Page().rule(40, 100, 600, 100), (40, 120, 190, 300, 410, 520)
-    page.row(114, list(zip(xs, ["Sex", *names], strict=True)), size=8).rule(40, 120, 600, 120)
-    for at, label in enumerate(("Male householder", "Female householder", "All of them")):
+    page.row(114, list(zip(xs, ["Sex", *names], strict=True)), size=8).rule(
+        40, 120, 600, 120
+    )
+    for at, label in enumerate(
+        ("Male householder", "Female householder", "All of them")
+    ):
         page.row(
-            132 + 14 * at, [(xs[0], label), *((x, f"{at + 1},{place}00") for place, x in enumerate(xs[1:]))], size=8
+            132 + 14 * at,
+            [
+                (xs[0], label),
+                *((x, f"{at + 1},{place}00") for place, x in enumerate(xs[1:])),
+            ],
+            size=8,
         )
     page.rule(40, 170, 600, 170).lines(72, 200, ["Sources: the census of some year."])
     sections = load(tmp_path, page)
@@ -173,13 +249,23 @@ def test_a_wide_row_of_a_table_is_a_section_by_itself(tmp_path: Path) -> None:
 
 
 def test_labels_outside_of_the_rules_stay_with_their_figures(tmp_path: Path) -> None:
-    page = Page().rule(200, 100, 500, 100).row(114, [(90, "Category"), (220, "Costs"), (320, "Staff"), (420, "Rent")])
+    page = (
+        Page()
+        .rule(200, 100, 500, 100)
+        .row(114, [(90, "Category"), (220, "Costs"), (320, "Staff"), (420, "Rent")])
+    )
     page.rule(72, 120, 500, 120)
-    rows = [("Travel", "94", "20", "74"), ("Salaries", "1,314", "373", "940"), ("Debts", "10", "11", "12")]
+    rows = [
+        ("Travel", "94", "20", "74"),
+        ("Salaries", "1,314", "373", "940"),
+        ("Debts", "10", "11", "12"),
+    ]
     for at, row in enumerate(rows):
         page.row(132 + 14 * at, list(zip((72, 220, 320, 420), row, strict=True)))
         page.rule(200, 136 + 14 * at, 500, 136 + 14 * at)
-    assert lines(tmp_path, page)[0] == "Category: Travel; Costs: 94; Staff: 20; Rent: 74"
+    assert (
+        lines(tmp_path, page)[0] == "Category: Travel; Costs: 94; Staff: 20; Rent: 74"
+    )
 
 
 def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) -> None:
@@ -188,13 +274,18 @@ def test_rows_without_rules_in_one_row_of_borders_stand_apart(tmp_path: Path) ->
     for at, row in enumerate(RATES):
         page.row(136 + 20 * at, list(zip((80, 210, 310), row, strict=True)))
     page.row(214, [(80, "All"), (210, "53.7"), (310, "21.2")])
-    assert lines(tmp_path, page) == [*RATES_AS_TEXT, "Country: All; Births: 53.7; Deaths: 21.2"]
+    assert lines(tmp_path, page) == [
+        *RATES_AS_TEXT,
+        "Country: All; Births: 53.7; Deaths: 21.2",
+    ]
 
 
 def test_a_typed_rule_ends_a_header_of_numbers(tmp_path: Path) -> None:
     page = Page().lines(72, 60, prose("Above", 2, each=60))
     page.row(110, [(80, "Share"), (250, "1.0"), (320, "1.1")]).text(72, 122, "-" * 60)
-    for at, row in enumerate([("0.99", "800", "880"), ("0.95", "160", "176"), ("0.90", "80", "88")]):
+    for at, row in enumerate(
+        [("0.99", "800", "880"), ("0.95", "160", "176"), ("0.90", "80", "88")]
+    ):
         page.row(134 + 12 * at, list(zip((80, 250, 320), row, strict=True)))
     assert "Share: 0.95; 1.0: 160; 1.1: 176" in lines(tmp_path, page)
 
