@@ -1,6 +1,8 @@
-"""Production server: `gunicorn app:app`. Every worker can serve any request; state is in the database.
+"""Production server: `gunicorn app:app`. Every worker can serve any request; state is
+in the database.
 
-WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers. The default is one for each core, at most four.
+WEB_CONCURRENCY (gunicorn's own variable) sets the number of workers. The default is one
+for each core, at most four.
 """
 
 import os
@@ -19,15 +21,16 @@ from chatbot.config.settings import Settings, in_url, is_loopback
 _environment = dict(os.environ)
 _settings = Settings.from_env()
 bind = f"{in_url(_settings.host)}:{_settings.port}"
-# A Python process computes on one core. Each further process takes 150 to 240 MB, because all map the same index.
+# A Python process computes on one core. Each further process takes 150 to 240 MB,
+# because all map the same index.
 _cores = (
     len(os.sched_getaffinity(0))
     if hasattr(os, "sched_getaffinity")
     else os.cpu_count() or 1
 )
 workers = int(os.environ.get("WEB_CONCURRENCY") or min(_cores, 4))
-# Each worker reads .env itself. If its values stayed in this environment, workers would keep the old ones at a reload
-# (SIGHUP).
+# Each worker reads .env itself. If its values stayed in this environment, workers would
+# keep the old ones at a reload (SIGHUP).
 for _name in os.environ.keys() - _environment.keys():
     del os.environ[_name]
 
@@ -48,8 +51,8 @@ backlog = 2048
 timeout = 120
 graceful_timeout = 30
 
-# Folder of the counters that all workers share (/metrics). Each start uses a new folder, so that old counts are not
-# added; a reload keeps it.
+# Folder of the counters that all workers share (/metrics). Each start uses a new
+# folder, so that old counts are not added; a reload keeps it.
 _own = f"report-chat-metrics-{os.getpid()}-"
 _counts = os.environ.get("PROMETHEUS_MULTIPROC_DIR", "")
 if not Path(_counts).name.startswith(_own):
@@ -58,7 +61,9 @@ os.environ["PROMETHEUS_MULTIPROC_DIR"] = _counts
 
 
 def on_starting(server: Arbiter) -> None:
-    """Set HOST to the address of `--bind`, which ACCESS depends on. The workers load the application after this."""
+    """Set HOST to the address of `--bind`, which ACCESS depends on. The workers load
+    the application after this.
+    """
     hosts = [
         address[0] if isinstance(address, tuple) else "localhost"
         for address in server.cfg.address

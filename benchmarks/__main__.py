@@ -1,5 +1,6 @@
-"""`python -m benchmarks COMMAND [options]`: every measurement by its name; `COMMAND --help` says what it does, and
-`COMMAND --smallest` checks that it still works."""
+"""`python -m benchmarks COMMAND [options]`: every measurement by its name; `COMMAND
+--help` says what it does, and `COMMAND --smallest` checks that it still works.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from benchmarks import smallest
 COMMANDS = {
     "house": "how the package is built, and the limits of its size (`--check`)",
     "sample_vectors": "compute the vectors that ship with the sample reports",
-    "recorded": "what a checkout answers to fixed requests, to be compared with another",
+    "recorded": "what a checkout answers to fixed requests, to be compared with another",  # noqa: E501
     "questions": "what a person who types a question gets",
     "new_wordings": "the same for 80 questions in wordings that no rule was made for",
     "abstention": "unrelated questions refused, answerable ones answered",
@@ -29,11 +30,16 @@ COMMANDS = {
     "ingest_throughput": "ingestion against the bare embedder",
     "small_files": "many small files with an embedding endpoint that takes its time",
     "pdf_speed": "pages of PDFs a second beside another checkout, and the peak memory",
-    "large_pdf": "a PDF of 600 pages until it can be asked about, and the server's memory afterwards",
+    "large_pdf": (
+        "a PDF of 600 pages until it can be asked about, and the server's memory "
+        "afterwards"
+    ),
     "growth": "100 and 10,000 reports",
     "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",
-    "parts": "what a small file, an upload, a question, facets and figures consist of, in ms",
+    "parts": (
+        "what a small file, an upload, a question, facets and figures consist of, in ms"
+    ),
     "page": "what the browser adds",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",
     "question_time": "processor and wall time of a question beside another checkout",
@@ -43,7 +49,10 @@ COMMANDS = {
     "hostile": "what small inputs may cost",
     "campaign": "kills, random requests and the like, as many as wished",
     "contract": "the API against its description",
-    "clients": "a Python and a TypeScript client, generated from the description, ask a question",
+    "clients": (
+        "a Python and a TypeScript client, generated from the description, ask a "
+        "question"
+    ),
 }
 
 
@@ -54,7 +63,8 @@ def main() -> None:
             f"  {name:<20} {purpose}" for name, purpose in COMMANDS.items()
         )
         sys.exit(
-            f"Usage: python -m benchmarks COMMAND [options] | COMMAND --smallest\n{rows}"
+            "Usage: python -m benchmarks COMMAND [options] | COMMAND --smallest\n"
+            f"{rows}"
         )
     with tempfile.TemporaryDirectory() as scratch:
         if rest == ["--smallest"]:

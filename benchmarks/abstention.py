@@ -1,7 +1,7 @@
 """Whether a question about what the reports do not have is refused, and no other is.
 
-The product's whole way from question to answer, quoting (no language model), over the passages of
-`factbook_scoped_dev`. Run: python -m benchmarks abstention BENCH
+The product's whole way from question to answer, quoting (no language model), over the
+passages of `factbook_scoped_dev`. Run: python -m benchmarks abstention BENCH
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def lacking(name: str, services: Services, cases: Sequence[tuple[str, str]]) -> 
         if found.answered and missing not in found.response
     ]
     print(
-        f"{name:44} {len(cases):4} asked {refused:4} refused {named:4} named  {silent or ''}"
+        f"{name:44} {len(cases):4} asked {refused:4} refused {named:4} named  "
+        f"{silent or ''}"
     )
 
 
@@ -161,7 +162,8 @@ def show(name: str, services: Services, cases: Iterable[tuple[str, Scope]]) -> N
         found.answered and "There is no report" in found.response for _, found in asked
     )
     print(
-        f"{name:44} {len(asked):4} asked {len(refused):4} refused {noted:4} with a note  {refused or ''}"
+        f"{name:44} {len(asked):4} asked {len(refused):4} refused {noted:4} with a "
+        f"note  {refused or ''}"
     )
 
 

@@ -1,4 +1,6 @@
-"""Ten questions for the sample reports, and what an ideal model says to plan each of them."""
+"""Ten questions for the sample reports, and what an ideal model says to plan each of
+them.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ TASKS = (
         "direct",
     ),
     Task(
-        "How does the population growth rate of Kenya differ from that of Mali in the 2023 report?",
+        (
+            "How does the population growth rate of Kenya differ from that of Mali in "
+            "the 2023 report?"
+        ),
         (
             "What is the population growth rate of Kenya in the 2023 report?",
             "What is the population growth rate of Mali in the 2023 report?",
@@ -88,7 +93,10 @@ TASKS = (
         "compare",
     ),
     Task(
-        "What are the natural hazards, the main exports and the literacy rate of the Philippines in the 2023 report?",
+        (
+            "What are the natural hazards, the main exports and the literacy rate of "
+            "the Philippines in the 2023 report?"
+        ),
         (
             "What are the natural hazards of the Philippines in the 2023 report?",
             "What are the main export goods of the Philippines in the 2023 report?",
@@ -102,7 +110,10 @@ TASKS = (
         ("typhoon", "integrated circuits", "read and write"),
     ),
     Task(
-        "What is the life expectancy in the country with which Kenya shares its longest border?",
+        (
+            "What is the life expectancy in the country with which Kenya shares its "
+            "longest border?"
+        ),
         ("How long are the land boundaries of Kenya in the 2023 report?",),
         "What is the life expectancy at birth in Ethiopia in the 2023 report?",
         (
@@ -113,7 +124,10 @@ TASKS = (
         "chain",
     ),
     Task(
-        "Who is the chief of state of the country from which most refugees in Lebanon come?",
+        (
+            "Who is the chief of state of the country from which most refugees in "
+            "Lebanon come?"
+        ),
         ("From which countries do the refugees in Lebanon come in the 2023 report?",),
         "Who is the chief of state of Syria in the 2023 report?",
         (
@@ -124,10 +138,16 @@ TASKS = (
         "chain",
     ),
     Task(
-        "Why is food short in Yemen in the 2023 report, and how many people are displaced?",
+        (
+            "Why is food short in Yemen in the 2023 report, and how many people are "
+            "displaced?"
+        ),
         (
             "What causes food insecurity in Yemen in the 2023 report?",
-            "How many internally displaced persons are there in Yemen in the 2023 report?",
+            (
+                "How many internally displaced persons are there in Yemen in the 2023 "
+                "report?"
+            ),
         ),
         "What is the background of the civil war in Yemen in the 2023 report?",
         (
@@ -137,7 +157,10 @@ TASKS = (
         ("food", "IDPs"),
     ),
     Task(
-        "Which languages are spoken in Nepal in the 2023 report, and who buys Ukraine's exports in the 2023 report?",
+        (
+            "Which languages are spoken in Nepal in the 2023 report, and who buys "
+            "Ukraine's exports in the 2023 report?"
+        ),
         (
             "Which languages are spoken in Nepal in the 2023 report?",
             "Who buys the exports of Ukraine in the 2023 report?",
@@ -150,12 +173,21 @@ TASKS = (
         ("Nepali", "Poland"),
     ),
     Task(
-        "Write a report on electricity, water and health in Bangladesh and Pakistan in the 2023 report",
+        (
+            "Write a report on electricity, water and health in Bangladesh and "
+            "Pakistan in the 2023 report"
+        ),
         (
             "How many people have electricity in Bangladesh in the 2023 report?",
             "How many people have electricity in Pakistan in the 2023 report?",
-            "What are the drinking water sources in Bangladesh and Pakistan in the 2023 report?",
-            "What is the health expenditure of Bangladesh and Pakistan in the 2023 report?",
+            (
+                "What are the drinking water sources in Bangladesh and Pakistan in the "
+                "2023 report?"
+            ),
+            (
+                "What is the health expenditure of Bangladesh and Pakistan in the 2023 "
+                "report?"
+            ),
         ),
         "What is the physicians density of Pakistan in the 2023 report?",
         (
@@ -168,9 +200,11 @@ TASKS = (
 
 
 class IdealModel:
-    """Give it to `FakeOpenAI.always`: plans as the task says, calls every passage relevant, quotes, and counts tokens.
+    """Give it to `FakeOpenAI.always`: plans as the task says, calls every passage
+    relevant, quotes, and counts tokens.
 
-    The first reflection finds a gap and the second none; a chain has two rounds and then enough.
+    The first reflection finds a gap and the second none; a chain has two rounds and
+    then enough.
     """
 
     def __init__(self, task: Task) -> None:

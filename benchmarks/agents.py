@@ -1,7 +1,9 @@
-"""What each way to answer takes: ten questions over the sample reports, an ideal model that is asked over HTTP.
+"""What each way to answer takes: ten questions over the sample reports, an ideal model
+that is asked over HTTP.
 
-The retrieval is the real one; the model's replies are made from its prompts (`benchmarks.agent_questions`), and
-tokens are estimated from what was really sent. Run: python -m benchmarks agents [--questions 10]
+The retrieval is the real one; the model's replies are made from its prompts
+(`benchmarks.agent_questions`), and tokens are estimated from what was really sent. Run:
+python -m benchmarks agents [--questions 10]
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ from tests.fakes.openai_server import CHAT, FakeOpenAI
 MODES = ("direct", "deep", "chain", "auto", "compare", "report")
 KEYLESS = ("direct", "deep", "auto", "compare")
 HEAD = (
-    "| mode | questions | rounds | searches | calls | the seed's calls | prompt tokens | completion tokens "
+    "| mode | questions | rounds | searches | calls | the seed's calls | prompt "
+    "tokens | completion tokens "
     "| embedding tokens | ms |"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One answer. ``seed``: calls that the seed's design needs for the same, None where no seed does it.
+    """One answer. ``seed``: calls that the seed's design needs for the same, None where
+    no seed does it.
 
     ``ms`` is without the steps that wait for the model.
     """
@@ -103,7 +107,8 @@ def table(
             check(task, mode, found)
             rows.append(row(task, mode, found, ms))
         print(
-            f"| {mode} | {len(rows)} | {' | '.join(mean(rows, name) for name in Row.__slots__)} |"
+            f"| {mode} | {len(rows)} | "
+            f"{' | '.join(mean(rows, name) for name in Row.__slots__)} |"
         )
 
 
@@ -136,7 +141,9 @@ def ask(services: Services, task: Task, mode: str) -> tuple[Answer, float]:
 
 
 def check(task: Task, mode: str, found: Answer) -> None:
-    """That the passages of a deep answer are those of the question, and that nothing went wrong."""
+    """That the passages of a deep answer are those of the question, and that nothing
+    went wrong.
+    """
     assert found.answered, (mode, task.text, found.response)
     failed = [step for step in found.trace.path if step.failed]
     assert not failed, (mode, task.text, failed)
@@ -179,12 +186,15 @@ def seed_calls(
     rounds: int,
     path: Sequence[StepEvent],
 ) -> int | None:
-    """Generation calls of seed 002's agents (of seed 000's detailed report) for these rounds, searches and passages.
+    """Generation calls of seed 002's agents (of seed 000's detailed report) for these
+    rounds, searches and passages.
 
-    Deep: a plan, a verdict on each passage of each query, a reflection after each round, the answer; it does not
-    search for the whole question beside its parts, so what that found is left out. Chain: a question, an answer and
-    its documents each round, and the answer; with its early stop one more a round. Detailed report: agent, queries,
-    subtopics, introduction and conclusion, and for each section queries, headings and text.
+    Deep: a plan, a verdict on each passage of each query, a reflection after each
+    round, the answer; it does not search for the whole question beside its parts, so
+    what that found is left out. Chain: a question, an answer and its documents each
+    round, and the answer; with its early stop one more a round. Detailed report: agent,
+    queries, subtopics, introduction and conclusion, and for each section queries,
+    headings and text.
     """
     if mode == "direct":
         return 1

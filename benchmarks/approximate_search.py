@@ -1,9 +1,11 @@
-"""Clusters against exact search, at several sizes and scopes: time, recall, and what building costs. One thread.
+"""Clusters against exact search, at several sizes and scopes: time, recall, and what
+building costs. One thread.
 
-The vectors are those that MiniLM makes of the distinct sentences of the data sets in BENCH (about 53,000, two minutes;
-FILE keeps them), as often again with noise as the rows need. A question is a sentence that was held out; a scope is a
-part of the texts, which are about something of their own.
-Run: python -m benchmarks approximate_search BENCH [--vectors FILE] [rows ...]
+The vectors are those that MiniLM makes of the distinct sentences of the data sets in
+BENCH (about 53,000, two minutes; FILE keeps them), as often again with noise as the
+rows need. A question is a sentence that was held out; a scope is a part of the texts,
+which are about something of their own. Run: python -m benchmarks approximate_search
+BENCH [--vectors FILE] [rows ...]
 """
 
 from __future__ import annotations
@@ -154,7 +156,8 @@ def main() -> None:
             else "found too little"
         )
         print(
-            f"{rows:8}  clusters: {share}; made in {time.perf_counter() - started:.1f} s, with both cores"
+            f"{rows:8}  clusters: {share}; made in "
+            f"{time.perf_counter() - started:.1f} s, with both cores"
         )
         for name in SCOPES:
             for top_k in DEPTHS:
@@ -164,7 +167,9 @@ def main() -> None:
 def compare(
     exact: Segment, clustered: Segment, queries: Matrix, case: tuple[int, str, int]
 ) -> None:
-    """One after the other for each question, so that the neighbours' load falls on both."""
+    """One after the other for each question, so that the neighbours' load falls on
+    both.
+    """
     rows, name, top_k = case
     scopes = [
         SCOPES[name][number % len(SCOPES[name])] for number in range(len(queries))
@@ -181,7 +186,10 @@ def compare(
         [len(wanted & found) / max(len(wanted), 1) for (wanted, _), (found, _) in pairs]
     )
     print(
-        f"{rows:8}{name:>7}{top_k:7}{slow:7.2f} ms{fast:7.2f} ms{fast / slow:8.3f}{recall:8.3f}",
+        (
+            f"{rows:8}{name:>7}{top_k:7}{slow:7.2f} ms{fast:7.2f} "
+            f"ms{fast / slow:8.3f}{recall:8.3f}"
+        ),
         flush=True,
     )
 

@@ -1,7 +1,8 @@
-"""A server of any checkout, asked over HTTP and by its command line only, and files that cost much to read.
+"""A server of any checkout, asked over HTTP and by its command line only, and files
+that cost much to read.
 
-The tests of what strangers can do use it (tests/faults/test_strangers.py). The same tests try an older checkout when
-they are run there with this file beside them.
+The tests of what strangers can do use it (tests/faults/test_strangers.py). The same
+tests try an older checkout when they are run there with this file beside them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Server:
     def send(
         self, method: str, path: str, body: Any = None, key: str = "", **headers: str
     ) -> tuple[int, Any]:
-        """A dict is sent as JSON, files as a form. Returns the status and the JSON of the response."""
+        """A dict is sent as JSON, files as a form. Returns the status and the JSON of
+        the response.
+        """
         content, kind = (
             body
             if isinstance(body, tuple)
@@ -108,5 +111,8 @@ def pdf_of(operators: bytes, pages: int) -> bytes:
         places.append(len(body))
         body += b"%d 0 obj\n%b\nendobj\n" % (number, each)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    tail = b"xref\n0 %d\n0000000000 65535 f \n%btrailer<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF"
+    tail = (
+        b"xref\n0 %d\n0000000000 65535 f \n%btrailer<</Size %d/Root 1 0 R>>\n"
+        b"startxref\n%d\n%%%%EOF"
+    )
     return body + tail % (len(objects) + 1, table, len(objects) + 1, len(body))

@@ -1,4 +1,5 @@
-"""Attacks at random, as many as wished: the tests of which CI runs a part that is always the same.
+"""Attacks at random, as many as wished: the tests of which CI runs a part that is
+always the same.
 
 python -m benchmarks campaign kills 40
 python -m benchmarks campaign requests 10000 --seed 7
@@ -24,8 +25,9 @@ CAMPAIGNS = {
     "owners": "tests/app/web/test_access.py",
     "injections": "tests/browser/test_injections.py",
 }
-"""What is tried, and where. orders: with so many of the embedded database, MongoDB and pgvector. The last two have as
-many cases as there are routes and texts."""
+"""What is tried, and where. orders: with so many of the embedded database, MongoDB and
+pgvector. The last two have as many cases as there are routes and texts.
+"""
 FIXED, SEEDED = ("owners", "injections"), ("requests",)
 
 

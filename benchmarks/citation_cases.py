@@ -1,4 +1,6 @@
-"""Questions of factbook_scoped_dev with their true answers and gold passages, and ways to write and to spoil these."""
+"""Questions of factbook_scoped_dev with their true answers and gold passages, and ways
+to write and to spoil these.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ FIGURE = re.compile(r"\d+(?:[.,]\d+)*")
 
 @dataclass(frozen=True)
 class Case:
-    """A question with its true answer, and the passages of its report, the gold one first."""
+    """A question with its true answer, and the passages of its report, the gold one
+    first.
+    """
 
     question: Question
     answer: str
@@ -82,7 +86,9 @@ def _case(
 
 
 def _whole(answer: str, text: str) -> str:
-    """The set cuts long answers anywhere; half a word is nothing that a model would quote."""
+    """The set cuts long answers anywhere; half a word is nothing that a model would
+    quote.
+    """
     if re.match(r"\w", text[text.index(answer) + len(answer) :]):
         return answer.rpartition(" ")[0].rstrip(" ,;(")
     return answer

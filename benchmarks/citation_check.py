@@ -1,8 +1,10 @@
-"""How many wrong figures and quotations the citation check finds, and how often it accuses a right answer.
+"""How many wrong figures and quotations the citation check finds, and how often it
+accuses a right answer.
 
-200 answers are made of the questions of factbook_scoped_dev, each from its true answer and its gold passage, in several
-spellings; in every second one a figure, or a word of the quotation, is changed. Then the extractive model's own answers
-to all questions, which quote word for word. Run: python -m benchmarks citation_check BENCH [--runs 20]
+200 answers are made of the questions of factbook_scoped_dev, each from its true answer
+and its gold passage, in several spellings; in every second one a figure, or a word of
+the quotation, is changed. Then the extractive model's own answers to all questions,
+which quote word for word. Run: python -m benchmarks citation_check BENCH [--runs 20]
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ QUOTES = (
 
 
 def response(case: Case, kind: str, draw: random.Random) -> str:
-    """An answer with the change (kind "" = none), in one of several spellings and forms."""
+    """An answer with the change (kind "" = none), in one of several spellings and
+    forms.
+    """
     answer = KINDS[kind](case.answer, draw) if kind else case.answer
     # What is written out in words has nothing to check unless it is quoted.
     quoted = (
@@ -65,7 +69,9 @@ def response(case: Case, kind: str, draw: random.Random) -> str:
 def run(
     all_cases: Sequence[Case], seed: int
 ) -> tuple[Counter[str], Counter[str], list[str]]:
-    """How many answers of each kind there were, how many of them were marked, and the mistakes."""
+    """How many answers of each kind there were, how many of them were marked, and the
+    mistakes.
+    """
     draw = random.Random(seed)
     made, marked, mistakes = Counter[str](), Counter[str](), []
     for place, case in enumerate(
@@ -83,7 +89,8 @@ def run(
         marked[kind] += bool(found)
         if bool(found) != bool(kind):
             mistakes.append(
-                f"{kind or 'unchanged'}: {text!r} (true: {case.answer!r}) {_said(found)}"
+                f"{kind or 'unchanged'}: {text!r} (true: {case.answer!r}) "
+                f"{_said(found)}"
             )
     return made, marked, mistakes
 
@@ -93,7 +100,9 @@ def _said(found: Sequence[Unsupported]) -> str:
 
 
 def extractive(all_cases: Sequence[Case]) -> list[str]:
-    """The sentences of the extractive model's answers that are marked, though it only quotes."""
+    """The sentences of the extractive model's answers that are marked, though it only
+    quotes.
+    """
     model = build(Settings(), model="", embedder=lambda: HashingEmbedder(512))
     alarms = []
     for case in all_cases:
@@ -130,21 +139,25 @@ def main() -> None:
             print(mistake)
     for kind in KINDS:
         print(
-            f"{kind:<24}{marked[kind]:>5} of {made[kind]:>5} found  {marked[kind] / max(made[kind], 1):7.1%}"
+            f"{kind:<24}{marked[kind]:>5} of {made[kind]:>5} found  "
+            f"{marked[kind] / max(made[kind], 1):7.1%}"
         )
     changed = sum(made.values()) - made[""]
     found = sum(marked.values()) - marked[""]
     print(
-        f"{'changed, all':<24}{found:>5} of {changed:>5} found  {found / changed:7.1%}   (wanted: 98 %)"
+        f"{'changed, all':<24}{found:>5} of {changed:>5} found  "
+        f"{found / changed:7.1%}   (wanted: 98 %)"
     )
     print(
-        f"{'unchanged':<24}{marked['']:>5} of {made['']:>5} marked {marked[''] / made['']:7.1%}   (at most: 2 %)"
+        f"{'unchanged':<24}{marked['']:>5} of {made['']:>5} marked "
+        f"{marked[''] / made['']:7.1%}   (at most: 2 %)"
     )
     alarms = extractive(all_cases)
     for alarm in alarms:
         print(alarm)
     print(
-        f"extractive answers      {len(alarms):>5} of {len(all_cases):>5} marked            (wanted: 0)"
+        f"extractive answers      {len(alarms):>5} of {len(all_cases):>5} marked   "
+        "         (wanted: 0)"
     )
 
 

@@ -1,8 +1,10 @@
-"""What of false clauses the citation check finds, by kind, and how many true ones in other words it marks.
+"""What of false clauses the citation check finds, by kind, and how many true ones in
+other words it marks.
 
-The false ones: those of a file as `quality_dev/citations.json`, and sentences of the sample reports, altered by script.
-The true ones: sentences of both, rounded, converted, reckoned with, in another order, with other names, translated.
-Run: python -m benchmarks citation_clauses [FILE] [--show KIND]
+The false ones: those of a file as `quality_dev/citations.json`, and sentences of the
+sample reports, altered by script. The true ones: sentences of both, rounded, converted,
+reckoned with, in another order, with other names, translated. Run: python -m benchmarks
+citation_clauses [FILE] [--show KIND]
 """
 
 from __future__ import annotations
@@ -144,7 +146,9 @@ def context(passage: dict[str, Any]) -> Context:
 
 
 def reports() -> Iterator[dict[str, Any]]:
-    """The parts of the sample reports as passages: a heading of each, with as much of what follows as a chunk has."""
+    """The parts of the sample reports as passages: a heading of each, with as much of
+    what follows as a chunk has.
+    """
     for path in sorted(REPORTS.glob("*.md")):
         title = path.stem.rpartition("-")[0].replace("-", " ").title()
         for part in re.split(
@@ -261,15 +265,24 @@ def of_lists(passage: dict[str, Any]) -> Iterator[tuple[str, str]]:
             verb = "rose" if gap > 0 else "fell"
             yield (
                 "reckoned",
-                f"From {old} to {new} the rate {verb} by {abs(gap)} percentage points, to {one}",
+                (
+                    f"From {old} to {new} the rate {verb} by {abs(gap)} percentage "
+                    f"points, to {one}"
+                ),
             )
             yield (
                 "compared",
-                f"The rate was {one} in {new}, {'up' if gap > 0 else 'down'} from {other} in {old}",
+                (
+                    f"The rate was {one} in {new}, {'up' if gap > 0 else 'down'} from "
+                    f"{other} in {old}"
+                ),
             )
             yield (
                 "compared, false",
-                f"The rate was {one} in {new}, {'down' if gap > 0 else 'up'} from {other} in {old}",
+                (
+                    f"The rate was {one} in {new}, {'down' if gap > 0 else 'up'} from "
+                    f"{other} in {old}"
+                ),
             )
             yield "year of the next line", f"{heading} was {one} in {old}"
 
@@ -406,7 +419,8 @@ def main() -> None:
     for false, kind in sorted(made, reverse=True):
         found, all_of = marked[false, kind], made[false, kind]
         print(
-            f"{'false' if false else 'true':<6}{kind:<30}{found:>4} of {all_of:>4} marked {found / all_of:6.1%}"
+            f"{'false' if false else 'true':<6}{kind:<30}{found:>4} of {all_of:>4} "
+            f"marked {found / all_of:6.1%}"
         )
     true = [key for key in made if not key[0]]
     print(f"true, all: {sum(marked[k] for k in true)} of {sum(made[k] for k in true)}")

@@ -1,9 +1,11 @@
-"""Clients generated from the OpenAPI description ask a question: openapi-python-client, and openapi-typescript with its
-types checked. Both are generated into a temporary folder with the newest release, and nothing is kept.
+"""Clients generated from the OpenAPI description ask a question: openapi-python-client,
+and openapi-typescript with its types checked. Both are generated into a temporary
+folder with the newest release, and nothing is kept.
 
     python -m benchmarks clients
 
-Needs a network (PyPI, npm) and Node. Exits with 1 where a client cannot be generated or checked, or gets no answer.
+Needs a network (PyPI, npm) and Node. Exits with 1 where a client cannot be generated or
+checked, or gets no answer.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ if (!reports || reports.total < 2) throw new Error("There are no reports.");
 const {{ data: answer, error }} = await client.POST("/query", {{ body: {{ query: "{QUESTION}" }} }});
 if (!answer) throw new Error(JSON.stringify(error));
 console.log(answer.response, answer.citations.map((citation) => citation.title));
-"""
+"""  # noqa: E501
 PACKAGES = ("openapi-typescript", "openapi-fetch", "typescript@5", "@types/node")
 
 
@@ -64,7 +66,8 @@ def main() -> None:
 
 
 def python_client(folder: Path, described: dict[str, Any], url: str) -> None:
-    # It forgets an import where a body has two media types (openapi-generators/openapi-python-client#1451).
+    # It forgets an import where a body has two media types
+    # (openapi-generators/openapi-python-client#1451).
     for operation in (
         one for path in described["paths"].values() for one in path.values()
     ):
@@ -113,7 +116,9 @@ def typescript_client(folder: Path, described: dict[str, Any], url: str) -> None
 
 
 def run(folder: Path, command: str, *arguments: str) -> None:
-    """Run a command of the folder, or of the path; end with its status where it fails."""
+    """Run a command of the folder, or of the path; end with its status where it
+    fails.
+    """
     own = folder / command
     print(f"$ {Path(command).name} {' '.join(arguments)}", flush=True)
     done = subprocess.run(

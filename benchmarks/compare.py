@@ -1,12 +1,14 @@
-"""This product beside its peers: in turn, in one run, each in an environment of its own.
+"""This product beside its peers: in turn, in one run, each in an environment of its
+own.
 
     python -m benchmarks compare search [--sizes 100000 1000000] [--peers faiss chroma ...]
     python -m benchmarks compare question|ingest|start
 
-The environments are made by pip from `benchmarks/peers/*.txt` (exact versions) in a cache folder outside the
-repository. A peer that cannot be installed or fails is named and left out. Tables and raw figures go to
-`benchmarks/results/`. Machines are noisy: what counts are ratios within a run, and each run notes its load.
-"""
+The environments are made by pip from `benchmarks/peers/*.txt` (exact versions) in a
+cache folder outside the repository. A peer that cannot be installed or fails is named
+and left out. Tables and raw figures go to `benchmarks/results/`. Machines are noisy:
+what counts are ratios within a run, and each run notes its load.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -69,10 +71,12 @@ Row = dict[str, Any]
 
 
 class PersistentConnection:
-    """A connection to one server, for one thread, that is kept between requests, as browsers keep theirs.
+    """A connection to one server, for one thread, that is kept between requests, as
+    browsers keep theirs.
 
-    On connections of one request, a server that waits 40 ms for the confirmation of what it sent looks quick: the
-    kernel confirms the first packets of a connection at once, and later ones not.
+    On connections of one request, a server that waits 40 ms for the confirmation of
+    what it sent looks quick: the kernel confirms the first packets of a connection at
+    once, and later ones not.
     """
 
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
@@ -87,7 +91,8 @@ class PersistentConnection:
         kind: str = "application/json",
         read: int | None = None,
     ) -> tuple[int, bytes]:
-        """Return the status and the first ``read`` bytes of the response. A body that is not bytes is sent as JSON.
+        """Return the status and the first ``read`` bytes of the response. A body that
+        is not bytes is sent as JSON.
 
         Raises OSError or HTTPException.
         """
@@ -101,7 +106,9 @@ class PersistentConnection:
             try:
                 self._http.request(method, path, data, headers)
                 response = self._http.getresponse()
-            except ConnectionError:  # closed by the server meanwhile, as it was idle: opened again, as browsers do
+            # closed by the server meanwhile, as it was idle: opened again, as browsers
+            # do
+            except ConnectionError:
                 self._http.close()
                 self._http.request(method, path, data, headers)
                 response = self._http.getresponse()
@@ -127,7 +134,9 @@ class PersistentConnection:
 
 
 def python_of(peer: str) -> str:
-    """The interpreter of a peer's environment, which is made where it is not there. Raises CalledProcessError."""
+    """The interpreter of a peer's environment, which is made where it is not there.
+    Raises CalledProcessError.
+    """
     if peer == OURS:
         return sys.executable
     wanted = (PEERS / f"{peer}.txt").read_text(encoding="utf-8")
@@ -208,7 +217,9 @@ def workers(
 
 
 def search(peers: Sequence[str], rounds: int, size: int, bench: Path) -> list[Row]:
-    """Milliseconds and recall of each peer under each filter; vectors of real sentences (`approximate_search`)."""
+    """Milliseconds and recall of each peer under each filter; vectors of real sentences
+    (`approximate_search`).
+    """
     real, queries = held_out(real_vectors(bench))
     vectors = make_vectors(real, size)
     rows = np.arange(size)
@@ -270,7 +281,9 @@ def nearest(vectors: Any, numbers: Any, queries: Any) -> list[list[int]]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[tuple[str, float]]:
-    """This product with the sample reports, as `python -m chatbot serve`; and the seconds until it could answer."""
+    """This product with the sample reports, as `python -m chatbot serve`; and the
+    seconds until it could answer.
+    """
     environment = {
         **os.environ,
         "DATA_DIR": str(folder),
@@ -324,7 +337,9 @@ def ask(client: PersistentConnection, question: str) -> float:
 
 
 def passages(data_dir: Path, target: Path) -> int:
-    """The passages and vectors that the product has of the sample reports, for the others."""
+    """The passages and vectors that the product has of the sample reports, for the
+    others.
+    """
     texts, vectors = [], []
     with Services(Settings(data_dir=data_dir, sample_data="off")) as services:
         for name in services.settings.chunk_collections:
@@ -369,7 +384,9 @@ def throughput(url: str, number: int) -> float:
 
 
 def question(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
-    """A whole question over HTTP: hybrid retrieval, the same embedder, no language model; and the start."""
+    """A whole question over HTTP: hybrid retrieval, the same embedder, no language
+    model; and the start.
+    """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         with served(folder / "own"):
@@ -408,7 +425,9 @@ def question(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
 
 
 def ingest(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
-    """The bare embedder's time as a share of that of taking in the same passages; 1 = nothing but embedding."""
+    """The bare embedder's time as a share of that of taking in the same passages; 1 =
+    nothing but embedding.
+    """
     with ExitStack() as stack:
         data = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "passages.npz"
         with np.load(WARM_CACHE, allow_pickle=False) as stored:
@@ -457,8 +476,14 @@ def keep(name: str, rows: list[Row], loads: tuple[float, float]) -> None:
     lines += [
         f"| {' | '.join(str(row.get(key, '–')) for key in names)} |" for row in rows
     ]
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    about = f"{time.strftime('%Y-%m-%d', time.gmtime())}, {machine}, load {loads[0]:.1f} to {loads[1]:.1f}"
+    machine = (
+        f"{os.cpu_count()} cores, {platform.machine()}, Python "
+        f"{platform.python_version()}"
+    )
+    about = (
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, {machine}, load {loads[0]:.1f} "
+        f"to {loads[1]:.1f}"
+    )
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(
         json.dumps({"about": about, "rows": rows}, indent=1) + "\n", encoding="utf-8"

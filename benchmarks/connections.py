@@ -1,9 +1,11 @@
-"""Eight connections that come at the same moment, over gunicorn's two workers, beside another checkout.
+"""Eight connections that come at the same moment, over gunicorn's two workers, beside
+another checkout.
 
     python -m benchmarks connections [BASE] [--tries 18]
 
-Each try opens eight connections, counts those of each worker, then sends a question on all of them: how the connections
-were shared out, and how many questions a second were answered. The checkouts take turns.
+Each try opens eight connections, counts those of each worker, then sends a question on
+all of them: how the connections were shared out, and how many questions a second were
+answered. The checkouts take turns.
 """
 
 from __future__ import annotations
@@ -27,7 +29,10 @@ ROOT = Path(__file__).parents[1]
 CONNECTIONS, WORKERS = 8, 2
 SETTLE_SECONDS = 0.4
 BODY = b'{"query": "What is the population growth rate of Kenya?", "cache": false}'
-REQUEST = b"POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
+REQUEST = (
+    b"POST /query HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Connection: close\r\n"
+)
 
 
 @contextmanager

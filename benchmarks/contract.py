@@ -1,11 +1,12 @@
-"""The running server against its own description (`/openapi.json`), by schemathesis with all its checks.
+"""The running server against its own description (`/openapi.json`), by schemathesis
+with all its checks.
 
     python -m benchmarks contract [--examples 20] [--seed 1] [--who visitor reader unknown]
 
-`python app.py` over the sample reports, asked by a visitor without a key where everything is open, by a key that may
-read, and by one that is not known. Answers are held against closed schemas: a field that is not described is a failure,
-too.
-"""
+`python app.py` over the sample reports, asked by a visitor without a key where
+everything is open, by a key that may read, and by one that is not known. Answers are
+held against closed schemas: a field that is not described is a failure, too.
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -106,7 +107,9 @@ def cookie(url: str) -> str:
 
 
 def closed(description: dict[str, Any]) -> dict[str, Any]:
-    """What is described of an object is all that it has. Nobody but us should hold the answers to that."""
+    """What is described of an object is all that it has. Nobody but us should hold the
+    answers to that.
+    """
     for schema in description["components"]["schemas"].values():
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)

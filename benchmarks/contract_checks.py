@@ -11,7 +11,9 @@ def says_what_is_wrong(
     response: schemathesis.Response,
     case: schemathesis.Case,
 ) -> None:
-    """A request of the right form that is refused all the same is told which field, and why."""
+    """A request of the right form that is refused all the same is told which field, and
+    why.
+    """
     if (
         case.meta is None
         or not case.meta.generation.mode.is_positive
@@ -26,5 +28,7 @@ def says_what_is_wrong(
 
 @schemathesis.hook
 def filter_case(context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
-    """Headers that nobody has heard of are passed over, as HTTP has it: they make no request wrong."""
+    """Headers that nobody has heard of are passed over, as HTTP has it: they make no
+    request wrong.
+    """
     return not any(name.startswith("x-schemathesis") for name in case.headers or {})

@@ -1,10 +1,12 @@
-"""What a process holds of many figures: its memory before and after it has answered from their table, and the times.
+"""What a process holds of many figures: its memory before and after it has answered
+from their table, and the times.
 
     python -m benchmarks figures_held [--figures 1000000]
 
-Reports of 200 figures each: 200 countries, 500 indicators, editions from 1975 on. They are written as ingestion writes
-them. Then a new process opens the library, asks for the list of indicators, a ranking and pages of `/api/figures`, and
-says how much memory it took. Compare two sizes: what grows with figures shows in both.
+Reports of 200 figures each: 200 countries, 500 indicators, editions from 1975 on. They
+are written as ingestion writes them. Then a new process opens the library, asks for the
+list of indicators, a ranking and pages of `/api/figures`, and says how much memory it
+took. Compare two sizes: what grows with figures shows in both.
 """
 
 from __future__ import annotations
@@ -49,7 +51,10 @@ def fill(folder: Path, count: int) -> None:
             id, title = f"r{number:06d}", f"{country}: Country Report {edition}"
             chunks = []
             for ordinal in range(OF_REPORT):
-                heading = f"Indicator {(number // COUNTRIES * OF_REPORT + ordinal) % INDICATORS}"
+                heading = (
+                    "Indicator "
+                    f"{(number // COUNTRIES * OF_REPORT + ordinal) % INDICATORS}"
+                )
                 text = f"{number % 89 + ordinal / 10:.1f}% ({edition})"
                 chunk_id = Chunk.make_id(id, "v", ordinal)
                 chunks.append(

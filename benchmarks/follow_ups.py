@@ -1,7 +1,8 @@
-"""What follow-up questions find: the last message alone, and condensed with its conversation by rule.
+"""What follow-up questions find: the last message alone, and condensed with its
+conversation by rule.
 
-Without a filter, over the passages of `mtragun_closed`, whose reports have no countries.
-Run: python -m benchmarks follow_ups BENCH
+Without a filter, over the passages of `mtragun_closed`, whose reports have no
+countries. Run: python -m benchmarks follow_ups BENCH
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def report(services: Services, folder: Path) -> None:
     later = [turn for turn in asked if turn.history]
     needing = sum(by_rule(turn) != turn.text for turn in later)
     print(
-        f"{len(asked)} questions, {len(later)} of them with a history, of which {needing} need it by rule"
+        f"{len(asked)} questions, {len(later)} of them with a history, of which "
+        f"{needing} need it by rule"
     )
     print(
         f"{'':28}{'recall@5':>10}{'nDCG@10':>10}{'first turns':>13}{'later turns':>13}"
@@ -78,7 +80,7 @@ def report(services: Services, folder: Path) -> None:
         rest = [recall(ids, turn.relevant, 5) for turn, ids in found if turn.history]
         gain = mean([ndcg(ids, turn.relevant, 10) for turn, ids in found])
         print(
-            f"{name:28}{mean(first + rest):10.4f}{gain:10.4f}{mean(first):13.4f}{mean(rest):13.4f}"
+            f"{name:28}{mean(first + rest):10.4f}{gain:10.4f}{mean(first):13.4f}{mean(rest):13.4f}"  # noqa: E501
         )
 
 

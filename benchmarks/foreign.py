@@ -1,10 +1,12 @@
-"""How well documents that other people's programs made are read and answered from: no model, no key, no metadata given.
+"""How well documents that other people's programs made are read and answered from: no
+model, no key, no metadata given.
 
     python -m benchmarks foreign [FOLDER ...] [--root DIR] [--port N] [--show]
 
-Each FOLDER holds documents and a questions.json: id, file, kind (figure, prose, overview), question and match, a
-regular expression or a list of them: a quotation of a right answer fits one. Without a folder the ten documents of
-`foreign_documents` are written and asked about. The checkout of DIR ingests each folder into an empty DATA_DIR
+Each FOLDER holds documents and a questions.json: id, file, kind (figure, prose,
+overview), question and match, a regular expression or a list of them: a quotation of a
+right answer fits one. Without a folder the ten documents of `foreign_documents` are
+written and asked about. The checkout of DIR ingests each folder into an empty DATA_DIR
 and answers by `POST /query`.
 """
 
@@ -45,7 +47,7 @@ for path in map(Path, sys.argv[1:]):
     for section in sections:
         for line in section.text.splitlines():
             print(int(line.startswith("|") and not line.startswith("|---")), int("; " in line and ": " in line))
-"""
+"""  # noqa: E501
 Json = dict[str, Any]
 
 
@@ -114,7 +116,8 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
             answers = [ask(chosen.port, question["question"]) for question in questions]
             if server.poll() is not None:
                 sys.exit(
-                    f"Another program answered at port {chosen.port}. Choose a free one by --port."
+                    f"Another program answered at port {chosen.port}. Choose a "
+                    "free one by --port."
                 )
         finally:
             server.terminate()
@@ -153,7 +156,8 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
         if chosen.show:
             mark = "ok " if right else "BAD"
             print(
-                f"\n{mark} {'first' if first else '-'} {question['id']} {question['question']} ({question['answer']})"
+                f"\n{mark} {'first' if first else '-'} {question['id']} "
+                f"{question['question']} ({question['answer']})"
             )
             print(answer["response"])
     rows = subprocess.run(
@@ -166,7 +170,8 @@ def measure(folder: Path, questions: list[Json], chosen: argparse.Namespace) -> 
     counts = [line.split() for line in rows.stdout.splitlines()]
     bare, named = (sum(int(count[at]) for count in counts) for at in (0, 1))
     print(
-        f"{folder.name}: {len(files)} documents, {len(questions)} questions, checkout {chosen.root}"
+        f"{folder.name}: {len(files)} documents, {len(questions)} questions, "
+        f"checkout {chosen.root}"
     )
     for name, verdicts in tally.items():
         print(f"  {name:<40} {sum(verdicts)} of {len(verdicts)}")

@@ -1,7 +1,8 @@
-"""Ten documents of the kinds that other people's programs make: tables, text and forms that are hard to read.
+"""Ten documents of the kinds that other people's programs make: tables, text and forms
+that are hard to read.
 
-`write_documents(folder)` makes them. Their questions, with the right answers, are in tests/library/data/foreign.json.
-Everything in them is invented.
+`write_documents(folder)` makes them. Their questions, with the right answers, are in
+tests/library/data/foreign.json. Everything in them is invented.
 """
 
 from __future__ import annotations
@@ -61,14 +62,22 @@ def _ruled_twice(
 
 
 def _databook(path: Path) -> None:
-    """Double borders, a heading on two lines, columns FY 2021 to FY 2024, a table that goes on on the next page."""
+    """Double borders, a heading on two lines, columns FY 2021 to FY 2024, a table that
+    goes on on the next page.
+    """
     first = Page().text(72, 80, "Tamarind Water Company: data book", size=20, bold=True)
     first.lines(
         72,
         110,
         [
-            "This data book gives the operating and financial figures of the Tamarind Water Company for four",
-            "fiscal years. The fiscal year ends on 30 June. Figures for FY 2024 have not been audited yet because",
+            (
+                "This data book gives the operating and financial figures of the "
+                "Tamarind Water Company for four"
+            ),
+            (
+                "fiscal years. The fiscal year ends on 30 June. Figures for FY 2024 "
+                "have not been audited yet because"
+            ),
             "the auditor was replaced in May.",
         ],
     )
@@ -131,7 +140,10 @@ def _databook(path: Path) -> None:
         72,
         160,
         [
-            "The tariff of the airport is the highest because its pipes were laid by a private investor, who has to",
+            (
+                "The tariff of the airport is the highest because its pipes were laid "
+                "by a private investor, who has to"
+            ),
             "be repaid until 2031.",
         ],
     )
@@ -139,14 +151,22 @@ def _databook(path: Path) -> None:
 
 
 def _census(path: Path) -> None:
-    """A bordered table whose first row holds figures, a borderless table, a sum that is printed with superscripts."""
+    """A bordered table whose first row holds figures, a borderless table, a sum that is
+    printed with superscripts.
+    """
     page = Page().text(72, 80, "Census of Orlan 2022: main results", size=20, bold=True)
     page.lines(
         72,
         110,
         [
-            "The census counted 2.4 million people in Orlan on 14 August 2022. Enumerators could not reach the",
-            "island of Brisk because of a storm, so its population was estimated from satellite pictures.",
+            (
+                "The census counted 2.4 million people in Orlan on 14 August 2022. "
+                "Enumerators could not reach the"
+            ),
+            (
+                "island of Brisk because of a storm, so its population was estimated "
+                "from satellite pictures."
+            ),
         ],
     )
     page.text(72, 155, "Households by kind of dwelling", size=14, bold=True)
@@ -181,7 +201,10 @@ def _census(path: Path) -> None:
         72,
         490,
         [
-            "Women caught up because evening schools were opened in every province after 2014."
+            (
+                "Women caught up because evening schools were opened in every province "
+                "after 2014."
+            )
         ],
     )
     page.text(72, 520, "4 Measured by a reading test.", size=7)
@@ -189,7 +212,9 @@ def _census(path: Path) -> None:
 
 
 def _bulletin(path: Path) -> None:
-    """Contents with dot leaders, moving footers, contacts, wide leading, a watermark, pages that are pictures."""
+    """Contents with dot leaders, moving footers, contacts, wide leading, a watermark,
+    pages that are pictures.
+    """
     pages = []
     contents = Page().text(72, 90, "Kestrel Health Bulletin 2023", size=22, bold=True)
     contents.text(72, 140, "Contents", size=14, bold=True)
@@ -214,13 +239,19 @@ def _bulletin(path: Path) -> None:
                 "In 2023 measles came "
                 "back after six years, cholera was contained in two",
                 "districts, and malaria declined for the third year in a row.",
-                "The most important measure of the year was the vaccination of 412,000 children.",
+                (
+                    "The most important measure of the year was the vaccination of "
+                    "412,000 children."
+                ),
             ],
         ),
         (
             "Measles",
             [
-                "Measles broke out in Farrow in February 2023 and reached five districts.",
+                (
+                    "Measles broke out in Farrow in February 2023 and reached five "
+                    "districts."
+                ),
                 "The ministry counted "
                 "3,418 cases and 29 deaths. The outbreak began because the",
                 "cold chain had failed during the blackout of "
@@ -290,27 +321,34 @@ def _emissions(path: Path) -> None:
 <tr><td>Transport</td><td>16.9</td><td>17.1</td><td>12</td><td>11</td></tr>
 <tr><td>Farming</td><td>8.2</td><td>8.0</td><td>2</td><td>2</td></tr></table>
 <p>Power stations emitted less because the last coal unit at Grell was closed in March.</p>
-</main></body></html>""",
+</main></body></html>""",  # noqa: E501
         encoding="utf-8",
     )
 
 
 def _plan(path: Path) -> None:
-    """Automatic numbers, superscripts, a symbol, a text box in a cell, an embedded HTML part, deleted text."""
+    """Automatic numbers, superscripts, a symbol, a text box in a cell, an embedded HTML
+    part, deleted text.
+    """
     document = docx.Document()
     document.add_heading("Development plan of Sorrel 2024 to 2028", 0)
     document.add_paragraph(
-        "The plan has three pillars: roads, schools and clean water. It was adopted on 12 March 2024 after hearings in "
+        "The plan has three pillars: roads, schools and clean water. It was "
+        "adopted on 12 March 2024 after hearings in "
         "all eleven communes."
     )
     numbering = document.part.numbering_part.element
     numbering.insert(
         0,
         parse_xml(
-            f'<w:abstractNum xmlns:w="{_W}" w:abstractNumId="90"><w:multiLevelType w:val="multilevel"/>'
-            '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1"/></w:lvl>'
-            '<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="%1.%2"/></w:lvl>'
-            '<w:lvl w:ilvl="2"><w:start w:val="1"/><w:numFmt w:val="upperLetter"/><w:lvlText w:val="Measure %3:"/></w:lvl>'
+            f'<w:abstractNum xmlns:w="{_W}" w:abstractNumId="90"><w:multiLevelType '
+            'w:val="multilevel"/>'
+            '<w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt '
+            'w:val="decimal"/><w:lvlText w:val="%1"/></w:lvl>'
+            '<w:lvl w:ilvl="1"><w:start w:val="1"/><w:numFmt '
+            'w:val="decimal"/><w:lvlText w:val="%1.%2"/></w:lvl>'
+            '<w:lvl w:ilvl="2"><w:start w:val="1"/><w:numFmt '
+            'w:val="upperLetter"/><w:lvlText w:val="Measure %3:"/></w:lvl>'
             "</w:abstractNum>"
         ),
     )
@@ -321,7 +359,10 @@ def _plan(path: Path) -> None:
     )
 
     def numbered(paragraph: Any, level: int) -> Any:
-        properties = f'<w:numPr xmlns:w="{_W}"><w:ilvl w:val="{level}"/><w:numId w:val="91"/></w:numPr>'
+        properties = (
+            f'<w:numPr xmlns:w="{_W}"><w:ilvl w:val="{level}"/><w:numId '
+            'w:val="91"/></w:numPr>'
+        )
         paragraph._p.get_or_add_pPr().append(parse_xml(properties))
         return paragraph
 
@@ -350,7 +391,10 @@ def _plan(path: Path) -> None:
     symbol = f'<w:r xmlns:w="{_W}"><w:sym w:font="Symbol" w:char="F0B3"/></w:r>'
     water._p.append(parse_xml(symbol))
     water.add_run(" 14 metres.")
-    deleted = f'<w:del xmlns:w="{_W}" w:id="1" w:author="x"><w:r><w:delText> The dam leaks.</w:delText></w:r></w:del>'
+    deleted = (
+        f'<w:del xmlns:w="{_W}" w:id="1" w:author="x"><w:r><w:delText> The dam '
+        "leaks.</w:delText></w:r></w:del>"
+    )
     water._p.append(parse_xml(deleted))
     table = document.add_table(rows=3, cols=3)
     for row, cells in zip(
@@ -361,10 +405,11 @@ def _plan(path: Path) -> None:
         for cell, text in zip(row.cells, cells, strict=True):
             cell.text = text
     box = f"""<w:r xmlns:w="{_W}"><w:pict><v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textbox><w:txbxContent>
-        <w:p><w:r><w:t>2,718</w:t></w:r></w:p></w:txbxContent></v:textbox></v:shape></w:pict></w:r>"""
+        <w:p><w:r><w:t>2,718</w:t></w:r></w:p></w:txbxContent></v:textbox></v:shape></w:pict></w:r>"""  # noqa: E501
     table.rows[2].cells[2].paragraphs[0]._p.append(parse_xml(box))
     html = (
-        b"<html><body><p>The schools of Sorrel lack teachers because salaries were frozen in 2021; "
+        b"<html><body><p>The schools of Sorrel lack teachers because salaries were "
+        b"frozen in 2021; "
         b"the plan raises them by 12 percent.</p></body></html>"
     )
     part = Part(
@@ -380,7 +425,9 @@ def _plan(path: Path) -> None:
 
 
 def _needs(path: Path) -> None:
-    """As humanitarian data is exchanged: a title, two heading rows with merged groups, a row of HXL tags."""
+    """As humanitarian data is exchanged: a title, two heading rows with merged groups,
+    a row of HXL tags.
+    """
     book = openpyxl.Workbook()
     sheet = book.active
     sheet.title = "Needs"
@@ -451,7 +498,9 @@ def _budget(path: Path) -> None:
 
 
 def _prices(path: Path) -> None:
-    """As Excel writes it in Europe: the separator named in the first line, commas in numbers, cp1252."""
+    """As Excel writes it in Europe: the separator named in the first line, commas in
+    numbers, cp1252.
+    """
     lines = [
         "sep=;",
         "Market;Good;Price;Unit",
@@ -474,10 +523,16 @@ def _pillars(path: Path) -> None:
         "Train local auditors",
     )
     texts = "".join(
-        f'<dgm:pt modelId="{at}"><dgm:t><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        (
+            "<dgm:pt "
+            f'modelId="{at}"><dgm:t><a:bodyPr/><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>'
+        )
         for at, text in enumerate(points, start=1)
     )
-    data = f'<dgm:dataModel xmlns:dgm="{_DGM}" xmlns:a="{_A}"><dgm:ptLst>{texts}</dgm:ptLst></dgm:dataModel>'
+    data = (
+        f'<dgm:dataModel xmlns:dgm="{_DGM}" '
+        f'xmlns:a="{_A}"><dgm:ptLst>{texts}</dgm:ptLst></dgm:dataModel>'
+    )
     kind = "application/vnd.openxmlformats-officedocument.drawingml.diagramData+xml"
     part = SlidePart(
         pptx.opc.packuri.PackURI("/ppt/diagrams/data1.xml"),
@@ -488,10 +543,15 @@ def _pillars(path: Path) -> None:
     identifier = slide.part.relate_to(part, f"{_R}/diagramData")
     slide.shapes._spTree.append(
         pptx.oxml.parse_xml(
-            f'<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" xmlns:a="{_A}" '
-            f'xmlns:r="{_R}"><p:nvGraphicFramePr><p:cNvPr id="9" name="Diagram"/><p:cNvGraphicFramePr/><p:nvPr/>'
-            '</p:nvGraphicFramePr><p:xfrm><a:off x="1" y="1"/><a:ext cx="9" cy="9"/></p:xfrm><a:graphic>'
-            f'<a:graphicData uri="{_DGM}"><dgm:relIds xmlns:dgm="{_DGM}" r:dm="{identifier}"/></a:graphicData></a:graphic>'
+            "<p:graphicFrame "
+            'xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main" '
+            f'xmlns:a="{_A}" '
+            f'xmlns:r="{_R}"><p:nvGraphicFramePr><p:cNvPr id="9" '
+            'name="Diagram"/><p:cNvGraphicFramePr/><p:nvPr/>'
+            '</p:nvGraphicFramePr><p:xfrm><a:off x="1" y="1"/><a:ext cx="9" '
+            'cy="9"/></p:xfrm><a:graphic>'
+            f'<a:graphicData uri="{_DGM}"><dgm:relIds xmlns:dgm="{_DGM}" '
+            f'r:dm="{identifier}"/></a:graphicData></a:graphic>'
             "</p:graphicFrame>"
         )
     )
@@ -526,7 +586,10 @@ La commune de Ferrol a rénové 38 écoles en 2023 grâce à un prêt de 4,6 mil
 L’été a été très sec : la rivière Aude n’a coulé que 41 jours.
 
 """
-    stray = "Note ajoutée : la mairie a fermé deux crèches parce que les toits étaient dangereux.\n"
+    stray = (
+        "Note ajoutée : la mairie a fermé deux crèches parce que les toits étaient "
+        "dangereux.\n"
+    )
     path.write_bytes(
         text.encode()
         + stray.encode("latin-1")

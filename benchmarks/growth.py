@@ -1,10 +1,13 @@
-"""What growing costs: the same requests over 100 and over 10,000 reports, over HTTP, in turn.
+"""What growing costs: the same requests over 100 and over 10,000 reports, over HTTP, in
+turn.
 
     python -m benchmarks growth [--large 10000] [--rounds 30] [--keep FOLDER]
 
-Each report has ten passages and a conversation; 200 countries. The rows go in through the store and the repositories,
-as ingestion writes them (reading 10,000 files would measure the reader), with the hashing embedder: what is timed is
-everything but the model. One process serves both libraries, so that what else the machine does slows down both.
+Each report has ten passages and a conversation; 200 countries. The rows go in through
+the store and the repositories, as ingestion writes them (reading 10,000 files would
+measure the reader), with the hashing embedder: what is timed is everything but the
+model. One process serves both libraries, so that what else the machine does slows down
+both.
 """
 
 from __future__ import annotations
@@ -65,7 +68,8 @@ def passages(rng: random.Random, record: DocumentRecord) -> list[Chunk]:
     for ordinal in range(record.chunks):
         topic, country = rng.choice(TOPICS), record.metadata["country_name"]
         text = (
-            f"The {topic} of {country} was {rng.randrange(1, 900) / 10} percent in {record.metadata['year']}. "
+            f"The {topic} of {country} was {rng.randrange(1, 900) / 10} percent in "
+            f"{record.metadata['year']}. "
             f"It {' '.join(rng.choices(WORDS, k=40))}."
         )
         id, end = Chunk.make_id(record.id, record.version, ordinal), start + len(text)
@@ -157,7 +161,9 @@ class Library:
     seconds: float
 
     def request(self, path: str, body: object | None) -> tuple[float, float]:
-        """Milliseconds until the whole answer is there, and those of them that this process computed."""
+        """Milliseconds until the whole answer is there, and those of them that this
+        process computed.
+        """
         started, computed = time.perf_counter(), time.process_time()
         status, answer = self.client.request(
             "GET" if body is None else "POST", path, body
@@ -208,7 +214,11 @@ def question(
     """Each number asks in other words, so that nothing was answered before."""
     words = f"{WORDS[number % len(WORDS)]} {WORDS[number // len(WORDS) % len(WORDS)]}"
     return {
-        "query": f"What was the {TOPICS[number % len(TOPICS)]}{f' of {country}' if named else ''} with {words}?"
+        "query": (
+            "What was the "
+            f"{TOPICS[number % len(TOPICS)]}{f' of {country}' if named else ''} with "
+            f"{words}?"
+        )
     }
 
 
@@ -237,7 +247,9 @@ REQUESTS: dict[str, Ask] = {
 def measure(
     libraries: list[Library], rounds: int
 ) -> dict[str, list[list[tuple[float, float]]]]:
-    """By request the milliseconds in each library; after the first rounds, which warm up."""
+    """By request the milliseconds in each library; after the first rounds, which warm
+    up.
+    """
     times: dict[str, list[list[tuple[float, float]]]] = {
         name: [[] for _ in libraries] for name in (*REQUESTS, CHANGED)
     }
@@ -276,18 +288,23 @@ def main() -> None:
         ]
         for one in libraries:
             print(
-                f"{one.count:,} reports, {PASSAGES * one.count:,} passages: written in {one.seconds:.1f} s"
+                f"{one.count:,} reports, {PASSAGES * one.count:,} passages: "
+                f"written in {one.seconds:.1f} s"
             )
         print(f"load of the machine: {os.getloadavg()[0]:.1f}\n")
         print(
-            f"| request | {SMALL}: ms | computed | {asked.large}: ms | computed | ratio |\n|---|---|---|---|---|---|"
+            f"| request | {SMALL}: ms | computed | {asked.large}: ms | computed | "
+            "ratio |\n|---|---|---|---|---|---|"
         )
         for name, both in measure(libraries, asked.rounds).items():
             (small, own), (large, more) = (
                 map(statistics.median, zip(*found, strict=True)) for found in both
             )
             print(
-                f"| {name} | {small:.1f} | {own:.1f} | {large:.1f} | {more:.1f} | {more / own:.2f} |",
+                (
+                    f"| {name} | {small:.1f} | {own:.1f} | {large:.1f} | {more:.1f} | "
+                    f"{more / own:.2f} |"
+                ),
                 flush=True,
             )
 

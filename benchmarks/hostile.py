@@ -1,14 +1,17 @@
-"""What a small input can cost: forty of them, each sent as upload, attachment or question to a server of this product.
+"""What a small input can cost: forty of them, each sent as upload, attachment or
+question to a server of this product.
 
     python -m benchmarks hostile [--only NAME ...] [--json]
 
-The server is `python app.py` without a key and without reports. Of each input: the CPU seconds that the server and its
-reading processes spend on it (from /proc) until it is done or refused, at most PATIENCE seconds; for uploads, after how
-long the next person's small file was searchable, which was sent right after it, and how long it takes until it is
-cancelled; for attachments and questions, the CPU seconds that are spent in the second after the client went away.
-Embedding a kB of passages costs the same whoever sends it, so the CPU seconds are compared with those of as much honest
-text, and the passages, cut in this process, with the size of the file. On a machine that others use, waiting counts as
-the CPU seconds that were spent meanwhile.
+The server is `python app.py` without a key and without reports. Of each input: the CPU
+seconds that the server and its reading processes spend on it (from /proc) until it is
+done or refused, at most PATIENCE seconds; for uploads, after how long the next person's
+small file was searchable, which was sent right after it, and how long it takes until it
+is cancelled; for attachments and questions, the CPU seconds that are spent in the
+second after the client went away. Embedding a kB of passages costs the same whoever
+sends it, so the CPU seconds are compared with those of as much honest text, and the
+passages, cut in this process, with the size of the file. On a machine that others use,
+waiting counts as the CPU seconds that were spent meanwhile.
 """
 
 from __future__ import annotations
@@ -39,13 +42,18 @@ from .hostile_inputs import Hostile, inputs, prose
 ROOT = Path(__file__).parent.parent
 PATIENCE = 12.0
 SHARE, TIMES, HONEST = 2.0, 1.5, 50
-"""CPU seconds that any input may cost; else so many times what honest text does whose passages are as long, measured on
-so many kB."""
+"""CPU seconds that any input may cost; else so many times what honest text does whose
+passages are as long, measured on so many kB.
+"""
 PASSAGES, REPEATED = 100.0, 10
-"""kB of passages, with the headings that each repeats, that any input may become; else so many times its own."""
+"""kB of passages, with the headings that each repeats, that any input may become; else
+so many times its own.
+"""
 CANCELLED, IDLE, NEXT, BEAT = 1.0, 0.3, 5.0, 0.5
-"""Seconds that a cancellation may take; of CPU in the second after a client has left; until the next upload is done;
-between two looks of a worker whether its file was cancelled."""
+"""Seconds that a cancellation may take; of CPU in the second after a client has left;
+until the next upload is done; between two looks of a worker whether its file was
+cancelled.
+"""
 TICKS = os.sysconf("SC_CLK_TCK")
 Row = dict[str, Any]
 
@@ -118,11 +126,14 @@ def form(files: dict[str, bytes], **fields: str) -> tuple[bytes, str]:
     """A multipart body and its type; files are called ``file``."""
     mark = uuid.uuid4().hex
     parts = [
-        f'--{mark}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode()
+        f'--{mark}\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n'.encode()  # noqa: E501
         for n, v in fields.items()
     ]
     for name, data in files.items():
-        head = f'--{mark}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
+        head = (
+            f'--{mark}\r\nContent-Disposition: form-data; name="files"; '
+            f'filename="{name}"\r\n\r\n'
+        )
         parts.append(head.encode() + data + b"\r\n")
     return b"".join(
         [*parts, f"--{mark}--\r\n".encode()]
@@ -146,8 +157,9 @@ def outcome(server: Server, job: str, until: float) -> str:
 
 
 def waited(server: Server, job: str, longest: float, pause: float) -> float:
-    """Seconds until the job has ended: where others use the machine, the CPU seconds of the server meanwhile, and the
-    ``pause`` in which it may sleep."""
+    """Seconds until the job has ended: where others use the machine, the CPU seconds of
+    the server meanwhile, and the ``pause`` in which it may sleep.
+    """
     began, before = time.monotonic(), server.cpu()
     ended = outcome(server, job, began + longest)
     took = time.monotonic() - began
@@ -236,7 +248,9 @@ WAYS: dict[str, Callable[[Server, Hostile], Row]] = {
 
 
 def passages_of(services: Services, one: Hostile) -> float:
-    """kB of the passages that the file becomes; 0 where it is refused or is a question."""
+    """kB of the passages that the file becomes; 0 where it is refused or is a
+    question.
+    """
     if one.is_question:
         return 0.0
     path = services.settings.data_dir / one.name

@@ -1,4 +1,6 @@
-"""Forty inputs made to burn a processor, each small enough to be sent by anybody: files and questions."""
+"""Forty inputs made to burn a processor, each small enough to be sent by anybody: files
+and questions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ WORDS = (
 
 @dataclass(frozen=True)
 class Hostile:
-    """``data``: of the file ``name``; of a question its text, in UTF-8, and the name has no suffix."""
+    """``data``: of the file ``name``; of a question its text, in UTF-8, and the name
+    has no suffix.
+    """
 
     name: str
     data: bytes
@@ -70,7 +74,10 @@ def _table(columns: int, rows: int, name: str = "c{}", cell: str = "1") -> str:
 
 
 def _page(body: str) -> str:
-    return f"<!DOCTYPE html><html><body><h1>Tea</h1><p>Tea is grown.</p>{body}</body></html>"
+    return (
+        "<!DOCTYPE html><html><body><h1>Tea</h1><p>Tea is "
+        f"grown.</p>{body}</body></html>"
+    )
 
 
 def _archive(**parts: str) -> bytes:
@@ -116,8 +123,10 @@ def _pdf(operators: str) -> bytes:
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources "
-        b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+        b"/Resources "
+        b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> "
+        b">> >> >>",
         b"<< /Length %d >> stream\n%s\nendstream"
         % (len(operators), operators.encode()),
     ]
@@ -181,10 +190,13 @@ _MAKERS: dict[str, Callable[[Random], str | bytes]] = {
         f"{'#' * (1 + n % 6)} {_prose(r, 200)}\n\ntea" for n in range(300)
     ),
     "title.html": lambda r: (
-        f"<html><head><title>{_prose(r, 30_000)}</title></head><body><p>{_prose(r, 30_000)}</p>"
+        f"<html><head><title>{_prose(r, 30_000)}</title></head><body><p>{_prose(r, 30_000)}</p>"  # noqa: E501
     ),
     "heading.docx": lambda r: _word(
-        f'<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>{_prose(r, 30_000)}</w:t></w:r></w:p>'
+        (
+            "<w:p><w:pPr><w:pStyle "
+            f'w:val="Heading1"/></w:pPr><w:r><w:t>{_prose(r, 30_000)}</w:t></w:r></w:p>'
+        )
         + f"<w:p><w:r><w:t>{_prose(r, 30_000)}</w:t></w:r></w:p>"
     ),
     "deep.docx": lambda r: _word(

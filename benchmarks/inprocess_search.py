@@ -1,7 +1,9 @@
-"""In-process search against raw FAISS, at 100,000 passages of 384 dimensions, in one run and with the same threads.
+"""In-process search against raw FAISS, at 100,000 passages of 384 dimensions, in one
+run and with the same threads.
 
-The vectors are those of real sentences of the data sets in BENCH (`approximate_search`); without it they are random and
-have no structure, which no approximate search can use.
+The vectors are those of real sentences of the data sets in BENCH
+(`approximate_search`); without it they are random and have no structure, which no
+approximate search can use.
 
 Run: python -m benchmarks inprocess_search [rows] [--bench BENCH]
 """
@@ -136,7 +138,9 @@ def first_answer(folder: Path) -> None:
 
 
 def start_seconds(folder: Path) -> tuple[float, float]:
-    """Until the first answer, and the peak of the process's memory in MB when it has written its snapshot."""
+    """Until the first answer, and the peak of the process's memory in MB when it has
+    written its snapshot.
+    """
     command = [
         sys.executable,
         "-m",
@@ -174,10 +178,12 @@ def main(rows: int, bench: Path | None) -> None:
         report(store, vectors, questions)
         store.close()
     print(
-        f"start to first hits: {without_snapshot[0]:.1f} s building, {with_snapshot[0]:.1f} s with the snapshot"
+        f"start to first hits: {without_snapshot[0]:.1f} s building, "
+        f"{with_snapshot[0]:.1f} s with the snapshot"
     )
     print(
-        f"peak of the process: {without_snapshot[1]:.0f} MB building, {with_snapshot[1]:.0f} MB with the snapshot"
+        f"peak of the process: {without_snapshot[1]:.0f} MB building, "
+        f"{with_snapshot[1]:.0f} MB with the snapshot"
     )
 
 
@@ -227,10 +233,12 @@ def report(store: FaissStore, vectors: Matrix, queries: Matrix) -> None:
         ("retrieve hybrid, 2 % filter", median_ms(retrieve("hybrid", narrow))),
     ]
     print(
-        f"{rows} x {DIMENSIONS}, {os.cpu_count()} cores, FAISS on 1 thread, {platform.machine()}"
+        f"{rows} x {DIMENSIONS}, {os.cpu_count()} cores, FAISS on 1 thread, "
+        f"{platform.machine()}"
     )
     print(
-        f"Python {platform.python_version()}, faiss {faiss.__version__}, numpy {np.__version__}"
+        f"Python {platform.python_version()}, faiss {faiss.__version__}, numpy "
+        f"{np.__version__}"
     )
     for label, milliseconds in lines:
         print(f"{label:30}{milliseconds:8.2f} ms{milliseconds / flat:8.2f} x raw")

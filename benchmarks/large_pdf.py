@@ -1,14 +1,17 @@
-"""A PDF of 600 pages until it can be asked about, and the server's memory afterwards, beside another checkout.
+"""A PDF of 600 pages until it can be asked about, and the server's memory afterwards,
+beside another checkout.
 
     python -m benchmarks large_pdf [BASE] [--pages 600] [--rounds 2]
     python -m benchmarks large_pdf --parts [--pages 600]
 
-Each round starts a server of each checkout over the sample reports and uploads two PDFs, one after the other: sentences
-of the sample reports in an order of their own, so that no stored vector fits, with headings and running lines. The time
-is from the upload until the job is done and a question finds passages. Then the first sign of progress that a client
-sees, how many different ones there were, and the memory of the server's process before, and after the second file and
-five quiet seconds (resident, without files that are mapped). --parts: what the time of one PDF consists of, each part
-alone in one process.
+Each round starts a server of each checkout over the sample reports and uploads two
+PDFs, one after the other: sentences of the sample reports in an order of their own, so
+that no stored vector fits, with headings and running lines. The time is from the upload
+until the job is done and a question finds passages. Then the first sign of progress
+that a client sees, how many different ones there were, and the memory of the server's
+process before, and after the second file and five quiet seconds (resident, without
+files that are mapped). --parts: what the time of one PDF consists of, each part alone
+in one process.
 """
 
 from __future__ import annotations
@@ -59,7 +62,9 @@ class Upload:
 
 
 def sentences(seed: int) -> Iterator[str]:
-    """Yield sentences of the sample reports for ever, in an order that the seed decides."""
+    """Yield sentences of the sample reports for ever, in an order that the seed
+    decides.
+    """
     texts = [
         path.read_text(encoding="utf-8")
         for path in sorted((SAMPLE_DATA / "country_reports").glob("*.md"))
@@ -188,21 +193,23 @@ def measure(name: str, root: Path, files: list[Path]) -> None:
             except http.client.HTTPException as error:
                 raise SystemExit(f"{name}: {error!r}") from error
             print(
-                f"{name}: {path.name} {made.seconds:.1f} s ({made.processor:.1f} s of processor in the server), "
-                f"{made.passages} passages, progress after {made.first_progress:.1f} s, {made.steps} steps "
+                f"{name}: {path.name} {made.seconds:.1f} s ({made.processor:.1f} s of processor in the server), "  # noqa: E501
+                f"{made.passages} passages, progress after {made.first_progress:.1f} s, {made.steps} steps "  # noqa: E501
                 f"(load {os.getloadavg()[0]:.0f})",
                 flush=True,
             )
         time.sleep(QUIET_SECONDS)
         after = resident_mb(process)
         print(
-            f"{name}: memory {before:.0f} MB before, {after:.0f} MB after, {after - before:+.0f} MB",
+            f"{name}: memory {before:.0f} MB before, {after:.0f} MB after, {after - before:+.0f} MB",  # noqa: E501
             flush=True,
         )
 
 
 def measure_parts(path: Path) -> None:
-    """Say what one PDF costs: reading in the reader's process, and everything else in this one."""
+    """Say what one PDF costs: reading in the reader's process, and everything else in
+    this one.
+    """
     with tempfile.TemporaryDirectory() as data, closing(LoaderPool(1)) as pool:
         before, began = os.times(), time.perf_counter()
         loaded = pool.load(path)
@@ -234,7 +241,7 @@ def measure_parts(path: Path) -> None:
             ingestor.ingest(document)
             parts["cutting, embedding, writing"] = seconds.stop()
     print(
-        f"{path.name}: {loaded.pages} pages, {len(chunks)} passages (load {os.getloadavg()[0]:.0f})"
+        f"{path.name}: {loaded.pages} pages, {len(chunks)} passages (load {os.getloadavg()[0]:.0f})"  # noqa: E501
     )
     for name, (clock, processor) in parts.items():
         print(f"{name:<30} {clock:6.1f} s, {processor:6.1f} s of processor")

@@ -1,4 +1,6 @@
-"""What the measurements share: a throw-away store with a data set or the sample reports, its questions, asking one."""
+"""What the measurements share: a throw-away store with a data set or the sample
+reports, its questions, asking one.
+"""
 
 from __future__ import annotations
 

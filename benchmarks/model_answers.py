@@ -1,11 +1,13 @@
-"""How many right answers of a language model the citation check marks, and how many wrong claims it misses.
+"""How many right answers of a language model the citation check marks, and how many
+wrong claims it misses.
 
-The answers, with the headings of the sample reports that they cite, are in `tests/checking/data/*_answers.json`.
-Run: python -m benchmarks model_answers [--show]
+The answers, with the headings of the sample reports that they cite, are in
+`tests/checking/data/*_answers.json`. Run: python -m benchmarks model_answers [--show]
 
-`--time`: processor time of checking the right answers as one, and of 200,000 characters made to be slow.
-`--prompts FOLDER`: why, how and overview questions refused without a call, and passages in the prompts of all questions
-of the `wordings` whose first line is not under their heading in the report. A server of its own and a scripted model.
+`--time`: processor time of checking the right answers as one, and of 200,000 characters
+made to be slow. `--prompts FOLDER`: why, how and overview questions refused without a
+call, and passages in the prompts of all questions of the `wordings` whose first line is
+not under their heading in the report. A server of its own and a scripted model.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ OWN = (
 )
 """Why, how and overview questions besides those of the `wordings` in prose."""
 PASSAGE = re.compile(
-    r"^Report: (?P<country>[^\n:]*): Country Report (?P<year>\d{4}).*\nSection: (?P<section>.+)\n(?P<line>.+)",
+    r"^Report: (?P<country>[^\n:]*): Country Report (?P<year>\d{4}).*\nSection: (?P<section>.+)\n(?P<line>.+)",  # noqa: E501
     re.MULTILINE,
 )
 SHOWN = 60
@@ -111,7 +113,9 @@ def checked(row: dict[str, Any]) -> CheckedAnswer:
 
 
 def times(rows: list[dict[str, Any]], rounds: int = 20) -> None:
-    """Print the milliseconds of the check of these answers as one, and the shares of its functions."""
+    """Print the milliseconds of the check of these answers as one, and the shares of
+    its functions.
+    """
     texts, cites = list[str](), list[str]()
     for row in rows:
         before = len(cites)
@@ -150,7 +154,7 @@ def times(rows: list[dict[str, Any]], rounds: int = 20) -> None:
     ):
         of_runs = sorted(run() for _ in range(rounds))
         print(
-            f"{state}: {len(text.split())} words, {len(cites)} passages: {of_runs[0]:.1f} ms, median "
+            f"{state}: {len(text.split())} words, {len(cites)} passages: {of_runs[0]:.1f} ms, median "  # noqa: E501
             f"{of_runs[rounds // 2]:.1f}"
         )
         profile = cProfile.Profile()
@@ -171,7 +175,7 @@ def times(rows: list[dict[str, Any]], rounds: int = 20) -> None:
     for kind in zip(*(pieces_of(n) for n in range(12_000)), strict=True):
         half = "".join(kind)[:49_000]
         print(
-            f"200,000 characters of {kind[1]!r}: {measured(f'{half} [1]. {half * 3}', cited):.0f} ms"
+            f"200,000 characters of {kind[1]!r}: {measured(f'{half} [1]. {half * 3}', cited):.0f} ms"  # noqa: E501
         )
 
 
@@ -190,7 +194,9 @@ def pieces_of(n: int) -> tuple[str, ...]:
 
 
 def prompts(folder: Path) -> None:
-    """Print how many questions of the folder were refused without a call, and how many passages were torn."""
+    """Print how many questions of the folder were refused without a call, and how many
+    passages were torn.
+    """
     sets = {
         file.stem: json.loads(file.read_text(encoding="utf-8"))
         for file in sorted(folder.glob("*.json"))

@@ -1,13 +1,16 @@
-"""What questions in wordings that no rule was made for get, by kind: `new_wordings.json`, answered by hand.
+"""What questions in wordings that no rule was made for get, by kind:
+`new_wordings.json`, answered by hand.
 
-`--journalist`: 40 more instead, 20 of which the reports do not answer (`journalist_questions.json`). `--careless`: 64
-with misspelt words, and 24 for what happened in a year (`careless_questions.json`).
+`--journalist`: 40 more instead, 20 of which the reports do not answer
+(`journalist_questions.json`). `--careless`: 64 with misspelt words, and 24 for what
+happened in a year (`careless_questions.json`).
 
-`says` has to stand in the answer to the last turn, each figure on its own; `first` is the country of the first
-citation, and `headings` are those that it may have.
-A question with an empty `says` has no answer in the reports: it has to be refused, or get the closest passages only.
-Run: python -m benchmarks new_wordings [http://127.0.0.1:8000] [--journalist | --careless] [--misses] [--every 1]
-(a server with the sample reports, no key; without an address one is started)
+`says` has to stand in the answer to the last turn, each figure on its own; `first` is
+the country of the first citation, and `headings` are those that it may have. A question
+with an empty `says` has no answer in the reports: it has to be refused, or get the
+closest passages only. Run: python -m benchmarks new_wordings [http://127.0.0.1:8000]
+[--journalist | --careless] [--misses] [--every 1] (a server with the sample reports, no
+key; without an address one is started)
 """
 
 from __future__ import annotations

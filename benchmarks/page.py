@@ -1,12 +1,15 @@
-"""The page in Debian's chromium over a started `app.py` with the echo model: what it adds to the server's own time.
+"""The page in Debian's chromium over a started `app.py` with the echo model: what it
+adds to the server's own time.
 
     python -m benchmarks page [--questions 30] [--turns 300] [--json]
 
-- first word: from the press of the button to the first word of the answer in the page; `server` is the part from the
-  request to the arrival of its first `token` event, `page` the rest: what the page itself adds.
-- conversation: from a click on a link to a conversation of so many turns to its last answer in the page; what can be
-  reached with the Tab key then.
-- far away: until all modules of the page are there, where each request takes 100 ms more.
+- first word: from the press of the button to the first word of the answer in the page;
+  `server` is the part from the request to the arrival of its first `token` event,
+  `page` the rest: what the page itself adds.
+- conversation: from a click on a link to a conversation of so many turns to its last
+  answer in the page; what can be reached with the Tab key then.
+- far away: until all modules of the page are there, where each request takes 100 ms
+  more.
 - scripts: bytes of the page's own scripts at opening, each packed by gzip.
 
 Medians, and the load of the machine before and after.
@@ -55,13 +58,13 @@ WATCH = """() => {
     requestAnimationFrame(look);
   };
   look();
-}"""
+}"""  # noqa: E501
 PRESS = """() => {
   Object.assign(globalThis.times, { pressed: performance.now(), shown: 0, token: 0 });
   document.getElementById("send").click();
 }"""
 STOPS = """() => [...document.querySelectorAll("a[href], button, input, select, textarea, summary, [tabindex]")]
-  .filter((node) => node.tabIndex >= 0 && !node.disabled && node.checkVisibility()).length"""
+  .filter((node) => node.tabIndex >= 0 && !node.disabled && node.checkVisibility()).length"""  # noqa: E501
 LATENCY = 100
 LAST_MODULE = """() => Math.max(...performance.getEntriesByType("resource")
   .filter((one) => one.name.endsWith(".js")).map((one) => one.responseEnd))"""
@@ -113,7 +116,9 @@ def first_words(page: Page, address: str, count: int) -> dict[str, float]:
 def long_conversation(
     page: Page, address: str, data: Path, turns: int
 ) -> dict[str, float]:
-    """Milliseconds to the last of so many answers, the turns in the page, and stops of the Tab key."""
+    """Milliseconds to the last of so many answers, the turns in the page, and stops of
+    the Tab key.
+    """
     page.goto(address)
     page.locator("#question").fill("What is the population of Kenya?")
     page.keyboard.press("Enter")
@@ -235,12 +240,17 @@ def main() -> None:
         return
     word, opened = found["first word"], found["conversation"]
     print(
-        f"first word     {word['all']:7.1f} ms, of the server {word['server']:.1f}, of the page {word['page']:.1f}"
+        f"first word     {word['all']:7.1f} ms, of the server "
+        f"{word['server']:.1f}, of the page {word['page']:.1f}"
     )
-    about = f"{opened['turns']} answers, {opened['shown']} turns in the page, {opened['stops']} stops of the Tab key"
+    about = (
+        f"{opened['turns']} answers, {opened['shown']} turns in the page, "
+        f"{opened['stops']} stops of the Tab key"
+    )
     print(f"conversation   {opened['opened']:7.1f} ms to the last of {about}")
     print(
-        f"far away       {found['far away']:7.1f} ms until all modules are there, {LATENCY} ms for each request"
+        f"far away       {found['far away']:7.1f} ms until all modules are there, "
+        f"{LATENCY} ms for each request"
     )
     print(f"scripts        {found['scripts']:7,} bytes")
     print(f"load           {found['load'][0]:.1f} before, {found['load'][1]:.1f} after")

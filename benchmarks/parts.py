@@ -1,16 +1,21 @@
-"""What a piece of work consists of: milliseconds of each part, for the rows of the README that are not reached.
+"""What a piece of work consists of: milliseconds of each part, for the rows of the
+README that are not reached.
 
     python -m benchmarks parts files|upload|question|facets|figures [--times 100]
 
-- files: small files of four passages, ingested one after the other with the local model.
-- upload: the same in one upload, with an embedding API that answers at once, by the worker of the application.
-- question: questions about the sample reports, with a scripted chat model that answers at once.
+- files: small files of four passages, ingested one after the other with the local
+  model.
+- upload: the same in one upload, with an embedding API that answers at once, by the
+  worker of the application.
+- question: questions about the sample reports, with a scripted chat model that answers
+  at once.
 - facets: `/api/facets` after a change, over 10,000 reports (`--reports`).
 - figures: the statements of `/api/figures`, counted by SQLite, over the sample reports.
 
-The work is done twice, each time in a process of its own. In the second every function of every thread is timed by the
-processor time of its thread (cProfile), without those that it calls, and counts for its room of the package or its
-library. Each part is shown as its share of the first one's processor time.
+The work is done twice, each time in a process of its own. In the second every function
+of every thread is timed by the processor time of its thread (cProfile), without those
+that it calls, and counts for its room of the package or its library. Each part is shown
+as its share of the first one's processor time.
 """
 
 from __future__ import annotations
@@ -125,12 +130,12 @@ def show(name: str, count: int, work: Callable[[], object]) -> None:
     output = subprocess.run(child, check=True, stdout=subprocess.PIPE, text=True).stdout
     parts = Counter(json.loads(output.splitlines()[-1]))
     print(
-        f"{name}: {count} times, {clock:.1f} ms by the clock, {processor:.1f} of processor each "
+        f"{name}: {count} times, {clock:.1f} ms by the clock, {processor:.1f} of processor each "  # noqa: E501
         f"(load {os.getloadavg()[0]:.0f})"
     )
     for part, seconds in parts.most_common(SHOWN):
         print(
-            f"  {part:<32} {seconds / parts.total():5.1%} {processor * seconds / parts.total():7.2f} ms"
+            f"  {part:<32} {seconds / parts.total():5.1%} {processor * seconds / parts.total():7.2f} ms"  # noqa: E501
         )
 
 
@@ -242,7 +247,7 @@ def facets(times: int, reports: int) -> None:
 
         middle = sorted(map(change, range(times)))[times // 2]
         print(
-            f"/api/facets after a change, {reports:,} reports, median of {times}: {middle:.1f} ms of processor "
+            f"/api/facets after a change, {reports:,} reports, median of {times}: {middle:.1f} ms of processor "  # noqa: E501
             f"(load {os.getloadavg()[0]:.0f})"
         )
 
@@ -265,7 +270,7 @@ def figures(times: int) -> None:
         statements.clear()
         answer = client.get("/api/figures?limit=50").get_json()
         print(
-            f"/api/figures: {len(answer['figures'])} figures of {answer['total']:,}, statements {dict(statements)}"
+            f"/api/figures: {len(answer['figures'])} figures of {answer['total']:,}, statements {dict(statements)}"  # noqa: E501
         )
         show(
             "/api/figures",

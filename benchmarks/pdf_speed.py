@@ -1,9 +1,11 @@
-"""How fast PDFs are read, in pages a second of processor time, beside another checkout, and the peak memory.
+"""How fast PDFs are read, in pages a second of processor time, beside another checkout,
+and the peak memory.
 
     python -m benchmarks pdf_speed BASE FOLDER... [--rounds N]
 
-Each round reads all PDFs below the folders once with each checkout, in a process of its own; which one goes first
-alternates. Files that either checkout refuses are left out. The time begins once the libraries are loaded.
+Each round reads all PDFs below the folders once with each checkout, in a process of its
+own; which one goes first alternates. Files that either checkout refuses are left out.
+The time begins once the libraries are loaded.
 """
 
 from __future__ import annotations
@@ -77,8 +79,8 @@ def main() -> None:
             for path in both:
                 best[root, path] = min(best.get((root, path), 1e9), files[path][1])
         print(
-            f"{len(both)} of {len(paths)} PDFs, {pages} pages: {pages / seconds[ROOT]:.1f} pages a second here, "
-            f"{pages / seconds[chosen.base]:.1f} there: {ratios[-1]:.3f}; peak {memory:.0f} and {base_memory:.0f} MB"
+            f"{len(both)} of {len(paths)} PDFs, {pages} pages: {pages / seconds[ROOT]:.1f} pages a second here, "  # noqa: E501
+            f"{pages / seconds[chosen.base]:.1f} there: {ratios[-1]:.3f}; peak {memory:.0f} and {base_memory:.0f} MB"  # noqa: E501
         )
     print(f"median {median(ratios):.3f} of {chosen.rounds} rounds")
     totals = [

@@ -2,11 +2,13 @@
 
     python -m benchmarks question_time BASE FOLDER [--every N] [--model]
 
-Two servers start as a person starts them: this checkout and BASE, without a key and with all caches off. Each question
-of FOLDER (the JSON files of the `wordings`, every Nth; of a conversation the first turn) goes to both, one after the
-other, the order changing. The processor time is that of the server's process in the kernel's clock of 10 ms, summed
-over all questions; of the wall times the median ratio of the pairs is printed, and how many questions a second each
-answers to eight clients. ``--model``: both ask a scripted chat model over HTTP, and the answers are streamed.
+Two servers start as a person starts them: this checkout and BASE, without a key and
+with all caches off. Each question of FOLDER (the JSON files of the `wordings`, every
+Nth; of a conversation the first turn) goes to both, one after the other, the order
+changing. The processor time is that of the server's process in the kernel's clock of 10
+ms, summed over all questions; of the wall times the median ratio of the pairs is
+printed, and how many questions a second each answers to eight clients. ``--model``:
+both ask a scripted chat model over HTTP, and the answers are streamed.
 """
 
 from __future__ import annotations
@@ -79,19 +81,22 @@ def main() -> None:
         speeds = [[throughput(url, path, texts) for url in urls] for _ in range(ROUNDS)]
     spent["all"] = [pair for of_set in spent.values() for pair in of_set]
     print(
-        "milliseconds of processor time a question, here and in the base, and their ratio"
+        "milliseconds of processor time a question, here and in the base, and "
+        "their ratio"
     )
     for name, pairs in spent.items():
         now, before = (
             sum(column) / len(pairs) * 1000 for column in zip(*pairs, strict=True)
         )
         print(
-            f"{name}: {now:.1f}, {before:.1f}: {now / before:.2f} ({len(pairs)} questions)"
+            f"{name}: {now:.1f}, {before:.1f}: {now / before:.2f} ({len(pairs)} "
+            "questions)"
         )
     print(f"wall time, median of {len(ratios)} ratios: {statistics.median(ratios):.2f}")
     own, base = (statistics.median(column) for column in zip(*speeds, strict=True))
     print(
-        f"questions a second of {CLIENTS} clients: {own:.0f}, {base:.0f}: {own / base:.2f}"
+        f"questions a second of {CLIENTS} clients: {own:.0f}, {base:.0f}: "
+        f"{own / base:.2f}"
     )
 
 

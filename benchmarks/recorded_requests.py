@@ -1,4 +1,6 @@
-"""The requests that `benchmarks.recorded` sends: every endpoint, every mode, and what has to be refused."""
+"""The requests that `benchmarks.recorded` sends: every endpoint, every mode, and what
+has to be refused.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +29,19 @@ The harbour of Lamu counted 412 dhows in March 2024, 31 more than a year before.
 
 Two of seven boreholes were dry; the third desalination plant opens in 2025.
 """
-TABLE = "Country,Year,Indicator,Value\nKenya,2024,Wells repaired,118\nSomalia,2024,Wells repaired,64\n"
+TABLE = (
+    "Country,Year,Indicator,Value\nKenya,2024,Wells repaired,118\nSomalia,2024,Wells "
+    "repaired,64\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``json`` is the body, or with ``files`` (name -> text) the form's field ``request``, or its ``fields``.
+    """``json`` is the body, or with ``files`` (name -> text) the form's field
+    ``request``, or its ``fields``.
 
-    ``task``: the question of `agent_questions` whose plans the scripted model follows. ``until_done``: asked again
-    while the job that it asks for is running.
+    ``task``: the question of `agent_questions` whose plans the scripted model follows.
+    ``until_done``: asked again while the job that it asks for is running.
     """
 
     name: str

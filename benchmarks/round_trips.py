@@ -1,11 +1,13 @@
-"""Calls to MongoDB of a question, a search, a comparison and a deep question, and how many wait for each other.
+"""Calls to MongoDB of a question, a search, a comparison and a deep question, and how
+many wait for each other.
 
     python -m benchmarks round_trips [--delay 10]
 
-Every call of the driver takes ``--delay`` milliseconds more, as over a network; the server is the double of Atlas of
-the tests, in this process. ``in a row`` is the longest chain of calls that began when the one before had ended: what a
-person waits for. ``before the model`` and ``after done`` are those of the chain before the chat model is called, and
-after the event `done` has reached the client.
+Every call of the driver takes ``--delay`` milliseconds more, as over a network; the
+server is the double of Atlas of the tests, in this process. ``in a row`` is the longest
+chain of calls that began when the one before had ended: what a person waits for.
+``before the model`` and ``after done`` are those of the chain before the chat model is
+called, and after the event `done` has reached the client.
 """
 
 from __future__ import annotations
@@ -72,7 +74,9 @@ class Calls:
     asked: list[float] = field(default_factory=list)
 
     def in_a_row(self, *, since: float = 0.0, until: float = float("inf")) -> int:
-        """The longest chain of calls of which each begins after the end of the one before."""
+        """The longest chain of calls of which each begins after the end of the one
+        before.
+        """
         chain, end = 0, 0.0
         for began, ended in sorted(self.made, key=lambda call: call[1]):
             if since <= began < until and began >= end:
@@ -105,7 +109,9 @@ class DistantDatabase(MongoDatabase):
 
 @contextmanager
 def deployment() -> Iterator[Callable[[str, float], Measured]]:
-    """A server over the double, with eight reports; asks a question of a kind with a delay in seconds."""
+    """A server over the double, with eight reports; asks a question of a kind with a
+    delay in seconds.
+    """
     database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
     with tempfile.TemporaryDirectory() as folder:
         storage.open_database = lambda settings: database
@@ -200,11 +206,11 @@ def main(arguments: Iterable[str] | None = None) -> None:
     options = parser.parse_args(arguments if arguments is None else list(arguments))
     with deployment() as ask:
         print(
-            f"{'kind':<12}{'calls':>7}{'in a row':>10}{'before the model':>18}{'after done':>12}{'ms':>8}"
+            f"{'kind':<12}{'calls':>7}{'in a row':>10}{'before the model':>18}{'after done':>12}{'ms':>8}"  # noqa: E501
         )
         for kind in QUESTIONS:
             one = ask(kind, options.delay / 1000)
-            row = f"{kind:<12}{one.calls:>7}{one.in_a_row:>10}{one.before_model:>18}{one.after_done:>12}"
+            row = f"{kind:<12}{one.calls:>7}{one.in_a_row:>10}{one.before_model:>18}{one.after_done:>12}"  # noqa: E501
             print(f"{row}{one.milliseconds:>8.0f}")
 
 

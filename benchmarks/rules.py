@@ -1,8 +1,10 @@
-"""What each rule of reading and ordering is worth: questions are asked again without it, by the product's own path.
+"""What each rule of reading and ordering is worth: questions are asked again without
+it, by the product's own path.
 
-A rule is a list of english.toml, a pattern of one of `MODULES` or one of `FUNCTIONS`. Without it the list is empty, the
-pattern matches nothing and the function gives back what it got. Only questions on which a rule acts are asked again: of
-a list those that have a word of it, else those in which it matched or changed something.
+A rule is a list of english.toml, a pattern of one of `MODULES` or one of `FUNCTIONS`.
+Without it the list is empty, the pattern matches nothing and the function gives back
+what it got. Only questions on which a rule acts are asked again: of a list those that
+have a word of it, else those in which it matched or changed something.
 """
 
 from __future__ import annotations
@@ -99,7 +101,9 @@ RULES = [
 
 
 def _replace(old: Any, new: Any) -> None:
-    """In every module or class that has it, under its own name or as an imported one."""
+    """In every module or class that has it, under its own name or as an imported
+    one.
+    """
     modules: list[Any] = [
         module for name, module in sys.modules.items() if name.startswith("chatbot.")
     ]
@@ -118,7 +122,9 @@ def _found(rule: str) -> Any:
 
 
 def _read_again() -> None:
-    """Make the values of the modules from the lists as they are now; their functions and classes stay."""
+    """Make the values of the modules from the lists as they are now; their functions
+    and classes stay.
+    """
     english._RULES._pattern.cache_clear()
     for module in MODULES:
         before = dict(vars(module))
@@ -152,7 +158,9 @@ def without(rule: str) -> Iterator[None]:
 
 @contextmanager
 def recorded() -> Iterator[Callable[[str], set[str]]]:
-    """Yield a function that returns the rules that acted since its last call, of lists by the text of the question."""
+    """Yield a function that returns the rules that acted since its last call, of lists
+    by the text of the question.
+    """
     lists = {
         name: re.compile(rf"\b(?:{_either(name)})\b", re.IGNORECASE) for name in LISTS
     }

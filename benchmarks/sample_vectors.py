@@ -1,8 +1,10 @@
-"""Compute the vectors that ship with the sample reports, after these reports, their glossary or the chunking changed.
+"""Compute the vectors that ship with the sample reports, after these reports, their
+glossary or the chunking changed.
 
     python -m benchmarks sample_vectors [--output FILE]
 
-Existing vectors are kept, because the int8 model computes slightly different ones on another processor.
+Existing vectors are kept, because the int8 model computes slightly different ones on
+another processor.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ def main() -> None:
 
 
 def sample_texts(services: Services) -> list[str]:
-    """Return the texts that ingesting and asking the sample reports embeds, each once, sorted: passages, and the
-    headings and phrases of the index of indicators."""
+    """Return the texts that ingesting and asking the sample reports embeds, each once,
+    sorted: passages, and the headings and phrases of the index of indicators.
+    """
     samples, summary = (
         services.ingesting.sample_reports(),
         services.ingesting.sample_summary,

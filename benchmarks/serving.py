@@ -1,26 +1,33 @@
-"""A server under streams, slow clients and attacks, over HTTP on loopback, with a scripted model.
+"""A server under streams, slow clients and attacks, over HTTP on loopback, with a
+scripted model.
 
     python -m benchmarks serving [--rounds 1] [--data FOLDER] [--json] [--short] [-- COMMAND ...]
 
-COMMAND starts a server on the address of HOST and PORT; without one both of this product are measured, `gunicorn
-app:app` and `python app.py`. `-- gunicorn -k gthread --threads 8 app:app` measures another worker. The sample reports,
-minilm, no caches. The model is a server in this process: it writes a word each 250 ms for two minutes, asked "at
-length" each 50 ms, asked "silently" one and no more, or, asked "promptly", two at once. What is measured, in this
-order, each on the same running server:
+COMMAND starts a server on the address of HOST and PORT; without one both of this
+product are measured, `gunicorn app:app` and `python app.py`. `-- gunicorn -k gthread
+--threads 8 app:app` measures another worker. The sample reports, minilm, no caches. The
+model is a server in this process: it writes a word each 250 ms for two minutes, asked
+"at length" each 50 ms, asked "silently" one and no more, or, asked "promptly", two at
+once. What is measured, in this order, each on the same running server:
 
-- alone: prompt questions one after the other (`/query`), then by 8 clients at once for 8 s (requests a second).
-- first token: from sending the question to the first `token` event of `/api/chat`; `model` is the part from the model
-  having sent its first word, `before` that until the model was asked (the search among it).
-- streams: the same under 100 open streams; a `GET /health` each 100 ms meanwhile, its longest.
-- attack: 200 connections that send a header a second, 200 that send a body byte a second and 300 open streams, which
-  came at once; `begun`: when all of these had their first word.
+- alone: prompt questions one after the other (`/query`), then by 8 clients at once for
+  8 s (requests a second).
+- first token: from sending the question to the first `token` event of `/api/chat`;
+  `model` is the part from the model having sent its first word, `before` that until the
+  model was asked (the search among it).
+- streams: the same under 100 open streams; a `GET /health` each 100 ms meanwhile, its
+  longest.
+- attack: 200 connections that send a header a second, 200 that send a body byte a
+  second and 300 open streams, which came at once; `begun`: when all of these had their
+  first word.
 - after: everything closed, the same questions again, and errors.
 - silent 300: so many streams of a model that says nothing.
-- talking N: so many streams at 20 words a second. `begun` is until each of them had its first word, `late` how long a
-  word takes from the model to the client, `words` the share of those written that came.
+- talking N: so many streams at 20 words a second. `begun` is until each of them had its
+  first word, `late` how long a word takes from the model to the client, `words` the
+  share of those written that came.
 
 --short: `app.py` alone, until the first token.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -61,7 +68,8 @@ SERVERS = {"gunicorn": ["-m", "gunicorn", "app:app"], "app.py": ["app.py"]}
 
 
 class Model:
-    """An OpenAI-compatible server. ``asked``, ``began``: when the last prompt request came and had its first word.
+    """An OpenAI-compatible server. ``asked``, ``began``: when the last prompt request
+    came and had its first word.
 
     ``words``: how many it has written.
     """
@@ -97,7 +105,8 @@ class Model:
         if prompt:
             self.asked = time.perf_counter()
         writer.write(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
         )
         for number in range(2 if prompt else max(1, int(120 / pause))):
             writer.write(_chunk({"content": f"{MARK}{time.perf_counter():.3f} "}))
@@ -172,7 +181,10 @@ class Client:
         reader, writer = await asyncio.open_connection(
             "127.0.0.1", self.port, limit=2**22
         )
-        head = f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n"
+        head = (
+            f"{'POST' if body else 'GET'} {path} HTTP/1.1\r\nHost: "
+            f"127.0.0.1:{self.port}\r\nConnection: close\r\n"
+        )
         head += (
             f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
             if body
@@ -224,7 +236,9 @@ class Client:
 
 
 async def measured(client: Client, model: Model, *, short: bool) -> dict[str, float]:
-    """All figures of one running server, or the first; milliseconds but for rates and counts."""
+    """All figures of one running server, or the first; milliseconds but for rates and
+    counts.
+    """
     found: dict[str, float] = {}
     for _ in range(5):
         await client.ask()
@@ -270,7 +284,9 @@ async def measured(client: Client, model: Model, *, short: bool) -> dict[str, fl
 async def bearing(
     client: Client, model: Model, name: str, count: int, query: str
 ) -> dict[str, float]:
-    """Of so many streams at once: how long they took to begin, and what they leave of the server."""
+    """Of so many streams at once: how long they took to begin, and what they leave of
+    the server.
+    """
     client.begun = 0
     client.begin(count, lambda: client.stream(query))
     found = {f"{name} begun": await opened(client, count)}
@@ -289,7 +305,9 @@ async def bearing(
 
 
 async def opened(client: Client, count: int) -> float:
-    """Milliseconds until so many streams have had their first word; a minute at most."""
+    """Milliseconds until so many streams have had their first word; a minute at
+    most.
+    """
     began = time.perf_counter()
     while client.begun < count and time.perf_counter() - began < 60:
         await asyncio.sleep(0.1)

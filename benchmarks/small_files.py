@@ -1,10 +1,12 @@
-"""Many small files with an embedding endpoint that takes its time, beside another checkout.
+"""Many small files with an embedding endpoint that takes its time, beside another
+checkout.
 
     python -m benchmarks small_files [BASE] [--files 100] [--delay 0.15] [--rounds 3]
 
-Each file has three parts. They are added by `ingest` in a new process, and by one upload to the application in
-another; the endpoint is a fake on loopback in this process, which answers after the delay. Wall time and processor time
-are those of the child, without its start: it adds a first file before. The checkouts take turns.
+Each file has three parts. They are added by `ingest` in a new process, and by one
+upload to the application in another; the endpoint is a fake on loopback in this
+process, which answers after the delay. Wall time and processor time are those of the
+child, without its start: it adds a first file before. The checkouts take turns.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ measured(lambda: upload(folder / "first"), lambda: upload(folder / "rest"))
 import os
 sys.stdout.flush()
 os._exit(0)
-"""
+"""  # noqa: E501
 WAYS = {"command line": CLI, "server": SERVER}
 
 
@@ -63,7 +65,7 @@ def write_files(folder: Path, count: int) -> None:
     for number in range(count + 1):
         parts = (
             f"## Part {part}\n\n"
-            + f"The clinics of district {number} saw {part + 7} patients in {2000 + part}. "
+            + f"The clinics of district {number} saw {part + 7} patients in {2000 + part}. "  # noqa: E501
             * 8
             for part in range(3)
         )
@@ -136,7 +138,7 @@ def main() -> None:
                     )
                     load = f"load {os.getloadavg()[0]:.0f}"
                     print(
-                        f"{name}, {way}: {seconds:.2f} s, {processor:.2f} s of processor, "
+                        f"{name}, {way}: {seconds:.2f} s, {processor:.2f} s of processor, "  # noqa: E501
                         f"{texts} texts in {requests} requests ({load})"
                     )
 

@@ -1,7 +1,8 @@
 """The smallest size of each measurement: `python -m benchmarks COMMAND --smallest`.
 
-It must end with figures, which mean nothing: a check that the measurement still works. Data sets are looked for in the
-folder that REPORT_CHAT_TEST_DATA names, and cut to a few questions. What cannot run here ends with status `SKIPPED`.
+It must end with figures, which mean nothing: a check that the measurement still works.
+Data sets are looked for in the folder that REPORT_CHAT_TEST_DATA names, and cut to a
+few questions. What cannot run here ends with status `SKIPPED`.
 """
 
 from __future__ import annotations
@@ -53,14 +54,17 @@ SMALLEST = {
     "clients": "",
 }
 QUICK = {"approximate_search", "citation_check", "ingest_throughput", "table_structure"}
-"""Those that need at most 2.5 seconds of processor time: the tests run them always, and all at night."""
+"""Those that need at most 2.5 seconds of processor time: the tests run them always, and
+all at night.
+"""
 NEEDS = {"page": "playwright", "contract": "schemathesis", "connections": "gunicorn"}
 """The package of requirements-dev.txt that a measurement cannot do without."""
 
 
 def arguments(command: str, scratch: Path) -> list[str]:
-    """Return the arguments of the smallest size; files are made in ``scratch``. Exits with `SKIPPED` where it cannot
-    run."""
+    """Return the arguments of the smallest size; files are made in ``scratch``. Exits
+    with `SKIPPED` where it cannot run.
+    """
     if command == "clients":
         skip("it needs PyPI and npm")
     if command in NEEDS and importlib.util.find_spec(NEEDS[command]) is None:
@@ -121,7 +125,9 @@ def cut_lists(data: Path, target: Path) -> None:
 
 
 def cut_sets(data: Path, target: Path) -> None:
-    """Copy data sets in BEIR layout: a few questions, their passages and the neighbours of these, and a few more."""
+    """Copy data sets in BEIR layout: a few questions, their passages and the neighbours
+    of these, and a few more.
+    """
     for folder in filter(Path.is_dir, data.iterdir()):
         (target / folder.name / "qrels").mkdir(parents=True)
         passages, questions = (

@@ -1,13 +1,16 @@
-"""Mixed traffic for minutes against a server started as a person starts it: errors, latency, growth of memory.
+"""Mixed traffic for minutes against a server started as a person starts it: errors,
+latency, growth of memory.
 
     python -m benchmarks soak [--minutes 30] [--server app.py|gunicorn] [--people 8]
 
-The sample reports, the built-in model and quotes instead of a language model. Each person asks with and without a
-scope, reads streams or closes them early, searches, looks at facets and lists; two upload reports, replace them several
-times at once and delete them. Fails on an error; where the version that was accepted last is not served, an older or a
-deleted one still is, or the counts of reports disagree; and, from two minutes on, where the memory, threads or open
-files of all processes of the server grew by more than 5 % (and ten) from the first half's highest to the second's.
-Shorter runs keep no results.
+The sample reports, the built-in model and quotes instead of a language model. Each
+person asks with and without a scope, reads streams or closes them early, searches,
+looks at facets and lists; two upload reports, replace them several times at once and
+delete them. Fails on an error; where the version that was accepted last is not served,
+an older or a deleted one still is, or the counts of reports disagree; and, from two
+minutes on, where the memory, threads or open files of all processes of the server grew
+by more than 5 % (and ten) from the first half's highest to the second's. Shorter runs
+keep no results.
 """
 
 from __future__ import annotations
@@ -97,13 +100,15 @@ class Traffic:
                     self.request(
                         "facets",
                         "GET",
-                        f"/api/facets?{urllib.parse.urlencode({'country_name': country})}",
+                        f"/api/facets?{urllib.parse.urlencode({'country_name': country})}",  # noqa: E501
                     )
                 case _:
                     self.request("list", "GET", "/api/documents")
 
     def librarian(self, who: int) -> None:
-        """Send versions of a report without waiting for each other, check what is served, delete it, and so on."""
+        """Send versions of a report without waiting for each other, check what is
+        served, delete it, and so on.
+        """
         number = 0
         while not self.stop.is_set():
             words = [
@@ -142,7 +147,9 @@ class Traffic:
             )
 
     def check_counts(self) -> None:
-        """Note an error unless lists and facets count the same reports; nothing may be written meanwhile."""
+        """Note an error unless lists and facets count the same reports; nothing may be
+        written meanwhile.
+        """
         facets = json.loads(self.request("facets", "GET", "/api/facets") or "{}")
         listed = json.loads(
             self.request("list", "GET", "/api/documents?limit=200") or "{}"
@@ -151,14 +158,14 @@ class Traffic:
         counts = (len(ready), sum(document["chunks"] for document in ready))
         if counts != (facets.get("documents"), facets.get("chunks")):
             self.errors.append(
-                f"{counts} reports and passages are listed, facets count {facets.get('documents')} "
+                f"{counts} reports and passages are listed, facets count {facets.get('documents')} "  # noqa: E501
                 f"and {facets.get('chunks')}"
             )
 
     def send_report(self, name: str, text: str) -> str:
         """Upload it and return its job, "" where it was refused."""
-        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'
-        choice = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="on_conflict"\r\n\r\nreplace\r\n'
+        head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="{name}"\r\n\r\n'  # noqa: E501
+        choice = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="on_conflict"\r\n\r\nreplace\r\n'  # noqa: E501
         body = f"{choice}{head}{text}\r\n--{BOUNDARY}--\r\n".encode()
         return str(
             json.loads(
@@ -196,7 +203,9 @@ class Traffic:
         *,
         read: int | None = None,
     ) -> bytes:
-        """The response, or as many bytes as are ``read`` of it; empty where it failed."""
+        """The response, or as many bytes as are ``read`` of it; empty where it
+        failed.
+        """
         sent = (
             f"multipart/form-data; boundary={BOUNDARY}"
             if isinstance(body, bytes)
@@ -229,7 +238,9 @@ class Traffic:
 
 
 def used_by(root: int) -> tuple[float, int, int]:
-    """Return the memory in MB (proportional set size), threads and open files of a process and all below it."""
+    """Return the memory in MB (proportional set size), threads and open files of a
+    process and all below it.
+    """
     parents: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -320,7 +331,7 @@ def play(
     if minutes < LONG_MINUTES:
         requests = sum(map(len, traffic.times.values()))
         print(
-            f"{requests} requests, {traffic.rounds} rounds of versions, {len(traffic.errors)} errors"
+            f"{requests} requests, {traffic.rounds} rounds of versions, {len(traffic.errors)} errors"  # noqa: E501
         )
         print(*traffic.errors[:20], sep="\n")
         return 1 if traffic.errors else 0
@@ -334,8 +345,8 @@ def play(
         for kind, times in sorted(traffic.times.items())
     ]
     total = {
-        "kind": f"{server}, {minutes:g} min, {people} people: {len(traffic.errors)} errors; memory {memory[0]} MB, "
-        f"highest {max(memory[:half])} in the first half, {max(memory[half:] or memory)} in the second ({growth:.3f})"
+        "kind": f"{server}, {minutes:g} min, {people} people: {len(traffic.errors)} errors; memory {memory[0]} MB, "  # noqa: E501
+        f"highest {max(memory[:half])} in the first half, {max(memory[half:] or memory)} in the second ({growth:.3f})"  # noqa: E501
     }
     keep(
         f"soak-{server.removesuffix('.py')}", [*rows, total], (load, os.getloadavg()[0])

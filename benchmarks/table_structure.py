@@ -1,10 +1,13 @@
-"""How well the PDF reader keeps tables: its lines against the gold structure of the ICDAR 2013 table competition.
+"""How well the PDF reader keeps tables: its lines against the gold structure of the
+ICDAR 2013 table competition.
 
     python benchmarks/table_structure.py FOLDER [--json]
 
-``FOLDER`` holds pairs of ``name.pdf`` and ``name-str.xml`` (https://www.tamirhassan.com/html/dataset.html). Measured
-is what a reader of the stored text can see: which cells stand next to each other in one line (adjacency, as in
-Göbel et al. 2012, along rows), how many rows of the body stand whole in a line, and how long the text has become.
+``FOLDER`` holds pairs of ``name.pdf`` and ``name-str.xml``
+(https://www.tamirhassan.com/html/dataset.html). Measured is what a reader of the stored
+text can see: which cells stand next to each other in one line (adjacency, as in Göbel
+et al. 2012, along rows), how many rows of the body stand whole in a line, and how long
+the text has become.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ _HEADING = re.compile(r"^(?:19|20)\d\d\W*$|[^\W\d_]{4}")
 
 @dataclass(frozen=True)
 class Score:
-    """Of one file: adjacencies in gold, found and both; rows in gold and whole; characters stored and printed."""
+    """Of one file: adjacencies in gold, found and both; rows in gold and whole;
+    characters stored and printed.
+    """
 
     gold: int
     found: int
@@ -64,7 +69,9 @@ def plain(text: str) -> str:
 
 
 def gold_rows(path: Path) -> list[Row]:
-    """The rows of all tables from the first one with figures on; spanned and empty cells left out."""
+    """The rows of all tables from the first one with figures on; spanned and empty
+    cells left out.
+    """
     rows: list[Row] = []
     for region in ElementTree.parse(path).iter("region"):
         cells = [
@@ -91,8 +98,10 @@ def gold_rows(path: Path) -> list[Row]:
 
 
 def line_cells(line: str, known: Collection[str]) -> Row:
-    """The cells of a stored line: ``Name: cell; Name: cell``, ``Label: cell; cell`` or ``| cell | cell |``; of groups
-    the last. ``known``: the gold cells, among which a label is."""
+    """The cells of a stored line: ``Name: cell; Name: cell``, ``Label: cell; cell`` or
+    ``| cell | cell |``; of groups the last. ``known``: the gold cells, among which a
+    label is.
+    """
     if line.startswith("|"):
         texts = line.strip("|").split(" | ")
     else:

@@ -1,4 +1,6 @@
-"""Ask your reports: scoped, grounded answers over country reports, yearly reviews and other documents."""
+"""Ask your reports: scoped, grounded answers over country reports, yearly reviews and
+other documents.
+"""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,9 @@ __version__ = "0.5.0"
 
 
 def __getattr__(name: str) -> Any:
-    """The two functions, when they are first asked for: importing a part of the package opens none of the others."""
+    """The two functions, when they are first asked for: importing a part of the package
+    opens none of the others.
+    """
     if name in __all__:
         from .app import similarity
 

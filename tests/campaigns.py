@@ -1,4 +1,6 @@
-"""How often a test that attacks at random does so: little in CI, as often as wished by hand."""
+"""How often a test that attacks at random does so: little in CI, as often as wished by
+hand.
+"""
 
 import os
 

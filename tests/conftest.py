@@ -1,5 +1,7 @@
-"""What every test can use: an empty data folder, services over it, and tiny reports to ingest. No test reads the
-developer's environment or `.env`: what it wants to be different it passes to `Settings`."""
+"""What every test can use: an empty data folder, services over it, and tiny reports to
+ingest. No test reads the developer's environment or `.env`: what it wants to be
+different it passes to `Settings`.
+"""
 
 import gc
 import os
@@ -37,7 +39,8 @@ if (
 ):  # as a shell starts what runs in its background: they inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# A busy machine is no fault of what is tested. At night there are more examples (.github/workflows/nightly.yml).
+# A busy machine is no fault of what is tested. At night there are more examples
+# (.github/workflows/nightly.yml).
 hypothesis_settings.register_profile(
     "any_speed",
     deadline=None,
@@ -58,7 +61,9 @@ SLOW = re.compile(
     |test_(extending|gunicorn|packaging|pgvector_services|snippets)""",
     re.VERBOSE,
 )
-"""What starts a process, a browser or a server, waits, or asks thousands of questions: marked `slow`."""
+"""What starts a process, a browser or a server, waits, or asks thousands of questions:
+marked `slow`.
+"""
 
 AddReport = Callable[..., Ingested]
 """``add_report(markdown, name="report", **metadata)``: ingests one Markdown report."""
@@ -106,8 +111,9 @@ def pytest_collection_modifyitems(
     for item in items:
         if _is_slow(item.path):
             item.add_marker("slow")
-    # What waits comes first, so that the end of a run is made of small files that keep every worker busy; mixed, so
-    # that not all workers drive a browser at the same time.
+    # What waits comes first, so that the end of a run is made of small files that keep
+    # every worker busy; mixed, so that not all workers drive a browser at the same
+    # time.
     items.sort(
         key=lambda item: (
             item.get_closest_marker("slow") is None,
@@ -117,15 +123,18 @@ def pytest_collection_modifyitems(
 
 
 def pytest_collection_finish() -> None:
-    # What is collected stays to the end: no search for unused objects looks at it again.
+    # What is collected stays to the end: no search for unused objects looks at it
+    # again.
     gc.freeze()
     gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _opening_services_is_cheap() -> Iterator[None]:
-    """Thousands are opened: the shipped vectors, which never change, are read once, and no disk is waited for. What
-    builds the address of a route is compiled when it is first asked for, not for every route of every application."""
+    """Thousands are opened: the shipped vectors, which never change, are read once, and
+    no disk is waited for. What builds the address of a route is compiled when it is
+    first asked for, not for every route of every application.
+    """
     build = Rule._compile_builder
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "WarmCache", cache(WarmCache))
@@ -140,7 +149,9 @@ def _opening_services_is_cheap() -> Iterator[None]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    """Deterministic and offline: the hashing embedder, the echo model, an empty folder, no samples."""
+    """Deterministic and offline: the hashing embedder, the echo model, an empty folder,
+    no samples.
+    """
     return small_settings(
         tmp_path / "data",
         chat_model="echo",
@@ -165,7 +176,9 @@ def services(settings: Settings) -> Iterator[Services]:
 
 @pytest.fixture
 def add_report(services: Services, tmp_path: Path) -> AddReport:
-    """Write a Markdown report and ingest it; the same ``name`` again is the same report."""
+    """Write a Markdown report and ingest it; the same ``name`` again is the same
+    report.
+    """
 
     def add(markdown: str, name: str = "report", **metadata: Value) -> Ingested:
         return ingest_file(

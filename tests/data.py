@@ -1,7 +1,9 @@
 """Cases beside the tests, and the data sets that are not in this repository.
 
-The data sets are in the folder that REPORT_CHAT_TEST_DATA names: `bench/` (retrieval sets in BEIR layout),
-`sample_corpus/`, `loader_cases/` and `quality_dev/`. A test that needs one of them is skipped where it is missing."""
+The data sets are in the folder that REPORT_CHAT_TEST_DATA names: `bench/` (retrieval
+sets in BEIR layout), `sample_corpus/`, `loader_cases/` and `quality_dev/`. A test that
+needs one of them is skipped where it is missing.
+"""
 
 import json
 import os
@@ -14,7 +16,9 @@ VARIABLE = "REPORT_CHAT_TEST_DATA"
 
 
 def cases(test_file: str) -> Any:
-    """Return what `data/NAME.json` beside `test_NAME.py` holds: the questions and texts of each test, a row each."""
+    """Return what `data/NAME.json` beside `test_NAME.py` holds: the questions and texts
+    of each test, a row each.
+    """
     path = Path(test_file)
     return json.loads(
         (path.parent / "data" / f"{path.stem.removeprefix('test_')}.json").read_text(
@@ -24,7 +28,9 @@ def cases(test_file: str) -> Any:
 
 
 def data_set(*parts: str) -> Path:
-    """A file or folder of the data sets; a path that does not exist where the variable is not set."""
+    """A file or folder of the data sets; a path that does not exist where the variable
+    is not set.
+    """
     return Path(os.environ.get(VARIABLE) or f"({VARIABLE} is not set)", *parts)
 
 

@@ -1,4 +1,6 @@
-"""The rooms of the package, checked on the syntax trees: a room imports only from the rooms named before it."""
+"""The rooms of the package, checked on the syntax trees: a room imports only from the
+rooms named before it.
+"""
 
 import ast
 import re
@@ -47,7 +49,9 @@ UNRANKED = ("__init__", "__main__")
 
 
 def violations(package: Path) -> list[str]:
-    """Return every broken rule below ``package`` as "path:line: problem", in the order of the files."""
+    """Return every broken rule below ``package`` as "path:line: problem", in the order
+    of the files.
+    """
     return [
         f"{package.name}/{place.as_posix()}:{line}: {problem}"
         for path in sorted(package.rglob("*.py"))
@@ -104,7 +108,9 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _imports(node: ast.AST, place: Path) -> list[str]:
-    """Return the absolute names of what a node imports; a module named in a string (a registry's row) counts too."""
+    """Return the absolute names of what a node imports; a module named in a string (a
+    registry's row) counts too.
+    """
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.Constant):
@@ -141,7 +147,9 @@ def _reads_environment(node: ast.AST) -> bool:
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
-    """Return whether it may swallow anything; a handler that always raises again only tidies up."""
+    """Return whether it may swallow anything; a handler that always raises again only
+    tidies up.
+    """
     caught = (
         handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     )

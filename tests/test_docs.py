@@ -61,12 +61,15 @@ _SETTING = re.compile(r"`([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+)(?:=[^`]*)?`")
 
 
 def settings_tables() -> str:
-    """What docs/configuration.md shows between its headings "Every setting" and "Presets"."""
+    """What docs/configuration.md shows between its headings "Every setting" and
+    "Presets".
+    """
     lines: list[str] = []
     for one in declared():
         if one.name:
             lines.append(
-                f"| `{one.name}` | {f'`{one.default}`' if one.default else ''} | {one.description} |"
+                f"| `{one.name}` | {f'`{one.default}`' if one.default else ''} | "
+                f"{one.description} |"
             )
         else:
             lines += [
@@ -79,13 +82,17 @@ def settings_tables() -> str:
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
-    """The commands of the command line that a page names, with what follows them on the line."""
+    """The commands of the command line that a page names, with what follows them on the
+    line.
+    """
     for name, rest in _COMMAND.findall(text):
         yield name, rest.partition(" #")[0].partition("  ")[0]
 
 
 def tracked_files() -> list[Path]:
-    """Return every text file that git tracks; a virtual environment within the checkout is none of them."""
+    """Return every text file that git tracks; a virtual environment within the checkout
+    is none of them.
+    """
     names = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
     ).stdout

@@ -1,4 +1,6 @@
-"""docs/extending.md: each example is one file and one line, and then keeps the contract of its kind."""
+"""docs/extending.md: each example is one file and one line, and then keeps the contract
+of its kind.
+"""
 
 import os
 import re
@@ -11,11 +13,16 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 RECIPES = re.findall(
-    r"^\| ([a-z ]+) \| `([\w/]+)\.py` \| `(\"(\w+)\": \"[\w.]+\")` \| `([\w/.]+)` \| \[[\w.]+\]\(([\w/.]+)\) \|$",
+    (
+        r"^\| ([a-z ]+) \| `([\w/]+)\.py` \| `(\"(\w+)\": \"[\w.]+\")` \| `([\w/.]+)` "
+        r"\| \[[\w.]+\]\(([\w/.]+)\) \|$"
+    ),
     (ROOT / "docs" / "extending.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
-"""Kind, place without suffix, line, name, tests and example of each row of the table."""
+"""Kind, place without suffix, line, name, tests and example of each row of the
+table.
+"""
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".*", "node_modules")
 
 
@@ -40,7 +47,9 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def add_line(registry: Path, line: str) -> None:
-    """Before the first entry. The file is made anew: the copy shares its content with the original."""
+    """Before the first entry. The file is made anew: the copy shares its content with
+    the original.
+    """
     text = registry.read_text(encoding="utf-8")
     entry = re.search(r"^( +)\"\w+\": \"chatbot\.", text, re.MULTILINE)
     assert entry is not None, registry

@@ -60,7 +60,10 @@ def test_workers_and_addresses(
 
 def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
     """What an administrator does after changing `.env`, WEB_CONCURRENCY in it too."""
-    said = "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\nWEB_CONCURRENCY=2\nALLOWED_HOSTS="
+    said = (
+        "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\n"
+        "WEB_CONCURRENCY=2\nALLOWED_HOSTS="
+    )
     (tmp_path / ".env").write_text(f"{said}before.example")
     with served(tmp_path) as (process, port):
         wait_until(
@@ -87,7 +90,9 @@ def test_a_reload_reads_the_settings_anew(tmp_path: Path) -> None:
 
 
 def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
-    """Left as it is it would count as a crash, of which three fail the file, and wait for its lease to end."""
+    """Left as it is it would count as a crash, of which three fail the file, and wait
+    for its lease to end.
+    """
     with FakeOpenAI() as server:
         server.always(EMBEDDINGS, Reply(status=500))
         said = {
@@ -103,7 +108,10 @@ def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
         }
         with served(tmp_path, **said) as (_, port):
             url = f"http://127.0.0.1:{port}"
-            form = '--x\r\nContent-Disposition: form-data; name="files"; filename="a.md"\r\n\r\n# A\n\nTea.\r\n--x--\r\n'
+            form = (
+                '--x\r\nContent-Disposition: form-data; name="files"; '
+                'filename="a.md"\r\n\r\n# A\n\nTea.\r\n--x--\r\n'
+            )
             call(url, "POST", "/api/documents", form, "multipart/form-data; boundary=x")
             server.wait_for(EMBEDDINGS)
     with Services(
@@ -136,7 +144,8 @@ def test_a_certificate_of_gunicorn_is_used(tmp_path: Path) -> None:
     made = [*make, "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"]
     subprocess.run(made, check=True, capture_output=True)
     (tmp_path / ".env").write_text(
-        "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\nWEB_CONCURRENCY=1"
+        "EMBEDDING_PROVIDER=hashing\nCHAT_MODEL=echo\nSAMPLE_DATA=off\n"
+        "WEB_CONCURRENCY=1"
     )
     with served(
         tmp_path, GUNICORN_CMD_ARGS=f"--certfile {certificate} --keyfile {key}"
@@ -154,7 +163,9 @@ def test_a_certificate_of_gunicorn_is_used(tmp_path: Path) -> None:
 
 @contextmanager
 def served(folder: Path, **said: str) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """gunicorn, started in this folder, and its port; stopped at the end as an init system does."""
+    """gunicorn, started in this folder, and its port; stopped at the end as an init
+    system does.
+    """
     unwanted = ("WEB_CONCURRENCY", "PYTHON_DOTENV_DISABLED")
     environment = {
         name: value for name, value in os.environ.items() if name not in unwanted

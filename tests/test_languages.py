@@ -1,4 +1,6 @@
-"""Reports and questions in other languages than English: keyword search by LANGUAGE (R-B5), the answer's language."""
+"""Reports and questions in other languages than English: keyword search by LANGUAGE
+(R-B5), the answer's language.
+"""
 
 import unicodedata
 
@@ -65,9 +67,9 @@ def test_the_model_is_told_to_answer_in_the_language_of_the_question() -> None:
         question, context("The population grows by 2.09%.")
     ).messages
     assert (
-        "Answer in the language of the question, also where the passages are in another one"
-        in system.content
-    )
+        "Answer in the language of the question, also where the passages are in "
+        "another one"
+    ) in system.content
 
 
 def test_a_question_that_may_be_in_two_languages_is_in_that_of_the_page() -> None:

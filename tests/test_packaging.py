@@ -1,4 +1,6 @@
-"""`pip install .`: the wheel has everything that the program needs, and serves from an empty folder."""
+"""`pip install .`: the wheel has everything that the program needs, and serves from an
+empty folder.
+"""
 
 import json
 import os
@@ -33,7 +35,7 @@ while client.get("/ready").json["sample_data"]["ready"] < 1:
     assert time.monotonic() < until
     time.sleep(0.2)
 close_app(app)
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")

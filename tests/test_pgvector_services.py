@@ -1,4 +1,6 @@
-"""The product with its passages in PostgreSQL (seed 004): ingest, answer, re-ingest, delete."""
+"""The product with its passages in PostgreSQL (seed 004): ingest, answer, re-ingest,
+delete.
+"""
 
 from pathlib import Path
 

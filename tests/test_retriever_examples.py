@@ -1,4 +1,6 @@
-"""The retrievers of docs/examples over the running server, where LangChain and LlamaIndex are installed."""
+"""The retrievers of docs/examples over the running server, where LangChain and
+LlamaIndex are installed.
+"""
 
 import asyncio
 import importlib.util

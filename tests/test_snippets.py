@@ -1,4 +1,6 @@
-"""docs/snippets.md: every block runs, in the order of the page, and together they reach every endpoint."""
+"""docs/snippets.md: every block runs, in the order of the page, and together they reach
+every endpoint.
+"""
 
 import os
 import re

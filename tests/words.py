@@ -1,4 +1,6 @@
-"""What of the interface is said in words: found in the templates, the scripts and the answers' code."""
+"""What of the interface is said in words: found in the templates, the scripts and the
+answers' code.
+"""
 
 import ast
 import itertools

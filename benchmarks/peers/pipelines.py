@@ -1,8 +1,10 @@
-"""A framework at work, in its own environment: takes passages in, then answers questions over HTTP.
+"""A framework at work, in its own environment: takes passages in, then answers
+questions over HTTP.
 
-Called as `pipelines.py PEER DATA.npz`; then a line of JSON in, one out. The contract of `with_PEER.py`:
-`build(texts, vectors, embed) -> retrieve(question) -> passages`, hybrid, best first; `vectors` None = embed them by
-`embed` (texts to lists of floats). The answer is the first passage: no model, so that only the framework is timed.
+Called as `pipelines.py PEER DATA.npz`; then a line of JSON in, one out. The contract of
+`with_PEER.py`: `build(texts, vectors, embed) -> retrieve(question) -> passages`,
+hybrid, best first; `vectors` None = embed them by `embed` (texts to lists of floats).
+The answer is the first passage: no model, so that only the framework is timed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""A vector search at work, in its own environment: builds its index, then answers rounds of searches.
+"""A vector search at work, in its own environment: builds its index, then answers
+rounds of searches.
 
-Called as `vectors.py PEER DATA.npz`; then a line of JSON in, one out. The contract of `with_PEER.py`:
-`build(vectors) -> search(vector, filter, k) -> row numbers`. A filter is None, ["half", 0] (of row number modulo 2) or
-["country", 7] (modulo 50); NotImplementedError where the peer has none. Slow peers answer fewer questions a round.
+Called as `vectors.py PEER DATA.npz`; then a line of JSON in, one out. The contract of
+`with_PEER.py`: `build(vectors) -> search(vector, filter, k) -> row numbers`. A filter
+is None, ["half", 0] (of row number modulo 2) or ["country", 7] (modulo 50);
+NotImplementedError where the peer has none. Slow peers answer fewer questions a round.
 """
 
 from __future__ import annotations

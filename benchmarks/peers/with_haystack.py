@@ -1,4 +1,6 @@
-"""Haystack: a pipeline of embedding and BM25 retrieval over its in-memory store, joined by rank."""
+"""Haystack: a pipeline of embedding and BM25 retrieval over its in-memory store, joined
+by rank.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""LlamaIndex: FAISS (its own vectors are a Python list: five times slower) and BM25, fused by rank."""
+"""LlamaIndex: FAISS (its own vectors are a Python list: five times slower) and BM25,
+fused by rank.
+"""
 
 from __future__ import annotations
 

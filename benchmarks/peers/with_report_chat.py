@@ -1,4 +1,6 @@
-"""This product's search in the process, over its embedded database, as a question calls it."""
+"""This product's search in the process, over its embedded database, as a question calls
+it.
+"""
 
 from __future__ import annotations
 

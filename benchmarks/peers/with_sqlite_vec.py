@@ -12,7 +12,8 @@ def build(vectors):
     database.enable_load_extension(True)
     sqlite_vec.load(database)
     database.execute(
-        f"create virtual table rows using vec0(embedding float[{vectors.shape[1]}] distance_metric=cosine,"
+        f"create virtual table rows using vec0(embedding float[{vectors.shape[1]}] "
+        "distance_metric=cosine,"
         " half integer, country integer)"
     )
     rows = (

@@ -1,4 +1,6 @@
-"""Answers from passages, for every agent: the prompt, the "not found" text and the result."""
+"""Answers from passages, for every agent: the prompt, the "not found" text and the
+result.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,8 +25,13 @@ from ..search.scope import describe
 from .context import in_prompt_order, render_passage
 
 CLOSEST_SHOWN = 3
-GENERAL = "The reports hold nothing on this; the following is general knowledge without sources."
-"""Stands above what a model says without passages, whether or not the model says so, too."""
+GENERAL = (
+    "The reports hold nothing on this; the following is general knowledge without "
+    "sources."
+)
+"""Stands above what a model says without passages, whether or not the model says so,
+too.
+"""
 MOST_CITED_FIGURES = 200
 """Figures of one answer, at most."""
 NOTHING = "Nothing was found."
@@ -42,10 +49,13 @@ def prompt_for(
     template: str = "answer_user",
     **values: str,
 ) -> Prompt:
-    """Return the prompt of an answer from passages: rules, history, then passages, scope and question. SYSTEM_PROMPT
-    stands before the rules (R-E7). With CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still
-    marked as quoted; other names from documents, such as those in a scope, are never in it. ``values``: those of the
-    user message's ``template`` besides passages, scope, day and question."""
+    """Return the prompt of an answer from passages: rules, history, then passages,
+    scope and question. SYSTEM_PROMPT stands before the rules (R-E7). With
+    CONTEXT_ROLE=system the passages end the system message (R-E2, R-E4), still marked
+    as quoted; other names from documents, such as those in a scope, are never in it.
+    ``values``: those of the user message's ``template`` besides passages, scope, day
+    and question.
+    """
     settings = question.settings or QuerySettings()
     attached = "; ".join(
         on_one_line(document.name) for document in question.attachments
@@ -61,7 +71,10 @@ def prompt_for(
             else f"{where}, and attached: {attached}"
         )
     elif context.reports:
-        where += f" ({count_of(context.reports, 'report')}, of which the passages are a selection)"
+        where += (
+            f" ({count_of(context.reports, 'report')}, of which the passages are a "
+            "selection)"
+        )
     if question.standalone and question.standalone != question.query:
         query += f"\nIn full: {on_one_line(question.standalone)}"
     ordered = in_prompt_order(context)
@@ -83,15 +96,19 @@ def prompt_for(
 
 
 def general_prompt(question: Question) -> Prompt:
-    """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above the reply."""
+    """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above
+    the reply.
+    """
     return prompt_for(
         question, Context(), rules="general_system", template="general_user"
     )
 
 
 def latest(history: Sequence[Message]) -> list[Message]:
-    """Return the newest messages within both limits, oldest first, without a client's system messages. Answers lose
-    their citations, because the same numbers now mean other passages."""
+    """Return the newest messages within both limits, oldest first, without a client's
+    system messages. Answers lose their citations, because the same numbers now mean
+    other passages.
+    """
     kept: list[Message] = []
     tokens = 0
     for message in reversed(history):
@@ -112,7 +129,9 @@ def latest(history: Sequence[Message]) -> list[Message]:
 def not_found(
     scope: ScopeSummary, closest: Sequence[SearchHit], say: Say = in_english
 ) -> str:
-    """Return the text without an answer: the scope of the search and the closest passages."""
+    """Return the text without an answer: the scope of the search and the closest
+    passages.
+    """
     where = escape_markdown(describe(scope.scope, say)) + (
         f", {say('page {page}', page=scope.page)}" if scope.page else ""
     )
@@ -149,8 +168,10 @@ def assemble(
 ) -> Answer:
     """Return the answer with its citations, numbered from 1 by appearance.
 
-    ``is_closest``: a model was told that the passages are only the closest. If it says first that they do not answer,
-    what follows is no answer. ``is_quoted``: see `cite`. ``shown``: see `in_order_of_appearance`."""
+    ``is_closest``: a model was told that the passages are only the closest. If it says
+    first that they do not answer, what follows is no answer. ``is_quoted``: see `cite`.
+    ``shown``: see `in_order_of_appearance`.
+    """
     if not is_quoted:
         response = unify_brackets(
             response, [passage.number for passage in context.passages]

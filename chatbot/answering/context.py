@@ -1,8 +1,10 @@
 """Numbered passages within a token budget: search small chunks, show wide windows.
 
-Every hit keeps its rank as number, so that a citation leads to the chunk that the search returned, and the page knows
-the sources before the first word. No text is repeated: where the windows of two hits meet, the text between them
-belongs to the first that has room for it."""
+Every hit keeps its rank as number, so that a citation leads to the chunk that the
+search returned, and the page knows the sources before the first word. No text is
+repeated: where the windows of two hits meet, the text between them belongs to the first
+that has room for it.
+"""
 
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,9 +36,11 @@ def build_context(
     budget_tokens: int,
     margin: int = CONTEXT_MARGIN,
 ) -> Context:
-    """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated, with source lines) are used.
-    The first passage is always included. The rest of the budget adds ``margin`` characters around each passage, best
-    first: another hit is worth more than surroundings."""
+    """Return passages numbered by rank, best first, until ``budget_tokens`` (estimated,
+    with source lines) are used. The first passage is always included. The rest of the
+    budget adds ``margin`` characters around each passage, best first: another hit is
+    worth more than surroundings.
+    """
     counts: _TokenCounts = {}
     passages = _alone(hits)
     while len(passages) > 1 and _tokens(passages, counts) > budget_tokens:
@@ -67,14 +71,17 @@ def _widened(
     places: Mapping[_Place, Chunk],
     margin: int,
 ) -> tuple[Passage, set[str]]:
-    """Return a passage with the text around it, and the ids of the chunks that no other passage may show: those up to
-    a hit whose window meets this one. ``places``: the hits."""
+    """Return a passage with the text around it, and the ids of the chunks that no other
+    passage may show: those up to a hit whose window meets this one. ``places``: the
+    hits.
+    """
     chunk, between, near = (
         replace(passage.hit.chunk, text=passage.wider_text),
         set[str](),
         list[Chunk](),
     )
-    # The scope holds for the rows of one table too. What is under another heading would be read as said of this.
+    # The scope holds for the rows of one table too. What is under another heading would
+    # be read as said of this.
     free = {
         one.ordinal: one
         for one in around
@@ -103,7 +110,9 @@ def _widened(
 
 
 def _alone(hits: Sequence[SearchHit]) -> list[Passage]:
-    """Return the passages of hits without surroundings, and without the text that the hit right before has, too."""
+    """Return the passages of hits without surroundings, and without the text that the
+    hit right before has, too.
+    """
     by_place, passages = {_place(hit.chunk): hit.chunk for hit in hits}, list[Passage]()
     for number, hit in enumerate(hits, start=1):
         before = by_place.get(_place(hit.chunk, -1))
@@ -117,8 +126,10 @@ def _place(chunk: Chunk, step: int = 0) -> _Place:
 
 
 def in_prompt_order(context: Context) -> list[Passage]:
-    """Return the passages with the best at both ends, where models read best: 1, 3, 5, ... 4, 2. Those that follow each
-    other in a report stay together in reading order, at the place of their best number."""
+    """Return the passages with the best at both ends, where models read best: 1, 3, 5,
+    ... 4, 2. Those that follow each other in a report stay together in reading order,
+    at the place of their best number.
+    """
     runs: list[list[Passage]] = []
     for passage in sorted(
         context.passages, key=lambda one: (_place(one.hit.chunk), one.number)
@@ -131,7 +142,9 @@ def in_prompt_order(context: Context) -> list[Passage]:
 
 
 def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> Context:
-    """Return only these passages under their numbers, best first within the budget, at least one."""
+    """Return only these passages under their numbers, best first within the budget, at
+    least one.
+    """
     passages: list[Passage] = []
     counts: _TokenCounts = {}
     for passage in context.passages:
@@ -145,7 +158,9 @@ def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> 
 
 
 def render_passage(passage: Passage, *, metadata: bool = True) -> str:
-    """Return the source lines with edition and page, then the text; without ``metadata`` only the text."""
+    """Return the source lines with edition and page, then the text; without
+    ``metadata`` only the text.
+    """
     chunk = passage.hit.chunk
     if not metadata:
         return passage_fence(passage.number, inert(passage.wider_text))
@@ -171,9 +186,11 @@ def render_passage(passage: Passage, *, metadata: bool = True) -> str:
 
 
 def window(chunk: Chunk, around: Sequence[Chunk], *, before: int, after: int) -> str:
-    """Return the chunk with its neighbours in the report, in reading order, cut to ``before`` and ``after`` characters.
-    If neighbours have other headings, each part begins with its own, so that a figure keeps its name. Where chunks
-    overlap, the neighbours lose the common text."""
+    """Return the chunk with its neighbours in the report, in reading order, cut to
+    ``before`` and ``after`` characters. If neighbours have other headings, each part
+    begins with its own, so that a figure keeps its name. Where chunks overlap, the
+    neighbours lose the common text.
+    """
     earlier = [other for other in around if other.ordinal < chunk.ordinal]
     later = [other for other in around if other.ordinal > chunk.ordinal]
     labelled = any(other.section != chunk.section for other in (*earlier, *later))
@@ -203,14 +220,18 @@ def window(chunk: Chunk, around: Sequence[Chunk], *, before: int, after: int) ->
 
 
 def overlap(first: Chunk, second: Chunk) -> int:
-    """Return how many characters at the end of the first chunk begin the second, by their offsets. Return 0 if the
-    texts do not agree with the offsets: passages of older systems have none."""
+    """Return how many characters at the end of the first chunk begin the second, by
+    their offsets. Return 0 if the texts do not agree with the offsets: passages of
+    older systems have none.
+    """
     count = first.end - second.start
     return count if count > 0 and first.text[-count:] == second.text[:count] else 0
 
 
 def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
-    """Yield the texts of chunks in reading order, each without its overlap with the one before."""
+    """Yield the texts of chunks in reading order, each without its overlap with the one
+    before.
+    """
     if chunks:
         yield chunks[0].text
     for before, chunk in pairwise(chunks):
@@ -218,7 +239,9 @@ def texts_of(chunks: Sequence[Chunk]) -> Iterator[str]:
 
 
 def _cut(text: str, size: int, *, keep_end: bool) -> str:
-    """Return ``size`` characters of a text without a sentence or line that is cut: half a figure is worse than none."""
+    """Return ``size`` characters of a text without a sentence or line that is cut: half
+    a figure is worse than none.
+    """
     if len(text) <= size:
         return text
     text = (text[-size:] if size else "") if keep_end else text[:size]

@@ -1,4 +1,6 @@
-"""The chat flow: from a question in a conversation to a saved answer, and what the answer cost (R-C7)."""
+"""The chat flow: from a question in a conversation to a saved answer, and what the
+answer cost (R-C7).
+"""
 
 from __future__ import annotations
 
@@ -52,13 +54,18 @@ WRITING = ("generate", "shorten")
 UNFINISHED = "unfinished"
 """The stage of a question that failed or was cancelled."""
 MAX_MESSAGES = 40
-"""Messages that are read of a conversation; `grounding.answer.latest` limits those in a prompt."""
+"""Messages that are read of a conversation; `grounding.answer.latest` limits those in a
+prompt.
+"""
 MAX_REWRITTEN_CHARACTERS = 500
 """A model that writes more has answered instead of rewriting the question."""
 ANSWER_CHARACTERS_SHOWN = 600
 """Characters of each answer in the prompt: its beginning says what it was about."""
 _ERROR = re.compile(
-    r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal )?error (?:has )?occurred)",
+    (
+        r"^\s*(?:\{\s*\"error\"\s*:|(?:an? )?error\b(?:\s+\d+)?\s*[:!.]|an (?:internal "
+        r")?error (?:has )?occurred)"
+    ),
     re.IGNORECASE,
 )
 _LABEL = re.compile(
@@ -70,10 +77,12 @@ _LABEL = re.compile(
 class Place:
     """The place of a question: its conversation (None = it begins one) and its message.
 
-    ``message_id``: of an answer that was begun in the database. ``replaces``: the answer whose place it takes, with all
-    that came after; these go with the first word of the new answer. ``describe``: gives what is kept of the answer
-    beside its text, for the next time its owner opens the conversation. Not ``kept``: the client keeps its
-    conversations itself."""
+    ``message_id``: of an answer that was begun in the database. ``replaces``: the
+    answer whose place it takes, with all that came after; these go with the first word
+    of the new answer. ``describe``: gives what is kept of the answer beside its text,
+    for the next time its owner opens the conversation. Not ``kept``: the client keeps
+    its conversations itself.
+    """
 
     conversation_id: str | None = None
     message_id: str | None = None
@@ -84,7 +93,9 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Saved(Inlines):
-    """The end of a stream: the answer, its place, and the usage of its conversation so far."""
+    """The end of a stream: the answer, its place, and the usage of its conversation so
+    far.
+    """
 
     INLINED: ClassVar = ("answer",)
     answer: Answer
@@ -112,11 +123,13 @@ class ChatService:
         cancel: Cancellation,
         caller: Caller = ANYBODY,
     ) -> Iterator[Event | Saved]:
-        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails is not saved.
+        """Yield the agent's events, then `Saved`. An answer that is cancelled or fails
+        is not saved.
 
         Raises:
             NotFoundError: no such conversation or answer to be replaced, or another's.
-            UnknownNameError: the mode is not known."""
+            UnknownNameError: the mode is not known.
+        """
         conversation_id = place.conversation_id
         if conversation_id is not None and not self.conversations.exists(
             conversation_id, caller.owner
@@ -190,7 +203,9 @@ class ChatService:
     def answer(
         self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY
     ) -> Saved | None:
-        """The answer alone, kept in no conversation; None where it is cancelled. Raises as `stream` does."""
+        """The answer alone, kept in no conversation; None where it is cancelled. Raises
+        as `stream` does.
+        """
         events = self.stream(
             question, place=Place(kept=False), cancel=cancel, caller=caller
         )
@@ -199,8 +214,9 @@ class ChatService:
     def _history(
         self, question: Question, place: Place, previous: Sequence[Message], owner: str
     ) -> tuple[Message, ...]:
-        """The conversation so far, oldest first, bounded, without a repetition of the question at its end. The client's
-        messages win over the stored ones."""
+        """The conversation so far, oldest first, bounded, without a repetition of the
+        question at its end. The client's messages win over the stored ones.
+        """
         # A client may send answers that are empty or an error; the server saves none.
         history = [
             m
@@ -217,7 +233,8 @@ class ChatService:
             history = history if previous else stored
         messages = []
         for message in history[-MAX_MESSAGES - 1 :]:
-            # Questions that were stored before they were spaced evenly at the door may have any space.
+            # Questions that were stored before they were spaced evenly at the door may
+            # have any space.
             spaced = (
                 evenly_spaced(message.content)
                 if message.role == "user"
@@ -300,7 +317,9 @@ def without_text_of(response: str, texts: Collection[str]) -> str:
 
 
 def asked_json(question: Question) -> Json:
-    """A question as it is kept: all that is needed to ask it again, without its attachments (R-A1)."""
+    """A question as it is kept: all that is needed to ask it again, without its
+    attachments (R-A1).
+    """
     return {
         "role": "user",
         "content": question.query,
@@ -321,7 +340,9 @@ def _each_once(values: Iterable[Value | None]) -> list[str]:
 def cost(
     usage: Usage, chat: ModelPrice | None, embedding: ModelPrice | None
 ) -> float | None:
-    """The cost of some usage in the table's currency: 0 for none, None if a price is missing."""
+    """The cost of some usage in the table's currency: 0 for none, None if a price is
+    missing.
+    """
     total = 0.0
     if usage.tokens:
         if chat is None:
@@ -339,7 +360,9 @@ def cost(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UsageAccounting:
-    """Books the usage of answers. ``embedder`` is called each time: the model may change while this process serves."""
+    """Books the usage of answers. ``embedder`` is called each time: the model may
+    change while this process serves.
+    """
 
     prices: Sequence[ModelPrice]
     chat_model: ChatModel
@@ -352,12 +375,15 @@ class UsageAccounting:
     def record(
         self, conversation_id: str | None, meter: RequestMeter
     ) -> Iterator[Callable[[Trace], Trace]]:
-        """Yield ``finish``, which adds the ledger to the trace of the answer and books it to the day.
+        """Yield ``finish``, which adds the ledger to the trace of the answer and books
+        it to the day.
 
-        Without ``finish`` the question has failed or was cancelled, and its steps are unknown. Then the usage that
-        reached the metered chat model is booked to the day and to this conversation, as one row `unfinished`. Not
-        included: embedded texts, cached calls, and calls on other threads that are still being given up (the day's
-        `tokens` have those)."""
+        Without ``finish`` the question has failed or was cancelled, and its steps are
+        unknown. Then the usage that reached the metered chat model is booked to the day
+        and to this conversation, as one row `unfinished`. Not included: embedded texts,
+        cached calls, and calls on other threads that are still being given up (the
+        day's `tokens` have those).
+        """
         finished = False
         started = time.perf_counter()
 
@@ -378,7 +404,9 @@ class UsageAccounting:
                     self.conversations.book(conversation_id, Sums.of(rows, questions=0))
 
     def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
-        """One row for each name of a step, in order of first appearance. Parallel steps add up their milliseconds."""
+        """One row for each name of a step, in order of first appearance. Parallel steps
+        add up their milliseconds.
+        """
         embedding = None
         written, planned = (
             self._price(model.model_id, local=not model.is_language_model)
@@ -403,7 +431,9 @@ class UsageAccounting:
         return tuple(rows)
 
     def _price(self, model_id: str, *, local: bool) -> ModelPrice | None:
-        """The price of a model. One that runs in this process is free unless the table names it."""
+        """The price of a model. One that runs in this process is free unless the table
+        names it.
+        """
         free = ModelPrice(model_id, 0.0, 0.0) if local else None
         return next(
             (price for price in self.prices if price.model_id == model_id), free
@@ -412,9 +442,12 @@ class UsageAccounting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condenser:
-    """Condenses a question and its conversation into one that stands alone: by a model, or by rule.
+    """Condenses a question and its conversation into one that stands alone: by a model,
+    or by rule.
 
-    ``analyzer``: of the language of the questions; a rewritten one has to share a word with the conversation."""
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word
+    with the conversation.
+    """
 
     follow_ups: FollowUps
     chat_model: ChatModel
@@ -423,13 +456,15 @@ class Condenser:
     def condense(
         self, question: Question, request: RequestContext, *, ask_model: bool = True
     ) -> tuple[Question, Sequence[StepTiming]]:
-        """Return the question, with ``standalone`` unless it is complete already, and the steps.
+        """Return the question, with ``standalone`` unless it is complete already, and
+        the steps.
 
-        The steps name who did it: `condense_model`, or `condense_rule` without a model or where it failed. A model
-        fills ``reading`` too. It fails where it writes no question, or one about other countries or years than the
-        rule.
+        The steps name who did it: `condense_model`, or `condense_rule` without a model
+        or where it failed. A model fills ``reading`` too. It fails where it writes no
+        question, or one about other countries or years than the rule.
 
-        ``ask_model``: whether there is budget for it."""
+        ``ask_model``: whether there is budget for it.
+        """
         if question.attachments and not self.follow_ups.is_elliptic(question.query):
             return question, ()
         started = time.perf_counter()
@@ -454,7 +489,9 @@ class Condenser:
     def _rewritten(
         self, question: Question, request: RequestContext
     ) -> tuple[str, Mapping[str, object], Usage]:
-        """The model's question, "" where it failed or wrote about something else, and what else it said of it."""
+        """The model's question, "" where it failed or wrote about something else, and
+        what else it said of it.
+        """
         shown = []
         for message in question.history:
             text = on_one_line(message.content, "conversation")

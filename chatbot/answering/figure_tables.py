@@ -1,7 +1,10 @@
-"""A table of figures, compiled from all reports in scope: indicators x subjects x years, every figure with its passage.
+"""A table of figures, compiled from all reports in scope: indicators x subjects x
+years, every figure with its passage.
 
-Which indicator is meant is decided by the index of indicators; that a heading has another name in another edition, by
-the data: two headings or labels are one indicator where their words agree and no report has both."""
+Which indicator is meant is decided by the index of indicators; that a heading has
+another name in another edition, by the data: two headings or labels are one indicator
+where their words agree and no report has both.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -18,17 +21,24 @@ from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
 
 LEAST = 0.65
-"""The score of `IndicatorIndex` from which an indicator is taken for the one that is asked for."""
+"""The score of `IndicatorIndex` from which an indicator is taken for the one that is
+asked for.
+"""
 LEAST_OF_PART = 0.8
 """The same for a word or two of a list."""
 ALIKE = 0.75
-"""Share of common words from which two names are one indicator, where no report has both."""
+"""Share of common words from which two names are one indicator, where no report has
+both.
+"""
 KEY_FIGURES = 8
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
 MOST_THINGS = 6
 _AND = re.compile(
-    r"\s*(?:[,;/&+]|\b(?:and|or|as well as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?",
+    (
+        r"\s*(?:[,;/&+]|\b(?:and|or|as well "
+        r"as|plus|versus|vs\.?)\b)\s*(?:\b(?:the|its|their)\b\s*)?"
+    ),
     re.IGNORECASE,
 )
 _WORD = re.compile(r"\w[\w'’.%-]*")
@@ -39,7 +49,9 @@ class Figures(Protocol):
     """The table of figures in the database."""
 
     def indicators(self, scope: Scope) -> Indicators:
-        """The labels of each heading in a scope, with the number of subjects that have each."""
+        """The labels of each heading in a scope, with the number of subjects that have
+        each.
+        """
 
     def find(
         self, scope: Scope, *, headings: Collection[str] = ()
@@ -49,8 +61,9 @@ class Figures(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class IndicatorFigures:
-    """One indicator: of each subject its figures, one a year, the oldest first, each from the newest edition. A figure
-    without a year counts for the year of its edition."""
+    """One indicator: of each subject its figures, one a year, the oldest first, each
+    from the newest edition. A figure without a year counts for the year of its edition.
+    """
 
     heading: str
     label: str
@@ -63,7 +76,9 @@ class IndicatorFigures:
     def newest(
         self, subject: str, years: Sequence[Condition] = ()
     ) -> ReportedFigure | None:
-        """The subject's newest figure of its newest edition, of ``years`` where some are given; None without one."""
+        """The subject's newest figure of its newest edition, of ``years`` where some
+        are given; None without one.
+        """
         of_subject = self.by_subject.get(subject, ())
         figures = [
             one
@@ -75,7 +90,9 @@ class IndicatorFigures:
         )
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
-        """The newest year of which all these subjects have a figure in their newest edition."""
+        """The newest year of which all these subjects have a figure in their newest
+        edition.
+        """
         years = list[set[int]]()
         for of_subject in (self.by_subject.get(subject, ()) for subject in subjects):
             newest = max((_edition(one.edition) for one in of_subject), default=0)
@@ -103,10 +120,13 @@ class FigureTables:
         newest: Scope | None = None,
         of_all: bool = False,
     ) -> list[IndicatorFigures]:
-        """Return what is asked for: one indicator for each thing in ``topic``; none where none is meant surely.
+        """Return what is asked for: one indicator for each thing in ``topic``; none
+        where none is meant surely.
 
-        ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest edition in scope, whose names of
-        indicators are preferred. ``of_all``: one indicator, that several subjects have. Raises DependencyError."""
+        ``subjects``: only of these, none = of all in ``scope``. ``newest``: the newest
+        edition in scope, whose names of indicators are preferred. ``of_all``: one
+        indicator, that several subjects have. Raises DependencyError.
+        """
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._figures.indicators(inside)
             if of_all:
@@ -115,7 +135,8 @@ class FigureTables:
                     for name, each in pairs.items()
                 }
                 pairs = {name: each for name, each in several.items() if each}
-            # What a ranking leaves of its sentence is no sentence: "are" and "these" would count.
+            # What a ranking leaves of its sentence is no sentence: "are" and "these"
+            # would count.
             words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
             parts = [words or topic] if of_all else self._things(topic, pairs, request)
             meant = {part: self._meant(part, pairs, request) for part in parts}
@@ -136,7 +157,9 @@ class FigureTables:
                     else ""
                 )
                 if label and self._words(topic).isdisjoint(self._words(label)):
-                    return []  # a list, as of languages, which differs between subjects; no part of it is named
+                    # a list, as of languages, which differs between subjects; no part
+                    # of it is named
+                    return []
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 
@@ -146,8 +169,10 @@ class FigureTables:
         subjects: Sequence[str],
         chapters: Callable[[Sequence[str]], Mapping[str, str]],
     ) -> list[IndicatorFigures]:
-        """Return indicators that all subjects have, in turn the next one of each chapter, at most `KEY_FIGURES`. Of
-        each subject its newest edition counts. ``chapters`` returns the chapters of passages by their ids."""
+        """Return indicators that all subjects have, in turn the next one of each
+        chapter, at most `KEY_FIGURES`. Of each subject its newest edition counts.
+        ``chapters`` returns the chapters of passages by their ids.
+        """
         figures = [
             figure for figure in self._figures.find(scope) if figure.subject in subjects
         ]
@@ -193,15 +218,18 @@ class FigureTables:
     def things(
         self, topic: str, scope: Scope, request: RequestContext | None = None
     ) -> Sequence[str]:
-        """Return the things that a topic lists, where each of them alone surely means an indicator; else the topic."""
+        """Return the things that a topic lists, where each of them alone surely means
+        an indicator; else the topic.
+        """
         return self._things(topic, self._figures.indicators(scope), request)
 
     def changed(
         self, scope: Scope, first: int, last: int
     ) -> list[tuple[ReportedFigure, ReportedFigure]]:
-        """Return what two editions of one subject state differently, the largest changes first, headings before parts.
-        Compared are each edition's newest dated figures of one indicator and unit; not those of which it gives
-        several."""
+        """Return what two editions of one subject state differently, the largest
+        changes first, headings before parts. Compared are each edition's newest dated
+        figures of one indicator and unit; not those of which it gives several.
+        """
         sides: dict[int, dict[tuple[frozenset[str], str], list[ReportedFigure]]] = {
             first: {},
             last: {},
@@ -229,7 +257,9 @@ class FigureTables:
     def _things(
         self, topic: str, pairs: Indicators, request: RequestContext | None
     ) -> Sequence[str]:
-        """The parts of a list, where at least two of them surely mean different indicators; else the whole."""
+        """The parts of a list, where at least two of them surely mean different
+        indicators; else the whole.
+        """
         parts = [part for part in _AND.split(topic) if self._terms(part)]
         if not pairs or not 1 < len(parts) <= MOST_THINGS:
             return [topic]
@@ -289,7 +319,8 @@ class FigureTables:
             for pair in self._same(heading, label, named)
             for figure in named[pair]
         ]
-        # A label may name what only one subject has: "Kenyan shillings (KES) per US dollar".
+        # A label may name what only one subject has: "Kenyan shillings (KES) per US
+        # dollar".
         own_labels = defaultdict[str, set[str]](set)
         under = [
             figure
@@ -342,7 +373,9 @@ def _share(some: frozenset[str], others: frozenset[str]) -> float:
 def _by_subject(
     figures: Iterable[ReportedFigure],
 ) -> Iterator[tuple[str, Sequence[ReportedFigure]]]:
-    """Of each subject and year the first figure of the newest edition, in the unit that most have."""
+    """Of each subject and year the first figure of the newest edition, in the unit that
+    most have.
+    """
     figures = list(figures)
     units = Counter(figure.unit for figure in figures)
     usual = max(units, key=lambda unit: units[unit], default="")

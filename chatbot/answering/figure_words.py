@@ -1,4 +1,6 @@
-"""A table of figures in words: one plain sentence first, computed from the table, then the table with its citations."""
+"""A table of figures in words: one plain sentence first, computed from the table, then
+the table with its citations.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -39,7 +41,10 @@ class Rendered:
         if figure.chunk_id not in self.chunk_ids:
             self.chunk_ids.append(figure.chunk_id)
         self.figures.append(figure)
-        return f"{dated_text(figure, self.say)} [{self.chunk_ids.index(figure.chunk_id) + 1}]"
+        return (
+            f"{dated_text(figure, self.say)} "
+            f"[{self.chunk_ids.index(figure.chunk_id) + 1}]"
+        )
 
 
 def render(
@@ -51,7 +56,9 @@ def render(
 ) -> Rendered | None:
     """Return the answer; None where the table has nothing for this kind of request.
 
-    ``subjects``: those asked about, in the order of the question; none = all that the table has."""
+    ``subjects``: those asked about, in the order of the question; none = all that the
+    table has.
+    """
     rendered = Rendered(say)
     if request.kind in {"ranking", "filter", "count", "aggregate"}:
         parts = [_of_all(rendered, request, one, years) for one in measured]
@@ -104,9 +111,15 @@ def _of_all(
     if not figures:
         return ""
     if request.kind == "aggregate":
-        text = "Average {name} of {whole}: {value}, computed from the newest figure of each:"
+        text = (
+            "Average {name} of {whole}: {value}, computed from the newest figure of "
+            "each:"
+        )
         if not request.average:
-            text = "Total {name} of {whole}: {value}, computed from the newest figure of each:"
+            text = (
+                "Total {name} of {whole}: {value}, computed from the newest figure of "
+                "each:"
+            )
         total = sum((figure.value for _, figure in figures), Decimal(0))
         value = total / len(figures) if request.average else total
         scale, word = _scale_of(figures[0][1])
@@ -147,7 +160,9 @@ def _of_all(
 
 
 def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
-    """Return the scale of a figure's text, and its word with a space before: " billion"; 1 and "" where it has none."""
+    """Return the scale of a figure's text, and its word with a space before: "
+    billion"; 1 and "" where it has none.
+    """
     match = SCALE_WORD.search(figure.text.lower())
     return (SCALES[match[0]], f" {match[0]}") if match else (Decimal(1), "")
 
@@ -166,7 +181,9 @@ def _series(
     subjects: Sequence[str],
     years: Sequence[Condition],
 ) -> str:
-    """Write one indicator over the years: the first and last value in a sentence, all values as a table."""
+    """Write one indicator over the years: the first and last value in a sentence, all
+    values as a table.
+    """
     say, sentences = rendered.say, list[str]()
     shown = [
         subject for subject in subjects or one.by_subject if subject in one.by_subject
@@ -238,7 +255,9 @@ def _side_by_side(
     subjects: Sequence[str],
     years: Sequence[Condition],
 ) -> str:
-    """Each thing of each subject, of the newest year that all have where there is one."""
+    """Each thing of each subject, of the newest year that all have where there is
+    one.
+    """
     say, sentences, cells = rendered.say, list[str](), list[list[str]]()
     shown = list(subjects) or list(
         dict.fromkeys(name for one in measured for name in one.by_subject)

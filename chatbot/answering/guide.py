@@ -1,4 +1,6 @@
-"""What a report offers before the first question (`guide`), and what a library is about (`topics`)."""
+"""What a report offers before the first question (`guide`), and what a library is about
+(`topics`).
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -19,7 +21,9 @@ MAX_TOPICS, MAX_TITLES = 4, 3
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """What a report offers before it is read: its chapters, key figures, and questions that it answers."""
+    """What a report offers before it is read: its chapters, key figures, and questions
+    that it answers.
+    """
 
     chapters: tuple[str, ...]
     figures: tuple[ReportedFigure, ...]
@@ -29,7 +33,9 @@ class Guide:
 def guide(
     record: DocumentRecord, store: Store, tables: FigureTables, language: str
 ) -> Guide:
-    """Return the guide to a report, with questions in ``language``. Raises DependencyError."""
+    """Return the guide to a report, with questions in ``language``. Raises
+    DependencyError.
+    """
     chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
     chapters = {chunk.id: chunk.chapter for chunk in chunks}
     scope, subject = (
@@ -56,8 +62,9 @@ def guide(
 
 
 def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
-    """Return the chapters that most of the reports have, those with most passages first; else the titles of a few
-    reports. Read from a sample. Raises DependencyError."""
+    """Return the chapters that most of the reports have, those with most passages
+    first; else the titles of a few reports. Read from a sample. Raises DependencyError.
+    """
     sample = [
         one for one in records[:: max(1, len(records) // SAMPLED_REPORTS)] if one.chunks
     ][:SAMPLED_REPORTS]

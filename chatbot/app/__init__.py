@@ -1,1 +1,3 @@
-"""The application: runtime, web, command line, evaluation and checks of an installation."""
+"""The application: runtime, web, command line, evaluation and checks of an
+installation.
+"""

@@ -1,4 +1,6 @@
-"""The doctor: finds what is wrong with an installation before the first question does, and says how to mend it."""
+"""The doctor: finds what is wrong with an installation before the first question does,
+and says how to mend it.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +53,9 @@ SAMPLED = 1_000
 """Rows of each collection that are checked."""
 RERANKED, QUERY_CHARACTERS = 8, 200
 FLAT_PASSAGES = 10_000
-"""Vectors up to which MongoDB advises an index without a graph (`indexingMethod: "flat"`)."""
+"""Vectors up to which MongoDB advises an index without a graph (`indexingMethod:
+"flat"`).
+"""
 PLAIN = (str, int, list, type(None))
 """Types of metadata that every engine filters."""
 WRONG = {
@@ -59,7 +63,9 @@ WRONG = {
     "numDimensions": "index_wrong_dimensions",
     "similarity": "wrong_similarity",
 }
-"""The finding about each property of a vector index that is not as expected; the first alone is reported."""
+"""The finding about each property of a vector index that is not as expected; the first
+alone is reported.
+"""
 _PASSAGE = Passage(
     1,
     SearchHit(Chunk("", "", "", "Doctor", "The model answers."), rank=1),
@@ -75,8 +81,9 @@ _PROMPT = Prompt(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``name`` is stable and machine-readable; ``remedy`` is a command or an action, empty if nothing is wrong.
-    `diagnose` adds the area of a check."""
+    """``name`` is stable and machine-readable; ``remedy`` is a command or an action,
+    empty if nothing is wrong. `diagnose` adds the area of a check.
+    """
 
     severity: Severity
     area: str
@@ -106,7 +113,9 @@ def check_settings(services: Services) -> Iterator[Finding]:
 
 
 def check_access(services: Services) -> Iterator[Finding]:
-    """Report the access rule and the number of keys; warn if everybody may change things."""
+    """Report the access rule and the number of keys; warn if everybody may change
+    things.
+    """
     settings = services.settings
     valid = sum(not key.revoked_at for key in services.storage.keys.all())
     yield _ok("rule", f"ACCESS is {settings.rule}; {count_of(valid, 'key')}")
@@ -129,7 +138,9 @@ def check_database(services: Services) -> Iterator[Finding]:
 
 
 def check_embedder(services: Services) -> Iterator[Finding]:
-    """Embed a text. Raises EmbedderMismatchError: the database was written with another model."""
+    """Embed a text. Raises EmbedderMismatchError: the database was written with another
+    model.
+    """
     embedder = (
         services.runtime.embedder.uncached
     )  # a cached vector would say nothing about the endpoint
@@ -165,7 +176,9 @@ def check_chat_model(services: Services) -> Iterator[Finding]:
 
 
 def _cut_prompt(services: Services, model: ChatModel) -> str:
-    """Send a prompt as long as one with passages may be; servers of one's own cut what they have no room for."""
+    """Send a prompt as long as one with passages may be; servers of one's own cut what
+    they have no room for.
+    """
     (question,) = _PROMPT.messages
     text = (
         FILLER * (services.settings.context_tokens // estimate_tokens(FILLER))
@@ -178,7 +191,9 @@ def _cut_prompt(services: Services, model: ChatModel) -> str:
 
 
 def check_data(services: Services) -> Iterator[Finding]:
-    """Count passages and reports; report unfinished ones and what older systems leave behind."""
+    """Count passages and reports; report unfinished ones and what older systems leave
+    behind.
+    """
     in_database = services.storage.engine.traits.in_database
     for name in dict.fromkeys(services.settings.chunk_collections):
         collection = services.storage.database[name]
@@ -321,7 +336,9 @@ def _check_vectors(services: Services, collection: Collection) -> Iterator[Findi
 
 
 def check_vector_search(services: Services) -> Iterator[Finding]:
-    """Report which engine searches, and why. Raises SearchEngineError: MongoDB's own is not there."""
+    """Report which engine searches, and why. Raises SearchEngineError: MongoDB's own is
+    not there.
+    """
     engine = services.storage.engine
     if engine.traits.has_search_indexes:
         server = probe_search(
@@ -330,7 +347,10 @@ def check_vector_search(services: Services) -> Iterator[Finding]:
         if not server.vector:
             raise SearchEngineError(
                 f"VECTOR_SEARCH={engine.store}, but there is {server.detail}.",
-                remedy="Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB Community 8.3+ with mongot.",
+                remedy=(
+                    "Set VECTOR_SEARCH=auto or faiss, or use Atlas or MongoDB "
+                    "Community 8.3+ with mongot."
+                ),
                 reason="no_search_engine",
             )
         yield _ok("engine", server.detail)
@@ -348,7 +368,8 @@ def check_vector_search(services: Services) -> Iterator[Finding]:
                     {}, WITHOUT_EMBEDDING, limit=RERANKED
                 )
             ]
-            # Words of one passage: no model that reads the passages finds other texts equally near.
+            # Words of one passage: no model that reads the passages finds other texts
+            # equally near.
             different = list({chunk.text: chunk for chunk in chunks}.values())
             query = (
                 different[0].text[:QUERY_CHARACTERS]
@@ -373,8 +394,9 @@ def check_vector_search(services: Services) -> Iterator[Finding]:
 
 
 def check_indexes(services: Services) -> Iterator[Finding]:
-    """Check that the search indexes exist, can be queried and have the right definition. A search of an index that
-    does not exist gives no rows and no error."""
+    """Check that the search indexes exist, can be queried and have the right
+    definition. A search of an index that does not exist gives no rows and no error.
+    """
     if not services.storage.engine.traits.has_search_indexes:
         return
     for plan in services.runtime.index_plans:
@@ -431,7 +453,9 @@ def _check_index(services: Services, plan: SearchTarget) -> Iterator[Finding]:
 
 
 def _differences(plan: SearchTarget, status: IndexStatus) -> Iterator[Finding]:
-    """Compare the vector field and the filter fields of an index with what they should be."""
+    """Compare the vector field and the filter fields of an index with what they should
+    be.
+    """
     expected = _vector_field(plan.definition)
     actual = _vector_field(status.definition, str(expected["path"]))
     wrong = (name for name in WRONG if actual.get(name) != expected[name])
@@ -486,8 +510,9 @@ CHECKS = (
 
 
 def diagnose(services: Services) -> Iterator[Finding]:
-    """Yield the findings of every check. A failed check is a finding, and where the database or its search engine does
-    not answer, the checks that need it are skipped."""
+    """Yield the findings of every check. A failed check is a finding, and where the
+    database or its search engine does not answer, the checks that need it are skipped.
+    """
     down = False
     for check in CHECKS:
         area = check.__name__.removeprefix("check_")

@@ -1,4 +1,6 @@
-"""`create_app`: services, blueprints, error handlers; and what it needs from the database to start."""
+"""`create_app`: services, blueprints, error handlers; and what it needs from the
+database to start.
+"""
 
 import logging
 import threading
@@ -49,8 +51,10 @@ FIGURES_SECONDS = 60.0
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Build the application, which also starts without its database: questions then get a 503. Raises SettingsError,
-    UnknownNameError, EmbedderMismatchError: it cannot serve with these settings."""
+    """Build the application, which also starts without its database: questions then get
+    a 503. Raises SettingsError, UnknownNameError, EmbedderMismatchError: it cannot
+    serve with these settings.
+    """
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -140,7 +144,9 @@ def _run_worker(app: Flask) -> None:
 
 
 def stop_work(app: Flask) -> None:
-    """Have the ingestion workers release their files to another process, without waiting for them."""
+    """Have the ingestion workers release their files to another process, without
+    waiting for them.
+    """
     app.extensions["services"].ingesting.worker.close()
 
 
@@ -154,7 +160,9 @@ def close_app(app: Flask) -> None:
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:
-    """Create the search indexes. The server needs minutes; until then questions get a 503, and /ready says why."""
+    """Create the search indexes. The server needs minutes; until then questions get a
+    503, and /ready says why.
+    """
 
     def pause(seconds: float) -> None:
         if stop.wait(seconds):
@@ -168,14 +176,18 @@ def _create_indexes(services: Services, stop: threading.Event) -> None:
         )
     except ChatbotError as error:
         log.warning(
-            "The search indexes were not created: %s See: python -m chatbot index status",
+            (
+                "The search indexes were not created: %s See: python -m chatbot index "
+                "status"
+            ),
             error.message,
         )
 
 
 def _derive_figures(services: Services, stop: threading.Event) -> None:
-    """Store the figures of reports of an older release: until then tables lack them. Those of reports that other
-    programs write are read again where these have changed."""
+    """Store the figures of reports of an older release: until then tables lack them.
+    Those of reports that other programs write are read again where these have changed.
+    """
     while True:
         try:
             if count := services.ingesting.derive_figures(stop.is_set):

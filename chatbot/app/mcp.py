@@ -1,5 +1,6 @@
-"""Tools and resources of the Model Context Protocol, run by the official SDK's server over stdio, or over HTTP by
-`web/mcp.py`."""
+"""Tools and resources of the Model Context Protocol, run by the official SDK's server
+over stdio, or over HTTP by `web/mcp.py`.
+"""
 
 import json
 import math
@@ -60,7 +61,9 @@ class Scoped(BaseModel):
     )
 
     def scope(self, library: Library) -> Scope:
-        """Return the scope, within what the caller may see. Raises InvalidRequestError: an unknown value."""
+        """Return the scope, within what the caller may see. Raises InvalidRequestError:
+        an unknown value.
+        """
         return library.scopes.resolve(
             self.model_dump(include=set(Scoped.model_fields), exclude_defaults=True)
         )
@@ -101,7 +104,10 @@ class ReadFigures(Scoped):
     indicator: str = Field(
         "",
         max_length=200,
-        description="A heading of the reports: 'Real GDP growth rate'; another names similar ones.",
+        description=(
+            "A heading of the reports: 'Real GDP growth rate'; another names similar "
+            "ones."
+        ),
     )
     figure_year: int | None = Field(
         None, description="The year that the figures are of."
@@ -111,8 +117,10 @@ class ReadFigures(Scoped):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools for one caller. ``cancel``: nobody waits any more. ``limited`` runs a tool within the limits of the
-    caller. ``root``: the address of the page, which opens passages; "" without one."""
+    """The tools for one caller. ``cancel``: nobody waits any more. ``limited`` runs a
+    tool within the limits of the caller. ``root``: the address of the page, which opens
+    passages; "" without one.
+    """
 
     services: Services
     who: Caller
@@ -127,8 +135,10 @@ class Toolbox:
         return Library(self.services, self.who)
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Json:
-        """Check the arguments of the tool ``name``, and run it. Raises InvalidRequestError: an unknown tool, or
-        arguments that it does not take; ChatbotError: what the tool needs failed."""
+        """Check the arguments of the tool ``name``, and run it. Raises
+        InvalidRequestError: an unknown tool, or arguments that it does not take;
+        ChatbotError: what the tool needs failed.
+        """
         tool = TOOLS.get(name)
         if tool is None:
             raise InvalidRequestError.for_field(
@@ -151,7 +161,9 @@ class Toolbox:
         return {"hits": [to_json(hit) for hit in retrieval.hits]}
 
     def ask(self, arguments: Ask) -> Json:
-        """Answer a question from the reports; every claim cites a passage and its page."""
+        """Answer a question from the reports; every claim cites a passage and its
+        page.
+        """
         settings, answering = self.services.settings, self.services.answering
         question = Question(
             query=arguments.question,
@@ -261,7 +273,9 @@ TOOLS: dict[str, Callable[[Toolbox, Any], Json]] = {
         "read_figures",
     )
 }
-"""By name. Agents read the docstring of each, and its arguments are checked against their annotation."""
+"""By name. Agents read the docstring of each, and its arguments are checked against
+their annotation.
+"""
 TEMPLATES = [
     {
         "uriTemplate": f"{REPORT}{{document_id}}",
@@ -275,8 +289,10 @@ TEMPLATES = [
     },
 ]
 INSTRUCTIONS = (
-    "Country reports, reviews and other documents. facets says what there is; ask answers with citations, search and "
-    "read_passage give the passages themselves, read_figures figures as data. Year is the edition of a report."
+    "Country reports, reviews and other documents. facets says what there is; ask "
+    "answers with citations, search and "
+    "read_passage give the passages themselves, read_figures figures as data. Year "
+    "is the edition of a report."
 )
 
 
@@ -292,7 +308,9 @@ def serve_stdio(services: Services) -> None:
 
 
 def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
-    """Return the server. Without ``toolbox``, each HTTP request brings its own in its scope."""
+    """Return the server. Without ``toolbox``, each HTTP request brings its own in its
+    scope.
+    """
     limiter = anyio.CapacityLimiter(
         math.inf
     )  # the HTTP server bounds the questions that run at once (QUESTIONS)

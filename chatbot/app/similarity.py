@@ -1,5 +1,7 @@
-"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package. Settings come from the environment;
-any store serves. On MongoDB the search is the seed's pipeline to the letter."""
+"""The two functions of seed 003 (R-D1, R-D3), for programs that call this package.
+Settings come from the environment; any store serves. On MongoDB the search is the
+seed's pipeline to the letter.
+"""
 
 import atexit
 from collections.abc import Mapping
@@ -25,8 +27,10 @@ def _services() -> Services:
 
 
 def create_embedding(text: str) -> list[float]:
-    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL where the database is new. Raises
-    InvalidRequestError: the text is empty; SettingsError, DependencyError, EmbedderMismatchError."""
+    """Return the text's embedding by the model of the database, or by EMBEDDING_MODEL
+    where the database is new. Raises InvalidRequestError: the text is empty;
+    SettingsError, DependencyError, EmbedderMismatchError.
+    """
     if not text.strip():
         raise InvalidRequestError.for_field("text", "is empty.")
     numbers: list[float] = _services().runtime.embedder.embed_query(text).tolist()
@@ -39,10 +43,13 @@ def similarity_search(
     report_context: Mapping[str, Value] | None = None,
     collection_name: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the passages nearest to ``query``, best first, with the fields of the seed's documents and ``score``.
+    """Return the passages nearest to ``query``, best first, with the fields of the
+    seed's documents and ``score``.
 
-    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises InvalidRequestError: no query, a
-    limit out of bounds, an unknown context, country, year or collection; otherwise as `create_embedding`."""
+    ``report_context``: {"type": "country" or "year_in_review", "value": ...}. Raises
+    InvalidRequestError: no query, a limit out of bounds, an unknown context, country,
+    year or collection; otherwise as `create_embedding`.
+    """
     if not 1 <= limit <= MAX_CANDIDATES:
         raise InvalidRequestError.for_field(
             "limit", f"must be from 1 to {MAX_CANDIDATES}."

@@ -1,5 +1,7 @@
-"""Amounts: figures with their unit and years, and which of them say the same. 39 % equals 390 per thousand; 55 mph
-equals 88 km/h; 6.1 equals 6.11 with fewer digits, and so does "some 6"."""
+"""Amounts: figures with their unit and years, and which of them say the same. 39 %
+equals 390 per thousand; 55 mph equals 88 km/h; 6.1 equals 6.11 with fewer digits, and
+so does "some 6".
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,7 +26,7 @@ _SPELLINGS += [
 ]
 """One in three."""
 _UNIT = re.compile(
-    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"
+    rf"[\s-]?(?:{'|'.join(f'(?P<u{place}>{one[2]})' for place, one in enumerate(_SPELLINGS))})"  # noqa: E501
     r"(?![\w²³]|(?<=0)[.,\s]?000)"
 )
 """Per 100,000 is not per 100."""
@@ -44,16 +46,22 @@ _DIVIDES = pattern(r"(?<![^\W\d]){divides}(?!\w)")
 _SHARE_UNIT = pattern(
     rf"{RANGE.pattern}|\s*(?:\([^()]*\)\s*)?{{contrasts}}\s*(?:\w+ ){{0,2}}"
 )
-"""Between two figures of which the second has the unit of both: "72.7 against 65.4 years"."""
+"""Between two figures of which the second has the unit of both: "72.7 against 65.4
+years".
+"""
 HEDGE_DISTANCE = 24
 """Characters before a figure in which a word may say that it is rounded."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 BROADLY = Decimal("0.1")
-"""Largest relative error of a number that is over or under a bound, and of a part ("one in three")."""
+"""Largest relative error of a number that is over or under a bound, and of a part ("one
+in three").
+"""
 PERCENT = Decimal("0.01")
 CLOSELY = Decimal("0.02")
-"""Largest relative error of a converted number, and of one with a single digit that no word calls rounded."""
+"""Largest relative error of a converted number, and of one with a single digit that no
+word calls rounded.
+"""
 FIRST_YEAR = 1900
 """An earlier number is hardly a figure's year."""
 MAX_TERMS = 6
@@ -63,10 +71,12 @@ SMALL_COUNT = 100
 
 
 class Amount(NamedTuple):
-    """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %, "$" and 1; "" if unknown.
+    """A figure with the ``measure`` and ``size`` of its unit: "share" and .01 for %,
+    "$" and 1; "" if unknown.
 
-    ``also``: further readings, by the scale in a table's head. ``rounding``: the directions in which the words before
-    it say that it is rounded; () = none."""
+    ``also``: further readings, by the scale in a table's head. ``rounding``: the
+    directions in which the words before it say that it is rounded; () = none.
+    """
 
     figure: Figure
     measure: str
@@ -79,7 +89,9 @@ class Amount(NamedTuple):
 
     @property
     def values(self) -> Iterator[Decimal]:
-        """The values that the amount may mean; a fall may be written without its sign."""
+        """The values that the amount may mean; a fall may be written without its
+        sign.
+        """
         for value in self.figure.values:
             yield value
             if self.falling:
@@ -95,7 +107,9 @@ class Amount(NamedTuple):
         )
 
     def agrees(self, true: Self) -> bool:
-        """Return whether it says the same as an amount of a passage: equal, rounded, or in another unit."""
+        """Return whether it says the same as an amount of a passage: equal, rounded, or
+        in another unit.
+        """
         if not self.measures_as(true):
             return False
         factor = true.size / self.size if self.measure and true.measure else Decimal(1)
@@ -127,7 +141,9 @@ class Amount(NamedTuple):
     def _is_near(
         self, claimed: Decimal, true: Decimal, *, converted: bool = False
     ) -> bool:
-        """Return whether ``true`` is rounded to the digits of ``claimed``; zeros at its end may be digits or not."""
+        """Return whether ``true`` is rounded to the digits of ``claimed``; zeros at its
+        end may be digits or not.
+        """
         if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
         error, digits = (
@@ -207,9 +223,11 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
 def _years(
     text: str, in_text: Sequence[Figure], bound: list[frozenset[int]]
 ) -> list[frozenset[int]]:
-    """Return the years of each amount: ``bound`` (`bound_years`), else those before it: "In 2015, 39 %", "Inflation
-    2015: 4 %". A year that only begins or ends a span ("since 2015") and that of an edition are not of an amount. A
-    comparison ends what the years before it are of."""
+    """Return the years of each amount: ``bound`` (`bound_years`), else those before it:
+    "In 2015, 39 %", "Inflation 2015: 4 %". A year that only begins or ends a span
+    ("since 2015") and that of an edition are not of an amount. A comparison ends what
+    the years before it are of.
+    """
     current = frozenset[int]()
     place, is_open, is_after_year = 0, False, False
     before: frozenset[int] | None = None
@@ -244,8 +262,9 @@ def _years(
 
 
 def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
-    """Return whether it is a difference, sum, ratio or mean of some terms, and ``words`` mention such an operation, or
-    the total of a list."""
+    """Return whether it is a difference, sum, ratio or mean of some terms, and
+    ``words`` mention such an operation, or the total of a list.
+    """
     terms = [one for one in terms if one.figure.year is None]
     if not 2 <= len(terms) <= MAX_TERMS or amount.figure.year:
         return False
@@ -268,7 +287,9 @@ def is_calculated(amount: Amount, terms: Sequence[Amount], words: str) -> bool:
 def _added(
     amount: Amount, terms: Sequence[Amount], least: int, *, is_mean: bool
 ) -> Iterator[Decimal]:
-    """Yield differences and sums, or means, of so many terms with the amount's unit; "0.7" may be percentage points."""
+    """Yield differences and sums, or means, of so many terms with the amount's unit;
+    "0.7" may be percentage points.
+    """
     alike = [one for one in terms if amount.measures_as(one)]
     for count in range(2 if is_mean else least, len(alike) + 1):
         for some in combinations(alike, count):

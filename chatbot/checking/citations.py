@@ -1,9 +1,11 @@
 """Find which passages an answer cites, and which clauses their passages do not support.
 
-A deterministic check of each clause against the passages of its own [n]: figures with their units and years, dates,
-quotations, the countries it names and the speakers it quotes. Where a clause repeats a sentence of its passages, every
-difference that changes the meaning counts (`contradictions`). A figure that is rounded, converted or calculated from
-cited figures is supported. In doubt nothing is marked."""
+A deterministic check of each clause against the passages of its own [n]: figures with
+their units and years, dates, quotations, the countries it names and the speakers it
+quotes. Where a clause repeats a sentence of its passages, every difference that changes
+the meaning counts (`contradictions`). A figure that is rounded, converted or calculated
+from cited figures is supported. In doubt nothing is marked.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -69,17 +71,22 @@ MAX_LABEL_CHARACTERS = 60
 MIN_SHARED_WORDS = 2
 """Words that a clause shares with a sentence that it is taken from."""
 PARAPHRASE_SHARE = 0.5
-"""Share of a sentence's words that a passage must have for the sentence to be taken from it."""
+"""Share of a sentence's words that a passage must have for the sentence to be taken
+from it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """``citations``: one for each number in the answer that belongs to a passage, in order of appearance.
+    """``citations``: one for each number in the answer that belongs to a passage, in
+    order of appearance.
 
-    ``unsupported``: clauses that state what their passages do not have or contradict, that cite an unknown number, or
-    that give a figure or a name without a source; ``marks``: where these are. A citation is supported unless such a
-    clause has it, and no right cell. ``answered``: a sentence states something from the passages, and not that they say
-    nothing. ``abstains``: the first one says that."""
+    ``unsupported``: clauses that state what their passages do not have or contradict,
+    that cite an unknown number, or that give a figure or a name without a source;
+    ``marks``: where these are. A citation is supported unless such a clause has it, and
+    no right cell. ``answered``: a sentence states something from the passages, and not
+    that they say nothing. ``abstains``: the first one says that.
+    """
 
     citations: tuple[Citation, ...]
     unsupported: tuple[Unsupported, ...]
@@ -94,9 +101,10 @@ def check(
     question: Question | None = None,
     glossary: Sequence[GlossaryEntry] = (),
 ) -> CheckedAnswer:
-    """Return the answer's citations and what its passages do not support. The answer may repeat what the question
-    itself says: its scope's years, "top 5", a quoted name. The ``glossary`` has the headings of the reports and other
-    words for them."""
+    """Return the answer's citations and what its passages do not support. The answer
+    may repeat what the question itself says: its scope's years, "top 5", a quoted name.
+    The ``glossary`` has the headings of the reports and other words for them.
+    """
     passages = {passage.number: passage for passage in context.passages}
     response = unify_brackets(response, passages)
     cited = [number for number in cited_numbers(response) if number in passages]
@@ -143,8 +151,9 @@ def check(
 
 
 def cite(response: str, context: Context) -> CheckedAnswer:
-    """Return the citations of a text that a program made of its passages, such as quotations and tables of figures.
-    What they say is not checked: it is theirs."""
+    """Return the citations of a text that a program made of its passages, such as
+    quotations and tables of figures. What they say is not checked: it is theirs.
+    """
     words = {
         number: line
         for line in reversed(response.splitlines())
@@ -171,8 +180,10 @@ def _citation(passage: Passage, words: str, *, is_supported: bool = True) -> Cit
 
 
 def section_of(passage: Passage, words: str) -> str:
-    """Return the heading of the sentence that these words are taken from, since a passage may span several. Return the
-    passage's own section, with those above it, if that is the heading or the sentence cannot be told."""
+    """Return the heading of the sentence that these words are taken from, since a
+    passage may span several. Return the passage's own section, with those above it, if
+    that is the heading or the sentence cannot be told.
+    """
     chunk = passage.hit.chunk
     candidates = (
         statements(passage)
@@ -207,7 +218,9 @@ def _beginning(response: str) -> str:
 
 
 class _ClauseChecker:
-    """``is_silent``: whether the words of a clause say that the passages have nothing."""
+    """``is_silent``: whether the words of a clause say that the passages have
+    nothing.
+    """
 
     def __init__(
         self,
@@ -266,7 +279,9 @@ class _ClauseChecker:
     def _compare(
         self, clause: Clause, cited: Sequence[Evidence]
     ) -> Sequence[Sequence[Defect]]:
-        """Return the figures, quotations and names that no passage has, and what the passages contradict."""
+        """Return the figures, quotations and names that no passage has, and what the
+        passages contradict.
+        """
         quoted = quotations(clause.words)
         foreign = [
             q
@@ -336,7 +351,9 @@ class _ClauseChecker:
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
     ) -> tuple[list[Defect], frozenset[str]]:
-        """Return the figures and dates that no passage has, and the texts of the amounts that one has."""
+        """Return the figures and dates that no passage has, and the texts of the
+        amounts that one has.
+        """
         words, lower, missing = (
             clause.words,
             lowered(clause.words),
@@ -415,7 +432,9 @@ class _ClauseChecker:
         supported: list[Amount],
         cited: Sequence[Evidence],
     ) -> Sequence[Sequence[Amount]]:
-        """Amounts from which a figure may be calculated: of its sentence, those before, its years, what it repeats."""
+        """Amounts from which a figure may be calculated: of its sentence, those before,
+        its years, what it repeats.
+        """
         if clause.sentence not in self._terms_of:
             if clause.sentence != clause.words:
                 everywhere = list(self._evidence.values())
@@ -423,7 +442,8 @@ class _ClauseChecker:
                 supported = [
                     one for one in of_sentence if is_supported(one, everywhere)
                 ]
-            # One above the limit marks a long list, which is then not read again for each of its figures.
+            # One above the limit marks a long list, which is then not read again for
+            # each of its figures.
             self._terms_of = {
                 clause.sentence: [one for one in supported if not one.figure.year][
                     : MAX_TERMS + 1
@@ -454,7 +474,9 @@ class _ClauseChecker:
         return [[*self._recent, *terms], of_years, named, *listed, *near]
 
     def _needs_source(self, clause: Clause) -> bool:
-        """Return whether a sentence without a [n] claims something that the next source of its line does not have."""
+        """Return whether a sentence without a [n] claims something that the next source
+        of its line does not have.
+        """
         words = clause.words.strip()
         if words.endswith((":", "?")) or self._is_silent(clause.words):
             return False
@@ -504,7 +526,9 @@ def _places_of(some: Iterable[Date]) -> frozenset[int]:
 
 
 def _is_claim(amount: Amount, words: str, skip: Collection[int] = ()) -> bool:
-    """Return whether an amount states something: it is at no place of ``skip``, no part of a name, no "one of them"."""
+    """Return whether an amount states something: it is at no place of ``skip``, no part
+    of a name, no "one of them".
+    """
     figure = amount.figure
     if figure.start in skip:
         return False
@@ -543,8 +567,10 @@ def _is_answered(
     passages: Collection[Passage],
     is_silent: Callable[[str], bool],
 ) -> bool:
-    """Return whether a sentence cites a passage and says more than "nothing found". Without any citation, a sentence
-    that has most words and all figures of a passage counts instead."""
+    """Return whether a sentence cites a passage and says more than "nothing found".
+    Without any citation, a sentence that has most words and all figures of a passage
+    counts instead.
+    """
     numbers = {passage.number for passage in passages}
     citing = [clause for clause in parts if not numbers.isdisjoint(clause.numbers)]
     if citing:
@@ -577,7 +603,9 @@ def _is_readable(passage: Passage) -> bool:
 
 
 def _given_numbers(question: Question) -> frozenset[Decimal]:
-    """Return the years and small counts ("the top 5") of the question and the years of its scope."""
+    """Return the years and small counts ("the top 5") of the question and the years of
+    its scope.
+    """
     text = f"{question.query}\n{question.search_text}"
     bare = [
         figure for figure in figures(text, comma=comma_decimals(text)) if figure.bare

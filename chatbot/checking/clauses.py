@@ -1,5 +1,6 @@
-"""Split an answer into clauses, each with the passages it cites: the text before a [n], a table cell, a sentence. Also
-finds the places of findings."""
+"""Split an answer into clauses, each with the passages it cites: the text before a [n],
+a table cell, a sentence. Also finds the places of findings.
+"""
 
 import re
 from bisect import bisect_left
@@ -50,8 +51,10 @@ STOPS = (".", "!", "。", "！")
 class Clause(NamedTuple):
     """``text`` includes the numbers, ``words`` does not.
 
-    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there. ``following``: the numbers that
-    the next sentence of its line cites, or the line after a list. ``is_cell``: it is a cell of a table."""
+    ``sentence``: the words of its whole sentence; ``beside``: all numbers cited there.
+    ``following``: the numbers that the next sentence of its line cites, or the line
+    after a list. ``is_cell``: it is a cell of a table.
+    """
 
     text: str
     words: str
@@ -63,9 +66,11 @@ class Clause(NamedTuple):
 
 
 def clauses(response: str) -> Iterator[Clause]:
-    """Yield the clauses of an answer in text order, then those of its tables. A quotation is never split. Numbers after
-    a full stop belong to the sentence before it. Text after the last [n] of a sentence belongs to that [n]; where no
-    figure is before the first, each [n] has the text after it ("Kenya [1] grows by 2 %")."""
+    """Yield the clauses of an answer in text order, then those of its tables. A
+    quotation is never split. Numbers after a full stop belong to the sentence before
+    it. Text after the last [n] of a sentence belongs to that [n]; where no figure is
+    before the first, each [n] has the text after it ("Kenya [1] grows by 2 %").
+    """
     text, cells = without_tables(response)
     text = _HEADING.sub(
         lambda line: line[0] if NUMBERS.search(line[0]) else "", _LITERAL.sub("", text)
@@ -137,15 +142,17 @@ def _as_read(text: str) -> str:
     return " ".join(strip_marks(text).replace("|", " ").split())
 
 
-# Where the findings of a clause are in the answer: clauses are read without Markdown, answers shown with it.
+# Where the findings of a clause are in the answer: clauses are read without Markdown,
+# answers shown with it.
 
 
 def marks_in(
     response: str, findings: Sequence[tuple[Clause, Defect]]
 ) -> tuple[Mark, ...]:
-    """Return the marks of an answer in text order. ``findings``: what its clauses lack, in the order of the clauses. A
-    finding that cannot be located within its clause marks the whole clause; a clause that is not found is not
-    marked."""
+    """Return the marks of an answer in text order. ``findings``: what its clauses lack,
+    in the order of the clauses. A finding that cannot be located within its clause
+    marks the whole clause; a clause that is not found is not marked.
+    """
     if not findings:
         return ()
     places, letters = (
@@ -154,7 +161,9 @@ def marks_in(
     )
 
     def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
-        """Return where ``part`` is between two places, as whole words and numbers, with any signs between them."""
+        """Return where ``part`` is between two places, as whole words and numbers, with
+        any signs between them.
+        """
         of_part = "".join(filter(str.isalnum, part))
         at, last = (bisect_left(places, place) for place in (start, end))
         for _ in range(MAX_TRIES if of_part else 0):

@@ -1,7 +1,9 @@
-"""Contradictions between an answer's clause and the sentence of a passage that it repeats.
+"""Contradictions between an answer's clause and the sentence of a passage that it
+repeats.
 
-Differences count only where most of the clause is in the sentence in the same order. A clause in other words is checked
-for its figures, and for whether they rise or fall."""
+Differences count only where most of the clause is in the sentence in the same order. A
+clause in other words is checked for its figures, and for whether they rise or fall.
+"""
 
 from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
@@ -13,7 +15,9 @@ from .evidence import Evidence, Sentence, Token
 from .wording import stems
 
 MIN_REPETITION_SHARE = 0.65
-"""Share of a clause's words that must be in a sentence in the same order for the clause to repeat it."""
+"""Share of a clause's words that must be in a sentence in the same order for the clause
+to repeat it.
+"""
 MIN_REPEATED_WORDS = 5
 MIN_WORDS_IN_A_ROW = 4
 """Equal words in a row that show that a figure is in the same place."""
@@ -36,12 +40,15 @@ def contradicted(
 ) -> list[Defect]:
     """Return what of the clause its passages contradict.
 
-    ``supported``: its amounts and years that they have; one that they do not have is missing, and no contradiction."""
+    ``supported``: its amounts and years that they have; one that they do not have is
+    missing, and no contradiction.
+    """
     keys, least = (
         [one.key for one in clause.tokens],
         max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens)),
     )
-    # Those with so many of its words in any order: to align all would cost ten times as much.
+    # Those with so many of its words in any order: to align all would cost ten times as
+    # much.
     figures = keys.count("#") + keys.count("#y")
     able = [
         one
@@ -67,8 +74,10 @@ def align(
     supported: Collection[str],
     proper: Set[str],
 ) -> tuple[float, list[Defect]]:
-    """Return the share of a clause that is in a sentence in the same order, and, if the clause repeats it, what changes
-    the meaning. ``proper``: stems of the passage's names."""
+    """Return the share of a clause that is in a sentence in the same order, and, if the
+    clause repeats it, what changes the meaning. ``proper``: stems of the passage's
+    names.
+    """
     matcher = SequenceMatcher(
         None, [one.key for one in clause], [one.key for one in source], autojunk=False
     )
@@ -167,8 +176,10 @@ def _is_another_name(
     whole: tuple[Sequence[Token], Sequence[Token]],
     proper: Set[str],
 ) -> bool:
-    """Return whether ``names`` replace other names, and not only their order: then both sentences have both. The first
-    word of a sentence is a name if it is one elsewhere, or if another name of the passage replaces it."""
+    """Return whether ``names`` replace other names, and not only their order: then both
+    sentences have both. The first word of a sentence is a name if it is one elsewhere,
+    or if another name of the passage replaces it.
+    """
     alone = any(token.key in proper for token in names)
     others = [
         t for t in old if t.is_capital and (not t.is_first or alone or t.key in proper)
@@ -189,7 +200,9 @@ def _is_another_name(
 
 
 def _is_alike(one: Token, other: Token) -> bool:
-    """Return whether two words may name the same thing: Kenya and Kenyan, WHO and World."""
+    """Return whether two words may name the same thing: Kenya and Kenyan, WHO and
+    World.
+    """
     first, second = sorted((one.key, other.key), key=len)
     return second.startswith(first[:4]) or (
         one.text.isupper() != other.text.isupper() and first[:1] == second[:1]

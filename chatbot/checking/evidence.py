@@ -1,4 +1,6 @@
-"""A passage prepared for the citation check: its statements, and the places of its amounts, words and dates."""
+"""A passage prepared for the citation check: its statements, and the places of its
+amounts, words and dates.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -28,7 +30,9 @@ MAX_NEAREST = 3
 LINES_AROUND = 2
 """Lines before and after one of a list."""
 MIN_NAME_CHARACTERS = 3
-"""Letters of a country's name, and of what abbreviates any words; two may be a word, or abbreviate a name: US."""
+"""Letters of a country's name, and of what abbreviates any words; two may be a word, or
+abbreviate a name: US.
+"""
 BEGINNING = 4
 """Letters that words of one family share."""
 MAX_SIBLINGS = 60
@@ -41,9 +45,12 @@ CAPITAL = re.compile(r"[A-Z](?<=[a-z,)] [A-Z])[^\W_]+(?:['’][^\W_]+)*")
 _RATE = re.compile(r"(?:/|\bper )(\d[\d,]*)\b")
 _ABBREVIATION = re.compile(r"[A-Z](?:\.?[A-Z])+\.?")
 _WRAPPED = re.compile(
-    r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ \t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
+    r"(?:(?<=[^\n]{60}[\w,;&%])[ \t]*\n[ \t]*(?=[\w($€£])|(?<=[\w,;&%])[ \t]*\n[ "
+    r"\t]*(?=[a-z(]))(?![^\n:]{0,40}:)"
 )
-"""A line break within a sentence, as in PDFs; not before an item ("male: 20.6 years")."""
+"""A line break within a sentence, as in PDFs; not before an item ("male: 20.6
+years").
+"""
 _LABEL = re.compile(r"[A-Z][\w ,&/()-]{0,60}: (?=[A-Z][^\n:]{40}|[\"“„«‘])")
 """Before prose or a quotation: "Economic overview: Iraq's growth slowed …"."""
 _SMALL_WORDS = word_list("small")
@@ -60,9 +67,12 @@ _NO_LABELS = GENERAL | stems("no_label")
 
 
 class Token(NamedTuple):
-    """A word or an amount. ``key`` is compared: a stem, "#" for an amount, "#y" for a year.
+    """A word or an amount. ``key`` is compared: a stem, "#" for an amount, "#y" for a
+    year.
 
-    ``is_capital``: capitalised and no small word; for the first word of a sentence (``is_first``) that says little."""
+    ``is_capital``: capitalised and no small word; for the first word of a sentence
+    (``is_first``) that says little.
+    """
 
     key: str
     text: str
@@ -86,7 +96,9 @@ class Sentence:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The first `MAX_TOKENS` tokens in order; a bare number word counts as a word."""
+        """The first `MAX_TOKENS` tokens in order; a bare number word counts as a
+        word.
+        """
         label, tokens = _LABEL.match(self.text), list[Token]()
         place = label.end() if label else 0
         shown = (
@@ -141,8 +153,10 @@ class Sentence:
 class Row:
     """A figure that a passage states under a heading.
 
-    ``label``: keys of the words by which it differs from its ``siblings``, the labels of the other figures there.
-    ``words``: all that say it and no sibling: of its heading and line, and its years."""
+    ``label``: keys of the words by which it differs from its ``siblings``, the labels
+    of the other figures there. ``words``: all that say it and no sibling: of its
+    heading and line, and its years.
+    """
 
     heading: str
     label: frozenset[str]
@@ -158,9 +172,11 @@ class Row:
 class Evidence:
     """A passage as evidence.
 
-    ``around``: the numbers in its title, section, page, metadata and rates ("/1,000"), which are no amounts.
+    ``around``: the numbers in its title, section, page, metadata and rates ("/1,000"),
+    which are no amounts.
 
-    ``heading``: its own. ``comma``: its decimals have a comma (`comma_decimals`)."""
+    ``heading``: its own. ``comma``: its decimals have a comma (`comma_decimals`).
+    """
 
     def __init__(self, where: str, text: str, heading: str = "") -> None:
         self.heading = heading
@@ -216,7 +232,9 @@ class Evidence:
 
     @cached_property
     def beginnings(self) -> frozenset[str]:
-        """The beginnings of its words' stems; of short names less than all: Shia, Shiites."""
+        """The beginnings of its words' stems; of short names less than all: Shia,
+        Shiites.
+        """
         short = (key[:-1] for key in self.names if len(key) == BEGINNING)
         return frozenset([*map(beginning, self.keys), *short])
 
@@ -231,7 +249,9 @@ class Evidence:
         return frozenset(map(stem, WORD.findall(self.where)))
 
     def mentions(self, name: Sequence[str], but: Set[str]) -> bool:
-        """Return whether it has these words without the stems ``but``, their abbreviation, or what they abbreviate."""
+        """Return whether it has these words without the stems ``but``, their
+        abbreviation, or what they abbreviate.
+        """
         is_short = len(name) == 1 and name[0].isupper()
         short = name[0] if is_short else "".join(word[0] for word in name).upper()
         initials = (
@@ -259,7 +279,9 @@ class Evidence:
         )
 
     def __contains__(self, number: Decimal) -> bool:
-        """Return whether the text, the title, the section or the metadata has this number, with any unit."""
+        """Return whether the text, the title, the section or the metadata has this
+        number, with any unit.
+        """
         return number in self._places or number in self.around
 
     def amounts_like(self, amount: Amount) -> list[Amount]:
@@ -300,7 +322,9 @@ class Evidence:
         return [one for one in islice(candidates, MAX_PLACES) if amount.agrees(one)]
 
     def states(self, clause: Sentence) -> bool:
-        """Return whether a clause is a row of figures in the passage's own words, and no more."""
+        """Return whether a clause is a row of figures in the passage's own words, and
+        no more.
+        """
         values, labels = (
             [one for one in clause.amounts if not one.figure.year],
             clause.labels - self.about,
@@ -318,7 +342,9 @@ class Evidence:
         )
 
     def listed_with(self, amount: Amount) -> list[Amount]:
-        """Return the amounts with the same unit in the lines around it: a list of years, or of parts."""
+        """Return the amounts with the same unit in the lines around it: a list of
+        years, or of parts.
+        """
         place = next(
             (self._at[value] for value in amount.figure.values if value in self._at),
             None,
@@ -337,7 +363,9 @@ class Evidence:
         ]
 
     def nearest(self, keys: Set[str]) -> list[Sentence]:
-        """Return the statements with most of these words, and at least two; rare words count more."""
+        """Return the statements with most of these words, and at least two; rare words
+        count more.
+        """
         scores = defaultdict[int, float](float)
         for key in keys:
             places = self._sentences.get(key, ())
@@ -353,7 +381,9 @@ class Evidence:
 
 
 def evidence_of(passage: Passage) -> Evidence:
-    """Return the evidence of a passage, cached except for attachments, of which nothing may be kept (R-A1)."""
+    """Return the evidence of a passage, cached except for attachments, of which nothing
+    may be kept (R-A1).
+    """
     chunk = passage.hit.chunk
     where = " \n".join(
         [
@@ -398,7 +428,9 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
 def _rows(
     statements: Sequence[Sentence], text: str, passage_heading: str
 ) -> Iterator[Row]:
-    """Yield the figures that the text states as rows. Their amounts get the years that a list shares."""
+    """Yield the figures that the text states as rows. Their amounts get the years that
+    a list shares.
+    """
     under = defaultdict[str, list[tuple[frozenset[str], Amount, Sentence]]](list)
     places = [
         (statement, place)
@@ -446,7 +478,9 @@ def _rows(
 
 
 def _written_out(label: str, heading: str) -> str:
-    """Return the words of the heading that the label abbreviates: IDPs are internally displaced persons."""
+    """Return the words of the heading that the label abbreviates: IDPs are internally
+    displaced persons.
+    """
     words, shorts = WORD.findall(heading), set(_ABBREVIATION.findall(label))
     runs = (
         (words[start:end] for start, end in combinations(range(len(words) + 1), 2))

@@ -1,5 +1,7 @@
-"""What a sentence says that neither the cited passages nor the question do: countries, names, speakers, all of it.
-Words are compared by how they begin, so that "Islamic" is in a passage about Islam."""
+"""What a sentence says that neither the cited passages nor the question do: countries,
+names, speakers, all of it. Words are compared by how they begin, so that "Islamic" is
+in a passage about Islam.
+"""
 
 import re
 from collections import defaultdict
@@ -25,7 +27,10 @@ from .evidence import (
 )
 from .wording import QUOTATION, normalise, pattern, stem, stems
 
-_SPEAKER = r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* [A-Z][\w.'’&-]*)*)"
+_SPEAKER = (
+    r"(?:[Tt]he )?(?P<speaker>[A-Z][\w.'’&-]*(?:(?: (?:of|for|the|and|on|de))* "
+    r"[A-Z][\w.'’&-]*)*)"
+)
 _ATTRIBUTES, _NAMED_BEHIND = pattern("{attributes} "), re.compile(_SPEAKER)
 _SAYS = re.compile(rf"(?:^|[,;] ){_SPEAKER} {pattern('{says}').pattern} that\b")
 _NO_NAMES, _NO_SPEAKERS = stems("no_name"), stems("no_speaker") | stems("stand_in")
@@ -39,9 +44,12 @@ MIN_FOREIGN_WORDS, FOREIGN_SHARE = 3, 2 / 3
 
 
 class Headings:
-    """The headings and labels of the reports, with the words that the glossary has for them.
+    """The headings and labels of the reports, with the words that the glossary has for
+    them.
 
-    Whether words are for a heading is decided leniently for that of a figure, and strictly for another."""
+    Whether words are for a heading is decided leniently for that of a figure, and
+    strictly for another.
+    """
 
     def __init__(self, glossary: Sequence[GlossaryEntry] = ()) -> None:
         self._entries = defaultdict[
@@ -64,8 +72,9 @@ class Headings:
     def phrases(
         self, heading: str, label: frozenset[str] | None = None
     ) -> frozenset[frozenset[str]]:
-        """Return the phrases for a heading and all below it, or for a label under it, as beginnings of words. Each word
-        of its name is one by itself."""
+        """Return the phrases for a heading and all below it, or for a label under it,
+        as beginnings of words. Each word of its name is one by itself.
+        """
         if (heading, label) not in self._phrases:
             entries, name = (
                 self._entries.get((heading, label), ()),
@@ -83,7 +92,9 @@ class Headings:
         return self._phrases[heading, label]
 
     def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
-        """Return whether words are for a row's label, in any form, and not for its sibling's."""
+        """Return whether words are for a row's label, in any form, and not for its
+        sibling's.
+        """
         phrases, others = (
             self.phrases(row.heading, label) for label in (row.label, sibling)
         )
@@ -100,13 +111,17 @@ class Headings:
         return any(name <= beginnings for name in names)
 
     def names_row(self, row: Row, keys: Set[str]) -> bool:
-        """Return whether words are for a row's label, in any form, and for no sibling's."""
+        """Return whether words are for a row's label, in any form, and for no
+        sibling's.
+        """
         return bool(row.label) and all(
             self.names_label(row, sibling, keys) for sibling in row.siblings
         )
 
     def name_sibling(self, row: Row, keys: Set[str]) -> bool:
-        """Return whether words have a telling word of a sibling's label, and none of the row's own in any form."""
+        """Return whether words have a telling word of a sibling's label, and none of
+        the row's own in any form.
+        """
         return any(
             len(other & keys) >= LABEL_SHARE * len(other)
             and not self.names_label(row, sibling, keys)
@@ -115,7 +130,9 @@ class Headings:
         )
 
     def name_another(self, row: Row, keys: Set[str], present: Set[str]) -> bool:
-        """Return whether words name a heading that is not among those ``present``, and the row's own in no form."""
+        """Return whether words name a heading that is not among those ``present``, and
+        the row's own in no form.
+        """
         named = {
             (name, of)
             for key in keys
@@ -156,7 +173,9 @@ headings_of = lru_cache(maxsize=4)(Headings)
 
 
 class Foreign:
-    """Finds what is in none of the cited passages, ``evidence`` by number, nor in the question."""
+    """Finds what is in none of the cited passages, ``evidence`` by number, nor in the
+    question.
+    """
 
     def __init__(
         self,
@@ -201,7 +220,9 @@ class Foreign:
     def names(
         self, sentence: Sentence, cited: Sequence[Evidence] | None = None
     ) -> Iterator[str]:
-        """Yield the names in an English sentence that neither ``cited`` (else any passage) nor the question have."""
+        """Yield the names in an English sentence that neither ``cited`` (else any
+        passage) nor the question have.
+        """
         beginnings = (
             self._all
             if cited is None
@@ -235,7 +256,9 @@ class Foreign:
                 yield name
 
     def is_all(self, sentence: Sentence) -> bool:
-        """Return whether hardly a telling word of the sentence is in the cited passages or the question."""
+        """Return whether hardly a telling word of the sentence is in the cited passages
+        or the question.
+        """
         if not self._is_english or QUOTATION.search(sentence.text):
             return False
         countries = {
@@ -269,7 +292,9 @@ class Foreign:
 
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:
-    """Yield the sources to which a sentence attributes its words, and that no passage names."""
+    """Yield the sources to which a sentence attributes its words, and that no passage
+    names.
+    """
     behind = (
         _NAMED_BEHIND.match(words, match.end())
         for match in _ATTRIBUTES.finditer(lowered(words))

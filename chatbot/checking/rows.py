@@ -1,7 +1,10 @@
-"""Compare what a clause says with the rows of figures of its passages: value, label, country, and change over time.
+"""Compare what a clause says with the rows of figures of its passages: value, label,
+country, and change over time.
 
-Only what contradicts the passages is marked: words are of a figure's own row in any form, and of another only if they
-are its very words. In doubt a figure is of every row that has its value."""
+Only what contradicts the passages is marked: words are of a figure's own row in any
+form, and of another only if they are its very words. In doubt a figure is of every row
+that has its value.
+"""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -38,7 +41,9 @@ _GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
 COMPARED_DISTANCE = 40
-"""Characters before a label in which a word may compare something with it or exclude it."""
+"""Characters before a label in which a word may compare something with it or exclude
+it.
+"""
 MAX_FIGURES = 50
 """Figures of one clause; more of them are a list."""
 _Rows = Sequence[tuple[Evidence, Row | None]]
@@ -47,7 +52,9 @@ _Rows = Sequence[tuple[Evidence, Row | None]]
 def row_defects(
     clause: Sentence, cited: Sequence[Evidence], headings: Headings
 ) -> Iterator[Defect]:
-    """Yield what the clause says of another row than the one that has its figure, and changes that go the other way."""
+    """Yield what the clause says of another row than the one that has its figure, and
+    changes that go the other way.
+    """
     around = frozenset[Decimal]().union(
         *(one.around for one in cited)
     )  # "of 1,000", years of editions
@@ -85,8 +92,10 @@ def row_defects(
 def _of_others(
     clause: Sentence, rows: Sequence[tuple[Amount, _Rows]], headings: Headings
 ) -> Iterator[Defect]:
-    """Yield the figures that are said to be of another label of their heading, and the countries that are said to have
-    another's figure. Words may be of the figure before or behind them, one country of all: the fewest defects count."""
+    """Yield the figures that are said to be of another label of their heading, and the
+    countries that are said to have another's figure. Words may be of the figure before
+    or behind them, one country of all: the fewest defects count.
+    """
     labels = {
         key
         for _, some in rows
@@ -159,8 +168,10 @@ def _of_others(
 def _readings(
     text: str, figures: Sequence[Amount], places: Sequence[int], telling: Sequence[bool]
 ) -> Sequence[Sequence[int]]:
-    """Return the ways in which the words at some places may be of figures, by the figures' numbers: of the next one, of
-    the one before, or of the only one within commas. Where a telling word is of no figure, a way does not count."""
+    """Return the ways in which the words at some places may be of figures, by the
+    figures' numbers: of the next one, of the one before, or of the only one within
+    commas. Where a telling word is of no figure, a way does not count.
+    """
     if len(figures) == 1:
         return [[0] * len(places)]
     starts, ends = [one.figure.start for one in figures], [one.end for one in figures]
@@ -181,8 +192,10 @@ def _readings(
 
 
 class _Change(NamedTuple):
-    """A change or comparison that a clause states. Of its two values, the first is the earlier or the left one; the
-    second is greater (``sign`` 1), less (-1), the same, or so many times the first."""
+    """A change or comparison that a clause states. Of its two values, the first is the
+    earlier or the left one; the second is greater (``sign`` 1), less (-1), the same, or
+    so many times the first.
+    """
 
     sign: int
     is_same: bool = False
@@ -235,7 +248,9 @@ def _wrong_changes(
 def _sign(
     tokens: Sequence[Token], ups: frozenset[str] = RISES, downs: frozenset[str] = FALLS
 ) -> int:
-    """Return 1 if the last word of change says that something rises, -1 if it falls, else 0."""
+    """Return 1 if the last word of change says that something rises, -1 if it falls,
+    else 0.
+    """
     for place in reversed(range(len(tokens))):
         if sign := (tokens[place].key in ups) - (tokens[place].key in downs):
             return (
@@ -251,7 +266,9 @@ def _sign(
 def _turned(
     tokens: Sequence[Token], places: Sequence[int], change: _Change
 ) -> Iterator[Defect]:
-    """Yield the second of two figures that do not change as the clause says: "rose from 7.7 % to 6.9 %"."""
+    """Yield the second of two figures that do not change as the clause says: "rose from
+    7.7 % to 6.9 %".
+    """
     for at, (place, other) in enumerate(pairwise(places)):
         one, two = tokens[place].amount, tokens[other].amount
         if (
@@ -278,8 +295,9 @@ def _turned(
 def _orders(
     before: Sequence[Token], one: Amount, between: Sequence[Token], two: Amount
 ) -> tuple[int, set[tuple[Amount, Amount]]]:
-    """Return the direction in which two figures are said to change, and their orders in the words and in the years,
-    which differ in "from 4.5 % in 2024 to 7.7 % in 2023"."""
+    """Return the direction in which two figures are said to change, and their orders in
+    the words and in the years, which differ in "from 4.5 % in 2024 to 7.7 % in 2023".
+    """
     links = {token.key for token in between}
     is_dated = bool(one.years and two.years) and one.years.isdisjoint(two.years)
     by_year = (
@@ -298,7 +316,8 @@ def _orders(
         return _sign(
             [*takewhile(lambda t: t.key != "than", [*before, *between])], ABOVE, BELOW
         ), {(two, one)}
-    # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the second has its verb.
+    # "It grew by 5 % in 2022 and by 4 % in 2023": the figures are the changes, or the
+    # second has its verb.
     is_change = _sign(between) != 0 or (
         bool(before) and (before[-1].key == "by" or _sign(before[-1:]) != 0)
     )
@@ -306,7 +325,9 @@ def _orders(
 
 
 def _compares(tokens: Sequence[Token]) -> bool:
-    """Return whether one thing is compared with another, and not a figure with a bound ("more than half")."""
+    """Return whether one thing is compared with another, and not a figure with a bound
+    ("more than half").
+    """
     after = next(
         (
             tokens[place + 1 : place + 3]
@@ -323,7 +344,9 @@ def _compares(tokens: Sequence[Token]) -> bool:
 
 
 def _turned_prose(clause: Sentence, cited: Sequence[Evidence]) -> Iterator[Defect]:
-    """Yield figures to which something rises in the clause and falls in a sentence of the passage, or the reverse."""
+    """Yield figures to which something rises in the clause and falls in a sentence of
+    the passage, or the reverse.
+    """
     for amount, sign, text in _directions(clause.tokens):
         moves = [
             move
@@ -352,8 +375,10 @@ def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Amount, int, str]]:
 def _turned_series(
     tokens: Sequence[Token], series: Sequence[Row], change: _Change
 ) -> Iterator[Defect]:
-    """Yield the word of change of a clause if the series of its passages went the other way between the years that it
-    names, or, without any, in all steps. The figure of one year is compared with the one before."""
+    """Yield the word of change of a clause if the series of its passages went the other
+    way between the years that it names, or, without any, in all steps. The figure of
+    one year is compared with the one before.
+    """
     values = {max(row.amount.years): row.value for row in series if row.amount.years}
     years = sorted(
         year for token in tokens if token.amount and (year := token.amount.figure.year)
@@ -381,7 +406,9 @@ def _turned_series(
 def _wrong_comparison(
     clause: Sentence, cited: Sequence[Evidence], headings: Headings
 ) -> Iterator[Defect]:
-    """Yield the word that compares the figures of two labels the wrong way: "men live longer than women"."""
+    """Yield the word that compares the figures of two labels the wrong way: "men live
+    longer than women".
+    """
     before, than, after = clause.text.partition(" than ")
     tokens, keys = Sentence(before, []).tokens, {beginning(key) for key in clause.keys}
     change = _Change(-_sign(tokens, ABOVE, BELOW) if than else 0)

@@ -1,5 +1,7 @@
-"""Check an answer's Markdown tables cell by cell: a cell without a source is emptied. The page shows GitHub's tables.
-Models' mistakes in them are corrected if the meaning is clear."""
+"""Check an answer's Markdown tables cell by cell: a cell without a source is emptied.
+The page shows GitHub's tables. Models' mistakes in them are corrected if the meaning is
+clear.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,20 +21,26 @@ _BEFORE = re.compile(r"[\s>]*")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})\s*(\w*)\s*$")
 _MARKDOWN = ("", "markdown", "md")
 _CELL_WORD = re.compile(r"\w+(?:/\w+)?")
-_STATED = "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"
+_STATED = "(?:stated|available|found|given|reported|mentioned|specified|provided|known|covered|included|applicable|disclosed)"  # noqa: E501
 _NOTHING = re.compile(
     r"(?:n/?a|none|unknown|unavailable|missing"
     rf"|(?:data |figures? |it |this )?(?:is |are |was |were )?not (?:yet )?{_STATED}"
-    rf"|no (?:data|information|figures?|mention|values?|passages?|sources?|reports?)(?: (?:is |are |was )?{_STATED})?"
-    rf"|nothing(?: (?:is |was )?{_STATED})?)(?: (?:in|by) (?:(?:the|this|these|its|any) )?\w+)?"
+    r"|no "
+    r"(?:data|information|figures?|mention|values?|passages?|sources?|reports?)(?: "
+    rf"(?:is |are |was )?{_STATED})?"
+    rf"|nothing(?: (?:is |was )?{_STATED})?)(?: (?:in|by) "
+    r"(?:(?:the|this|these|its|any) )?\w+)?"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTables:
-    """``dropped``: rows and columns of the cells that were emptied, such as "Inflation, Kenya".
+    """``dropped``: rows and columns of the cells that were emptied, such as "Inflation,
+    Kenya".
 
-    ``tables`` does not count those ``emptied`` altogether: they are no longer in ``text``."""
+    ``tables`` does not count those ``emptied`` altogether: they are no longer in
+    ``text``.
+    """
 
     text: str
     tables: int
@@ -41,11 +49,14 @@ class CheckedTables:
 
 
 def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTables:
-    """Empty each table cell that states something about a side without citing one of the side's passages.
+    """Empty each table cell that states something about a side without citing one of
+    the side's passages.
 
-    ``sides``: the numbers of the passages by name; the names head columns or rows, or a row and a column have a part
-    of the name each. A cell of no side (a difference) may cite any passage. A cell without a number has those of its
-    side in its headings, or in a row or column of sources."""
+    ``sides``: the numbers of the passages by name; the names head columns or rows, or a
+    row and a column have a part of the name each. A cell of no side (a difference) may
+    cite any passage. A cell without a number has those of its side in its headings, or
+    in a row or column of sources.
+    """
     lines, kept, dropped = _unfenced(text.splitlines()), list[str](), list[str]()
     tables = emptied = 0
     for start, end, head, rows in _tables(lines):
@@ -75,7 +86,9 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
 def _checked_cells(
     head: Sequence[str], rows: Sequence[list[str]], sides: Mapping[str, Collection[int]]
 ) -> tuple[list[list[str]], list[str], bool]:
-    """Return the rows, the headings of the cells that were emptied, and whether a cell is left that cites its side."""
+    """Return the rows, the headings of the cells that were emptied, and whether a cell
+    is left that cites its side.
+    """
     names = {name: _words(name) for name in sides}
     of_columns, of_rows = _sources(head, rows)
     first = 0 if _words(head[0]) in names.values() else 1
@@ -111,9 +124,11 @@ def _checked_cells(
 
 
 def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
-    """Return the sides that a cell is about, by the headings of its row and column; all if none is named. A column that
-    is a side's name comes first, then such a row, then both together. Names are compared by their words: case, signs
-    and order do not matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year."""
+    """Return the sides that a cell is about, by the headings of its row and column; all
+    if none is named. A column that is a side's name comes first, then such a row, then
+    both together. Names are compared by their words: case, signs and order do not
+    matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year.
+    """
     of_row, of_column = _words(row), _words(column)
 
     def equal(words: Words) -> list[str]:
@@ -157,7 +172,9 @@ def _words(cell: str) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell that states something, with the headings of its row and column, and the passages that it or they cite."""
+    """A cell that states something, with the headings of its row and column, and the
+    passages that it or they cite.
+    """
 
     row: str
     column: str
@@ -197,7 +214,9 @@ def without_tables(text: str) -> tuple[str, list[Cell]]:
 def markdown_table(
     head: Sequence[str], rows: Iterable[Sequence[str]], rule: Sequence[str] = ()
 ) -> str:
-    """Return a table of cells that are Markdown already; ``rule``: the cells below the head."""
+    """Return a table of cells that are Markdown already; ``rule``: the cells below the
+    head.
+    """
     lines = [head, rule or ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -208,7 +227,9 @@ def heading(cell: str) -> str:
 
 
 def _unfenced(lines: Sequence[str]) -> list[str]:
-    """Return the lines without the fences that models put around tables, which would then be shown as code."""
+    """Return the lines without the fences that models put around tables, which would
+    then be shown as code.
+    """
     kept: list[str] = []
     fence, opened, is_code = "", 0, False
     for line in lines:
@@ -231,7 +252,9 @@ def _unfenced(lines: Sequence[str]) -> list[str]:
 def _tables(
     lines: Sequence[str],
 ) -> Iterator[tuple[int, int, list[str], list[list[str]]]]:
-    """Yield start, end, head and rows of each table; every other line comes by itself, without a head."""
+    """Yield start, end, head and rows of each table; every other line comes by itself,
+    without a head.
+    """
     place = 0
     while place < len(lines):
         head, end = list[str](), place + 1
@@ -268,7 +291,9 @@ def _cells(line: str) -> list[str]:
 def _sources(
     head: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> tuple[list[list[int]], list[list[int]]]:
-    """Return what the headings of columns and rows cite, and their cells that say nothing else."""
+    """Return what the headings of columns and rows cite, and their cells that say
+    nothing else.
+    """
 
     def cited(label: Iterable[str], cells: Iterable[str]) -> list[int]:
         return cited_numbers(

@@ -1,6 +1,8 @@
-"""The wording of an answer: its citations and quotations, and words as they are compared.
+"""The wording of an answer: its citations and quotations, and words as they are
+compared.
 
-`claims.toml` has the words of the citation check: patterns, lists of words, units."""
+`claims.toml` has the words of the citation check: patterns, lists of words, units.
+"""
 
 import json
 import re
@@ -28,7 +30,8 @@ _STEM = Stemmer.Stemmer("english").stemWord
 _STRAIGHT = r"\"([^\"\n]{3,})\""
 _SINGLE = r"['‘](?<![\w'’].)((?:[^'‘’\n]|(?<=\w)['’](?=\w)){3,}?)['’](?!\w)"
 QUOTATION = re.compile(
-    rf"“([^“”\n]{{3,}})”|„([^„“”\n]{{3,}})[“”]|«([^«»\n]{{3,}})»|‹([^‹›\n]{{3,}})›|「([^「」\n]{{2,}})」"
+    rf"“([^“”\n]{{3,}})”|„([^„“”\n]{{3,}})[“”]|«([^«»\n]{{3,}})»|‹([^‹›\n"
+    rf"]{{3,}})›|「([^「」\n]{{2,}})」"
     rf"|『([^『』\n]{{2,}})』|{_STRAIGHT}|{_SINGLE}"
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -57,16 +60,19 @@ NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 _WITH_SPACE = re.compile(rf"(?:(?<![ \t])[ \t]+)?{NUMBERS.pattern}")
 _STYLES = re.compile(
     r"[【〔［]\s?(?:\w+ )?\d{1,3}(?:\s*[-–,;]\s*\d{1,3})*(?:†[^】]{0,40})?\s?[】〕］]"
-    r"|\[(?![1-9]\d{0,2}\])\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*)?\d{1,3}"
+    r"|\[(?![1-9]\d{0,2}\])\^?(?:(?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: "  # noqa: E501
+    r"]\s*)?\d{1,3}"
     r"(?:\s*(?:[-–,;&]|and)\s*(?:(?:passage|source) )?\d{1,3})*\]"
-    r"|\((?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: ]\s*\d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
+    r"|\((?:passages?|sources?|refs?\.?|citations?|quellen?|fuentes?)[: "
+    r"]\s*\d{1,3}(?:\s*(?:[-–,;&]|and)\s*\d{1,3})*\)",
     re.IGNORECASE,
 )
 _SPAN = re.compile(r"(\d{1,3})(?:\s*[-–]\s*(\d{1,3}))?")
 _NO_UNIT = r"(?<!\bm)(?<!\b[kcm]m)(?<!\bmi)(?<!\bft)"
 _BARE_STYLES = re.compile(
     rf"(?:(?<=[^\W\d]|[.,;:!?%)\"”’])|(?<=\b(?:19|20)\d\d)){_NO_UNIT}([¹²³⁴⁵⁶⁷⁸⁹]{{1,3}})(?![\w⁰])"
-    rf"|(?<=[\w%.)\"”’])(?:[ \t]?\((\d{{1,2}}(?:,[ \t]?\d{{1,2}}){{0,5}})\)|{_NO_UNIT}\^(\d{{1,2}})\^?)"
+    rf"|(?<=[\w%.)\"”’])(?:[ \t]?\((\d{{1,2}}(?:,[ "
+    rf"\t]?\d{{1,2}}){{0,5}})\)|{_NO_UNIT}\^(\d{{1,2}})\^?)"
     r"(?=[.,;:!?]|[ \t]*(?:$|\(\d))",
     re.MULTILINE,
 )
@@ -88,7 +94,9 @@ def stems(name: str) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
-    """Return the stem of a word, without apostrophes and accents: "Kenya's" is "kenya", "Goïta" is "goita"."""
+    """Return the stem of a word, without apostrophes and accents: "Kenya's" is "kenya",
+    "Goïta" is "goita".
+    """
     bare = re.sub(r"['’]s?$", "", word.lower())
     bare = (
         bare
@@ -132,9 +140,11 @@ def with_numbers_of(text: str, numbers: Collection[int]) -> str:
 
 
 def unify_brackets(response: str, passage_numbers: Collection[int]) -> str:
-    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3], (Source: 1). ¹, ^1, (1) and
-    (1, 2) count only where nothing is cited otherwise, and only for ``passage_numbers``. The answer loses a code fence
-    around all of it, or is read from JSON."""
+    """Rewrite the citation styles of models as [1] or [1, 2]: 【1】, [Passage 1], [1-3],
+    (Source: 1). ¹, ^1, (1) and (1, 2) count only where nothing is cited otherwise, and
+    only for ``passage_numbers``. The answer loses a code fence around all of it, or is
+    read from JSON.
+    """  # noqa: E501
 
     def of_bare(match: re.Match[str]) -> str:
         numbers = [
@@ -162,7 +172,9 @@ def _in_brackets(match: re.Match[str]) -> str:
 
 
 def _unwrapped(response: str) -> str:
-    """Return an answer without the code fence around all of it, or out of {"answer": "..."}."""
+    """Return an answer without the code fence around all of it, or out of {"answer":
+    "..."}.
+    """
     fence, text = _WHOLE_FENCE.fullmatch(response.strip()), response
     if (
         fence
@@ -190,10 +202,13 @@ def _unwrapped(response: str) -> str:
 def in_order_of_appearance(
     response: str, context: Context, shown: Sequence[int] = ()
 ) -> tuple[str, Context]:
-    """Number the citations from 1 by appearance, and the passages of the context alike: cited passages first.
+    """Number the citations from 1 by appearance, and the passages of the context alike:
+    cited passages first.
 
-    ``shown``: the numbers that a stream has shown already, in their order (`NumberedStream.order`). A number without a
-    passage gets one above those of passages."""
+    ``shown``: the numbers that a stream has shown already, in their order
+    (`NumberedStream.order`). A number without a passage gets one above those of
+    passages.
+    """
     passages = {passage.number: passage for passage in context.passages}
     cited = [
         number
@@ -223,7 +238,9 @@ class NumberedStream:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be shown after this piece: all but an open bracket, which may become a citation."""
+        """Return what can be shown after this piece: all but an open bracket, which may
+        become a citation.
+        """
         text = _STYLES.sub(_in_brackets, self._held + piece)
         start = text.rfind("[")
         is_open = (
@@ -259,7 +276,9 @@ def strip_marks(text: str) -> str:
 
 
 def normalise(text: str) -> str:
-    """Return a text for comparing words: no case, quotes or invisible characters, one kind of dash and of space."""
+    """Return a text for comparing words: no case, quotes or invisible characters, one
+    kind of dash and of space.
+    """
     text = unicodedata.normalize("NFKC", visible(text)).casefold().translate(_QUOTES)
     text = re.sub(r"'+(?!\w)|(?<!\w)'+", "", text)
     text = re.sub(r"[, ](?<=\d[, ])(?=\d{3}(?!\d))", "", text)
@@ -277,7 +296,9 @@ def quotations(sentence: str) -> list[str]:
 
 
 def is_quoted(quotation: str, words: str) -> bool:
-    """Whether ``words`` (normalised) has the quotation: whole words, its pieces in order where "…" omits something."""
+    """Whether ``words`` (normalised) has the quotation: whole words, its pieces in
+    order where "…" omits something.
+    """
     without_insertions = _INSERTION.split(_INSERTED.sub(r"\1", quotation))
     return _in_order(_GAP.split(quotation), words) or _in_order(
         without_insertions, words

@@ -1,4 +1,6 @@
-"""The files that ship with the program: beside the package in a checkout, inside it when installed (pyproject.toml)."""
+"""The files that ship with the program: beside the package in a checkout, inside it
+when installed (pyproject.toml).
+"""
 
 from pathlib import Path
 

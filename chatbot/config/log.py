@@ -1,4 +1,6 @@
-"""The log on the error stream: every line in one format (LOG_FORMAT), ours and those of libraries."""
+"""The log on the error stream: every line in one format (LOG_FORMAT), ours and those of
+libraries.
+"""
 
 import json
 import logging
@@ -10,7 +12,9 @@ LogFormat = Literal["text", "json"]
 
 
 class JsonLines(logging.Formatter):
-    """Each line is one JSON object. The named arguments of a message are fields of it, in place of the message."""
+    """Each line is one JSON object. The named arguments of a message are fields of it,
+    in place of the message.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -40,8 +44,10 @@ def log_formatter(style: LogFormat) -> logging.Formatter:
 
 
 def begin_log(level: str, style: LogFormat) -> None:
-    """Log our own lines from ``level`` (LOG_LEVEL) on, and warnings of libraries. httpx2 would log addresses with
-    passwords, and pymongo the content of each command, with questions and secrets."""
+    """Log our own lines from ``level`` (LOG_LEVEL) on, and warnings of libraries.
+    httpx2 would log addresses with passwords, and pymongo the content of each command,
+    with questions and secrets.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(log_formatter(style))
     logging.basicConfig(

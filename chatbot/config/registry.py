@@ -1,8 +1,10 @@
 """Registries map names to modules, imported on first use.
 
-To add an adapter, add a file that ends with a ``build`` function, and a line in its package's registry. Small adapters
-may share a file: "module:Name" is built by calling that name. An installed package may add adapters by entry points of
-the registry's group; a name of ours stays ours."""
+To add an adapter, add a file that ends with a ``build`` function, and a line in its
+package's registry. Small adapters may share a file: "module:Name" is built by calling
+that name. An installed package may add adapters by entry points of the registry's
+group; a name of ours stays ours.
+"""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -19,7 +21,9 @@ _INSTALLED = tuple(one for package in distributions() for one in package.entry_p
 
 
 class Registry(Generic[T]):
-    """``kind``: what error messages call a name. ``group``: that of entry points, after "report_chat."; "" = none."""
+    """``kind``: what error messages call a name. ``group``: that of entry points, after
+    "report_chat."; "" = none.
+    """
 
     def __init__(
         self, kind: str, modules: Mapping[str, str], *, group: str = ""
@@ -38,8 +42,9 @@ class Registry(Generic[T]):
     def check(
         self, name: str, *, field: str | None = None, also: tuple[str, ...] = ()
     ) -> str:
-        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto"). Raises UnknownNameError: it
-        is not; the message lists the valid names."""
+        """Return ``name`` if it is registered, or one of ``also`` (a setting's "auto").
+        Raises UnknownNameError: it is not; the message lists the valid names.
+        """
         if name not in self._modules and name not in also:
             raise UnknownNameError.among(
                 field or self.kind, self.kind, name, {*self._modules, *also}
@@ -54,8 +59,10 @@ class Registry(Generic[T]):
         return build
 
     def module(self, name: str) -> ModuleType:
-        """Import the module of the adapter ``name``. Raises UnknownNameError: no adapter has this name;
-        MissingPackageError: the adapter needs a package that is not installed."""
+        """Import the module of the adapter ``name``. Raises UnknownNameError: no
+        adapter has this name; MissingPackageError: the adapter needs a package that is
+        not installed.
+        """
         module_name = self._modules[self.check(name)].partition(":")[0]
         try:
             return import_module(module_name)

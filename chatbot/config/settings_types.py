@@ -1,5 +1,7 @@
-"""Types of single settings: how their text is read, and which values are refused; presets, which set several; and
-files that settings name. Each check raises ValueError with the form that would be right; `Settings` adds the name."""
+"""Types of single settings: how their text is read, and which values are refused;
+presets, which set several; and files that settings name. Each check raises ValueError
+with the form that would be right; `Settings` adds the name.
+"""
 
 import json
 import re
@@ -75,7 +77,9 @@ def _split(value: object) -> object:
 
 
 def _each(pattern: str, form: str) -> AfterValidator:
-    """Check that each part of a list matches ``pattern`` and that no part is repeated."""
+    """Check that each part of a list matches ``pattern`` and that no part is
+    repeated.
+    """
 
     def check(parts: tuple[str, ...]) -> tuple[str, ...]:
         if wrong := next(
@@ -106,7 +110,8 @@ def _check_url(value: str) -> str:
         or re.search(r"\s", value)
     ):
         raise ValueError(
-            "it should begin with http:// or https:// and a host, e.g. http://localhost:11434/v1"
+            "it should begin with http:// or https:// and a host, e.g. "
+            "http://localhost:11434/v1"
         )
     return value
 
@@ -122,7 +127,8 @@ def _check_database_name(name: str) -> str:
 def _check_key(key: SecretStr) -> SecretStr:
     if not re.fullmatch(r"[!-~]+", key.get_secret_value()):
         raise ValueError(
-            "it has spaces or letters beyond ASCII, which no HTTP header takes: copy it again"
+            "it has spaces or letters beyond ASCII, which no HTTP header takes: "
+            "copy it again"
         )
     return key
 
@@ -142,7 +148,8 @@ def read_duration(value: object) -> object:
 def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(names) > 3:
         raise ValueError(
-            "it should be up to three names: of the person, of the groups, of a name to show"
+            "it should be up to three names: of the person, of the groups, of a "
+            "name to show"
         )
     return names
 
@@ -151,13 +158,16 @@ def _check_index_options(text: str) -> str:
     options = json.loads(text or "{}")
     if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
         raise ValueError(
-            f"it should be a JSON object with some of {', '.join(sorted(INDEX_OPTIONS))}"
+            "it should be a JSON object with some of "
+            f"{', '.join(sorted(INDEX_OPTIONS))}"
         )
     return text
 
 
 def read_collections(value: object) -> object:
-    """Read ``name: description; name: description`` or a mapping as pairs; pydantic refuses anything else."""
+    """Read ``name: description; name: description`` or a mapping as pairs; pydantic
+    refuses anything else.
+    """
     if isinstance(value, str):
         entries = (entry.partition(":") for entry in value.split(";") if entry.strip())
         return tuple(
@@ -170,8 +180,10 @@ def read_collections(value: object) -> object:
 def check_collection_names(
     names: Iterable[str], reserved: AbstractSet[str] | tuple[()] = OWN_COLLECTIONS
 ) -> None:
-    """Raises ValueError: naming the wrong name and what would be right. ``reserved``: our own collections. No two names
-    may differ in capital letters only: SQLite does not distinguish them."""
+    """Raises ValueError: naming the wrong name and what would be right. ``reserved``:
+    our own collections. No two names may differ in capital letters only: SQLite does
+    not distinguish them.
+    """
     by_lower: dict[str, str] = {}
     for name in names:
         what, lower = (
@@ -180,7 +192,8 @@ def check_collection_names(
         )
         if lower in reserved:
             raise ValueError(
-                f"{what}: the program keeps its own {lower} there. Taken: {', '.join(sorted(reserved))}"
+                f"{what}: the program keeps its own {lower} there. Taken: "
+                f"{', '.join(sorted(reserved))}"
             )
         if (
             not name.strip()
@@ -189,7 +202,8 @@ def check_collection_names(
             or len(name) > MAX_COLLECTION_NAME
         ):
             raise ValueError(
-                f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, without spaces around them"
+                f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, "
+                "without spaces around them"
             )
         if (
             "$" in name
@@ -198,7 +212,8 @@ def check_collection_names(
             or name.endswith(".")
         ):
             raise ValueError(
-                f"{what}: MongoDB takes none with a $, with two dots or one at an end, or with system. in front"
+                f"{what}: MongoDB takes none with a $, with two dots or one at an "
+                "end, or with system. in front"
             )
         if lower.startswith("sqlite_"):
             raise ValueError(f"{what}: SQLite takes none with sqlite_ in front")
@@ -217,7 +232,10 @@ FilterFields = Annotated[
     CommaSeparated,
     _each(
         r"(?!(_id|data|data_embedding(_b)?|document_id)$)[\w .-]{1,50}",
-        "a metadata field with letters, digits, space, '_', '.' and '-' only, and none of the program's own",
+        (
+            "a metadata field with letters, digits, space, '_', '.' and '-' only, and "
+            "none of the program's own"
+        ),
     ),
 ]
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -249,7 +267,10 @@ Schema = Annotated[
     CommaSeparated,
     _each(
         r"chatbot|langchain|llamaindex|haystack|[\w .-]+=[^$]+",
-        "chatbot, langchain, llamaindex, haystack, or field=path, e.g. country_name=metadata.country",
+        (
+            "chatbot, langchain, llamaindex, haystack, or field=path, e.g. "
+            "country_name=metadata.country"
+        ),
     ),
     AfterValidator(lambda parts: () if parts == ("chatbot",) else parts),
 ]
@@ -265,8 +286,10 @@ def read_tables(
     keys: str,
     guide: str = "",
 ) -> dict[str, T]:
-    """Return what ``read`` makes of the tables of a file, by name. Each describes a ``noun`` and has ``keys``. Raises
-    SettingsError: the file cannot be read (``guide`` follows then) or is not TOML, or a table is wrong."""
+    """Return what ``read`` makes of the tables of a file, by name. Each describes a
+    ``noun`` and has ``keys``. Raises SettingsError: the file cannot be read (``guide``
+    follows then) or is not TOML, or a table is wrong.
+    """
     try:
         stated = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

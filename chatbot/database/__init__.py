@@ -1,5 +1,7 @@
-"""PyMongo's API over MongoDB and over one embedded SQLite file: opening the database of the settings, or one that
-`copy` gets as a URI. The only package that imports either driver."""
+"""PyMongo's API over MongoDB and over one embedded SQLite file: opening the database of
+the settings, or one that `copy` gets as a URI. The only package that imports either
+driver.
+"""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +19,9 @@ _MONGODB = re.compile(
 
 
 def open_database(settings: Settings) -> Database:
-    """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does not connect yet."""
+    """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does
+    not connect yet.
+    """
     if settings.mongodb_uri is None:
         return _open_file(settings.data_dir / EMBEDDED_FILE)
     from .mongo import MongoDatabase
@@ -54,8 +58,10 @@ class Location:
 
     @classmethod
     def parse(cls, uri: str, settings: Settings) -> "Location":
-        """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite file, with or without
-        `sqlite:`. Raises InvalidRequestError: the URI has another form."""
+        """Read `mongodb://...[/db]`, `mongodb+srv://...`, or a data folder or SQLite
+        file, with or without `sqlite:`. Raises InvalidRequestError: the URI has another
+        form.
+        """
         if match := _MONGODB.match(uri):
             db = match["db"] or settings.mongodb_db
             return cls(f"{match['scheme']}://{match['hosts']}/{db}", uri, db)
@@ -63,7 +69,8 @@ class Location:
         path = rest.removeprefix("//") if separator and scheme == "sqlite" else uri
         if not path or (path is uri and "://" in uri):
             raise InvalidRequestError(
-                "A database is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite file."
+                "A database is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a "
+                "data folder or .sqlite file."
             )
         file = Path(path).expanduser()
         if file.suffix not in SQLITE_SUFFIXES and not file.is_file():

@@ -1,7 +1,10 @@
-"""`Database` and `Collection`, the interface of the rest of the product; and walking through a collection.
+"""`Database` and `Collection`, the interface of the rest of the product; and walking
+through a collection.
 
-The walk takes bounded steps and holds only ids. A server limits the time of each call, so no call walks through
-everything; and SQLite finds rows by ids fast, but not rows after an id."""
+The walk takes bounded steps and holds only ids. A server limits the time of each call,
+so no call walks through everything; and SQLite finds rows by ids fast, but not rows
+after an id.
+"""
 
 import time
 from abc import ABC, abstractmethod
@@ -24,13 +27,17 @@ Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
 NO_CHANGE_STREAMS, TOKEN_LOST = 40573, {136, 260, 280, 286}
-"""Codes (error_codes.yml) of a server that is no replica set; and of CappedPositionLost, InvalidResumeToken,
-ChangeStreamFatalError and ChangeStreamHistoryLost, after which a stream cannot be resumed."""
+"""Codes (error_codes.yml) of a server that is no replica set; and of
+CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError and
+ChangeStreamHistoryLost, after which a stream cannot be resumed.
+"""
 BATCH = 500
 READ_AT_ONCE = 100
 """Documents. The first batch of a server has one more."""
 Place = tuple[str, str]
-"""Type and text of an id. A collection may have ids of several types, and only ids of one type can be compared."""
+"""Type and text of an id. A collection may have ids of several types, and only ids of
+one type can be compared.
+"""
 
 
 class CommandError(DatabaseError):
@@ -52,7 +59,9 @@ class CommandError(DatabaseError):
 
 @dataclass
 class RequestTime:
-    """Start of a request, and the seconds that its calls to a server have taken. Time between calls does not count."""
+    """Start of a request, and the seconds that its calls to a server have taken. Time
+    between calls does not count.
+    """
 
     began: float
     waited: float = 0.0
@@ -80,7 +89,9 @@ class Database(ABC):
 
     def __init__(self) -> None:
         self.reads: dict[str, Callable[[], Any]] = {}
-        """Reads of every request by their names in `caches.cached`; if one is missing, all are read at once."""
+        """Reads of every request by their names in `caches.cached`; if one is missing,
+        all are read at once.
+        """
 
     def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Return what independent calls return. The round trips to a server overlap."""
@@ -103,7 +114,9 @@ class Database(ABC):
         """Raise the driver's exceptions as DatabaseError."""
 
     def deadline(self, milliseconds: int | None) -> AbstractContextManager[None]:
-        """Limit the time of one call; None = the usual limit. A file limits its waits itself."""
+        """Limit the time of one call; None = the usual limit. A file limits its waits
+        itself.
+        """
         return nullcontext()
 
     def for_search(self, raw: Any) -> Any:
@@ -123,8 +136,10 @@ class Database(ABC):
     def watch(
         self, names: Sequence[str], after: Any = None
     ) -> "AbstractContextManager[ChangeStream[Json]]":
-        """Follow in-place changes of these collections by any program, from now or after a ``resume_token``. Raises
-        CommandError: NO_CHANGE_STREAMS where the server has none; one of TOKEN_LOST, also during iteration."""
+        """Follow in-place changes of these collections by any program, from now or
+        after a ``resume_token``. Raises CommandError: NO_CHANGE_STREAMS where the
+        server has none; one of TOKEN_LOST, also during iteration.
+        """
         raise NotImplementedError  # only this program changes a file
 
     def encode_vector(self, vector: Vector) -> Any:
@@ -139,7 +154,9 @@ class Database(ABC):
         """Remove deleted data from a file's log of changes."""
 
     def free_bytes(self, *, tidy: bool = False) -> int | None:
-        """Return the free space for writes; None on a server. ``tidy``: truncate the log first."""
+        """Return the free space for writes; None on a server. ``tidy``: truncate the
+        log first.
+        """
         return None
 
     @abstractmethod
@@ -158,7 +175,9 @@ class Collection:
 
     @contextmanager
     def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
-        """Return the driver's collection, for one call of at most so many milliseconds."""
+        """Return the driver's collection, for one call of at most so many
+        milliseconds.
+        """
         with self._database.translate_errors(), self._database.deadline(milliseconds):
             yield self._database.raw(self.name)
 
@@ -210,13 +229,17 @@ class Collection:
                 self._database.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
-        """Apply one update to each document by ``_id``, in one round trip; missing ids are skipped."""
+        """Apply one update to each document by ``_id``, in one round trip; missing ids
+        are skipped.
+        """
         if updates:
             with self._driver() as raw:
                 self._database.update_each(raw, updates)
 
     def update_one(self, filter: Filter, update: Json, *, upsert: bool = False) -> int:
-        """Update the first match; return how many documents matched or were inserted."""
+        """Update the first match; return how many documents matched or were
+        inserted.
+        """
         with self._driver() as raw:
             result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
@@ -232,7 +255,9 @@ class Collection:
         return document
 
     def ensure(self, id: str, fields: Json) -> Json:
-        """Return the row with this id; make it with these fields where there is none."""
+        """Return the row with this id; make it with these fields where there is
+        none.
+        """
         self.update_one({"_id": id}, {"$setOnInsert": fields}, upsert=True)
         row = self.find_one({"_id": id})
         assert row is not None
@@ -249,7 +274,9 @@ class Collection:
             return int(raw.count_documents(dict(filter)))
 
     def estimated_count(self) -> int:
-        """Return the number of documents from metadata: fast, and possibly inexact on a sharded server."""
+        """Return the number of documents from metadata: fast, and possibly inexact on a
+        sharded server.
+        """
         with self._driver() as raw:
             return int(raw.estimated_document_count())
 
@@ -266,7 +293,9 @@ class Collection:
     def search(
         self, pipeline: Sequence[Json], *, max_time_ms: int | None = None
     ) -> list[Json]:
-        """Run a pipeline of the search engine; ``max_time_ms`` limits it on the server and the whole call here."""
+        """Run a pipeline of the search engine; ``max_time_ms`` limits it on the server
+        and the whole call here.
+        """
         options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
         with self._search_driver(max_time_ms) as raw:
             return list(
@@ -274,7 +303,9 @@ class Collection:
             )
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
-        """Return the search indexes (or the one with this ``name``) as `$listSearchIndexes` describes them."""
+        """Return the search indexes (or the one with this ``name``) as
+        `$listSearchIndexes` describes them.
+        """
         with self._search_driver() as raw:
             return [
                 dict(index)
@@ -282,7 +313,9 @@ class Collection:
             ]
 
     def create_search_index(self, name: str, *, kind: str, definition: Json) -> None:
-        """Request a search index, which the server builds later; ``kind`` is vectorSearch or search."""
+        """Request a search index, which the server builds later; ``kind`` is
+        vectorSearch or search.
+        """
         with self._search_driver() as raw:
             raw.create_search_index(
                 {"name": name, "type": kind, "definition": definition}
@@ -314,7 +347,9 @@ def place(id: Any) -> Place:
 def id_batches(
     collection: Collection, *, after: Place | None = None, size: int = BATCH
 ) -> Iterator[list[Any]]:
-    """Yield all ids that exist now, in the order of `place`, in lists of at most ``size``."""
+    """Yield all ids that exist now, in the order of `place`, in lists of at most
+    ``size``.
+    """
     ids = [row["_id"] for row in collection.find({}, {"_id": 1}, sort=[("_id", 1)])]
     ids = sorted((id for id in ids if after is None or place(id) > after), key=place)
     for start in range(0, len(ids), size):

@@ -1,4 +1,6 @@
-"""The embedded database of a fresh machine: one SQLite file, with a reading connection per thread and one writer."""
+"""The embedded database of a fresh machine: one SQLite file, with a reading connection
+per thread and one writer.
+"""
 
 import logging
 import os
@@ -20,13 +22,16 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 """SQLite's user_version of a prepared file."""
 PAGE_BYTES = 16_384
-"""Page size of a new file: a passage with its vector takes 3 to 5 KB, and SQLite lets no two rows share the rest of a
-page that is too small for both."""
+"""Page size of a new file: a passage with its vector takes 3 to 5 KB, and SQLite lets
+no two rows share the rest of a page that is too small for both.
+"""
 BUSY_SECONDS = 10.0
 """Seconds that a writer waits for other writers before it fails."""
 PAUSE = 0.02
 LOG_PAGES = 128
-"""Pages of the write-ahead log before it is written to the file: 2 MB of a new one. SQLite's 1,000 would be 16 MB."""
+"""Pages of the write-ahead log before it is written to the file: 2 MB of a new one.
+SQLite's 1,000 would be 16 MB.
+"""
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
@@ -76,8 +81,9 @@ class EmbeddedDatabase(Database):
             return self._writer
 
     def _open(self) -> sqlite3.Connection:
-        # Conversations and the secret of the cookies are in it. SQLite gives its other files the same permissions.
-        # A file that exists is never opened here: closing it would release the locks that SQLite holds on it.
+        # Conversations and the secret of the cookies are in it. SQLite gives its other
+        # files the same permissions. A file that exists is never opened here: closing
+        # it would release the locks that SQLite holds on it.
         with suppress(OSError):  # it exists; or SQLite itself will say what is wrong
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         with suppress(OSError):  # it belongs to somebody else
@@ -87,7 +93,8 @@ class EmbeddedDatabase(Database):
             self._path,
             timeout=self._busy_seconds,
             isolation_level=None,
-            check_same_thread=False,  # one thread at a time uses it, but another one may close it
+            # one thread at a time uses it, but another one may close it
+            check_same_thread=False,
             cached_statements=STATEMENTS,
         )
         try:
@@ -104,8 +111,10 @@ class EmbeddedDatabase(Database):
         return connection
 
     def _prepare_file(self) -> None:
-        """Bring a new file to FORMAT. Raises sqlite3.Error: the file is not an SQLite file, or cannot be written;
-        DatabaseError: the file was emptied, or another program or a newer version wrote it."""
+        """Bring a new file to FORMAT. Raises sqlite3.Error: the file is not an SQLite
+        file, or cannot be written; DatabaseError: the file was emptied, or another
+        program or a newer version wrote it.
+        """
         name, indexes = self._path.name, self._path.parent.glob("index*")
         if self._path.stat().st_size == 0:
             for index in indexes:
@@ -117,7 +126,9 @@ class EmbeddedDatabase(Database):
             )
         ) as connection:
             deadline = time.monotonic() + self._busy_seconds
-            while True:  # SQLite does not wait while another process switches the file to WAL, but refuses at once
+            # SQLite does not wait while another process switches the file to WAL, but
+            # refuses at once
+            while True:
                 try:
                     connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
                     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
@@ -142,7 +153,9 @@ class EmbeddedDatabase(Database):
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Raise SQLite's errors as DatabaseError, and count the call, so that `close` can wait for it."""
+        """Raise SQLite's errors as DatabaseError, and count the call, so that `close`
+        can wait for it.
+        """
         with self._idle:
             self._idle.wait_for(lambda: not self._closing)
             self._active += 1
@@ -174,17 +187,24 @@ class EmbeddedDatabase(Database):
                 self._idle.notify_all()
 
     def empty_log(self) -> None:
-        """Write the write-ahead log to the file and truncate it, unless somebody is reading it."""
+        """Write the write-ahead log to the file and truncate it, unless somebody is
+        reading it.
+        """
         with self.translate_errors(), self._get_writer().turn() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def collection_names(self) -> list[str]:
-        names = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB 'sqlite_*' ORDER BY name"
+        names = (
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB "
+            "'sqlite_*' ORDER BY name"
+        )
         with self.translate_errors():
             return [name for (name,) in self._reader().execute(names)]
 
     def ping(self) -> str:
-        """Read from the file and check that it can be written, as on a disk that became read-only nothing works."""
+        """Read from the file and check that it can be written, as on a disk that became
+        read-only nothing works.
+        """
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
             if not all(
@@ -194,7 +214,9 @@ class EmbeddedDatabase(Database):
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
-        """Return the free bytes on the disk and inside the file. ``tidy``: truncate the log first."""
+        """Return the free bytes on the disk and inside the file. ``tidy``: truncate the
+        log first.
+        """
         with self.translate_errors():
             if tidy:
                 with (
@@ -210,8 +232,9 @@ class EmbeddedDatabase(Database):
         return shutil.disk_usage(self._path.parent).free + int(pages * size)
 
     def close(self) -> None:
-        """Wait for running calls, then close: SQLite crashes where another thread uses a connection that is closed.
-        The database can be used again afterwards."""
+        """Wait for running calls, then close: SQLite crashes where another thread uses
+        a connection that is closed. The database can be used again afterwards.
+        """
         with self._idle:
             self._closing = True
             self._idle.wait_for(lambda: self._active == 0, timeout=CLOSE_SECONDS)

@@ -1,4 +1,6 @@
-"""Collections of other programs, read as they are: their rows come out with our names, and nothing is ever written."""
+"""Collections of other programs, read as they are: their rows come out with our names,
+and nothing is ever written.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +20,9 @@ IDENTITIES, ALIASES, OUR_NAMES = (
     _TABLE["names"],
 )
 HEADERS = tuple(f"Header {level}" for level in range(1, 7))
-"""Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names them."""
+"""Of langchain-text-splitters' `MarkdownHeaderTextSplitter`, as its documentation names
+them.
+"""
 STATED = ("document_name", "document_page_number")
 """Fields that are read of other metadata where no path is named."""
 LABELS = ("data_labels", "data_description")
@@ -34,12 +38,16 @@ READ = (
 )
 """Fields that are read besides those of scopes."""
 SAMPLED = 50
-"""Rows that say which of several paths a collection uses, and the types of its values."""
+"""Rows that say which of several paths a collection uses, and the types of its
+values.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths of our fields in rows of other programs. ``paths``: those that a person has named, by our field."""
+    """The paths of our fields in rows of other programs. ``paths``: those that a person
+    has named, by our field.
+    """
 
     text: str = forms.TEXT_FIELD
     embedding: str = forms.EMBEDDING_FIELD
@@ -76,7 +84,9 @@ class Layout:
         return f"{self.metadata}.{name}" if self.metadata else name
 
     def identity(self, row: Mapping[str, Any]) -> tuple[str, Any] | None:
-        """Return the path and the value that all rows of the row's report share; None = it states none."""
+        """Return the path and the value that all rows of the row's report share; None =
+        it states none.
+        """
         named = [self.paths["document_id"]] if "document_id" in self.paths else []
         for path in (*named, *map(self.inside, IDENTITIES)):
             if (value := value_at(row, path)) not in (
@@ -154,7 +164,9 @@ def read_layout(schema: Sequence[str]) -> Layout:
 
 
 def guess_layout(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the name of the layout that these rows seem to have; "" = none that is known."""
+    """Return the name of the layout that these rows seem to have; "" = none that is
+    known.
+    """
     fitting = (
         name
         for row in rows
@@ -173,11 +185,15 @@ def value_at(row: Mapping[str, Any], path: str) -> Any:
 
 
 OWN_PREFIX = "report_chat_"
-"""The prefix of our own collections in a database whose passages belong to another program."""
+"""The prefix of our own collections in a database whose passages belong to another
+program.
+"""
 
 
 def map_collections(database: Database, settings: Settings) -> None:
-    """Have the database read the collections of passages in the layout of SCHEMA, where it is set."""
+    """Have the database read the collections of passages in the layout of SCHEMA, where
+    it is set.
+    """
     if settings.schema and not database.mapped:
         layout, names = read_layout(settings.schema), settings.chunk_collections
         database.prefix = OWN_PREFIX
@@ -188,7 +204,9 @@ def map_collections(database: Database, settings: Settings) -> None:
 
 
 class MappedCollection(Collection):
-    """Rows come out with our names (`Layout.read`). Thread-safe. Writing raises ReadOnlyError."""
+    """Rows come out with our names (`Layout.read`). Thread-safe. Writing raises
+    ReadOnlyError.
+    """
 
     read_only = True
 
@@ -200,10 +218,14 @@ class MappedCollection(Collection):
         self._fields = tuple(fields)
         self._sample: list[Json] = []
         self._reports: dict[str, tuple[Json, Json]] = {}
-        """A row of each report without text and vector, and the filter for its rows, by the report's id."""
+        """A row of each report without text and vector, and the filter for its rows, by
+        the report's id.
+        """
 
     def path(self, name: str) -> str:
-        """Return the path of one of our fields in this collection: of several, the one that its rows have."""
+        """Return the path of one of our fields in this collection: of several, the one
+        that its rows have.
+        """
         candidates = self.layout.candidates(name)
         used = (
             path
@@ -254,7 +276,8 @@ class MappedCollection(Collection):
 
     def _refuse(self, *arguments: object, **options: object) -> NoReturn:
         raise ReadOnlyError(
-            f"The collection {self.name!r} belongs to another program (SCHEMA): it is only read."
+            f"The collection {self.name!r} belongs to another program (SCHEMA): it "
+            "is only read."
         )
 
     insert_one = replace_many = update_each = update_one = find_one_and_update = (

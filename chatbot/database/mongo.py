@@ -1,5 +1,6 @@
-"""MongoDB through PyMongo: calls with time limits, so that no request hangs on a server that is down, frozen or slow;
-pauses between retries, and exceptions as DatabaseError."""
+"""MongoDB through PyMongo: calls with time limits, so that no request hangs on a server
+that is down, frozen or slow; pauses between retries, and exceptions as DatabaseError.
+"""
 
 import re
 import threading
@@ -25,9 +26,13 @@ from .core import CommandError, Database, Json, T, current_request
 from .rows import VECTOR_SUBTYPE, encode_payload, failure
 
 CONNECTIONS_PER_THREAD = 4
-"""Upper bound of the pool: streamed answers and ingestion run beside the threads of requests."""
+"""Upper bound of the pool: streamed answers and ingestion run beside the threads of
+requests.
+"""
 PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds before the third attempt, doubled before each further one; PyMongo makes the second at once."""
+"""Seconds before the third attempt, doubled before each further one; PyMongo makes the
+second at once.
+"""
 OVERLAPPING = 32
 """Threads for calls beside those of the threads that answer requests."""
 AWAIT_MS = 100
@@ -35,9 +40,13 @@ AWAIT_MS = 100
 REQUEST_SHARE = 1.5
 """Time limit for all calls of a request together, in time limits of a single call."""
 SILENT_SECONDS = 1.5
-"""Time limit of a call while the server is silent; meanwhile the driver looks for the server twice a second."""
+"""Time limit of a call while the server is silent; meanwhile the driver looks for the
+server twice a second.
+"""
 IN_VAIN = 0.9
-"""A call that fails after this share of its time limit counts as unanswered; an earlier failure says less."""
+"""A call that fails after this share of its time limit counts as unanswered; an earlier
+failure says less.
+"""
 SILENCE = (errors.ConnectionFailure, errors.ConfigurationError)
 """Exceptions that mean that nobody answers; any other is an answer."""
 _thread = threading.local()
@@ -45,7 +54,9 @@ _thread = threading.local()
 
 @dataclass
 class Call:
-    """A call to the server. The driver's listener, which runs in the same thread, notes its failed attempts."""
+    """A call to the server. The driver's listener, which runs in the same thread, notes
+    its failed attempts.
+    """
 
     seconds: float
     deadline: float
@@ -56,9 +67,11 @@ class Call:
 
 
 class TimeLimits:
-    """Time limits of the calls of one server, and a circuit breaker. Thread-safe. The server counts as silent after a
-    call that got no answer while no other call got one. From then on, calls of requests that began before fail at once,
-    because they would queue, and calls of new requests have SILENT_SECONDS."""
+    """Time limits of the calls of one server, and a circuit breaker. Thread-safe. The
+    server counts as silent after a call that got no answer while no other call got one.
+    From then on, calls of requests that began before fail at once, because they would
+    queue, and calls of new requests have SILENT_SECONDS.
+    """
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -68,8 +81,10 @@ class TimeLimits:
 
     @contextmanager
     def call(self, seconds: float | None = None) -> Iterator[Call]:
-        """Limit one call to ``seconds``, or less where the request has little time left. Raises DatabaseError: the
-        call is not made, as the server is silent or the request has waited too long."""
+        """Limit one call to ``seconds``, or less where the request has little time
+        left. Raises DatabaseError: the call is not made, as the server is silent or the
+        request has waited too long.
+        """
         request, limit = current_request(), self.seconds if seconds is None else seconds
         with self._lock:
             silent_since = self._silent_since
@@ -107,8 +122,10 @@ class TimeLimits:
 
 
 class MongoDatabase(Database):
-    """A client and the database it uses. Takes any client compatible with PyMongo (tests pass mongomock).
-    ``seconds``: the time limit of one call, from which that of a request follows."""
+    """A client and the database it uses. Takes any client compatible with PyMongo
+    (tests pass mongomock). ``seconds``: the time limit of one call, from which that of
+    a request follows.
+    """
 
     embedded = False
 
@@ -121,7 +138,9 @@ class MongoDatabase(Database):
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "MongoDatabase":
-        """Connect with a limit for every wait. Reads and writes are retried, unless the URI says otherwise."""
+        """Connect with a limit for every wait. Reads and writes are retried, unless the
+        URI says otherwise.
+        """
         assert settings.mongodb_uri is not None
         timeout_ms = int(settings.mongodb_timeout * 1000)
         waits: Json = dict.fromkeys(
@@ -139,8 +158,10 @@ class MongoDatabase(Database):
         except (ValueError, errors.PyMongoError) as error:
             # PyMongo's message may contain parts of the URI.
             raise SettingsError(
-                f"MONGODB_URI cannot be used: {type(error).__name__}. It should be mongodb://user:password@host:27017 "
-                "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a password percent-encoded (@ is %40)."
+                f"MONGODB_URI cannot be used: {type(error).__name__}. It should be "
+                "mongodb://user:password@host:27017 "
+                "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a "
+                "password percent-encoded (@ is %40)."
             ) from None
         return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
 
@@ -156,7 +177,9 @@ class MongoDatabase(Database):
 
     @contextmanager
     def deadline(self, milliseconds: int | None) -> Iterator[None]:
-        """Limit the time of one call; the client's timeoutMS would otherwise replace the command's maxTimeMS."""
+        """Limit the time of one call; the client's timeoutMS would otherwise replace
+        the command's maxTimeMS.
+        """
         with self._limits.call(
             None if milliseconds is None else milliseconds / 1000
         ) as call:
@@ -164,7 +187,8 @@ class MongoDatabase(Database):
                 with pymongo.timeout(call.seconds):
                     yield
             except (errors.ExecutionTimeout, errors.ConnectionFailure) as error:
-                # Where the time ends during retries of a refused command, the refusal is the reason.
+                # Where the time ends during retries of a refused command, the refusal
+                # is the reason.
                 refusal = call.refusal
                 if refusal is None or not (
                     isinstance(error, errors.ExecutionTimeout) or error.timeout
@@ -175,7 +199,9 @@ class MongoDatabase(Database):
                 ) from error
 
     def for_search(self, raw: Any) -> Any:
-        """Return the collection with read concern `local`, the only one that search stages accept."""
+        """Return the collection with read concern `local`, the only one that search
+        stages accept.
+        """
         return raw.with_options(read_concern=ReadConcern("local"))
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
@@ -194,7 +220,9 @@ class MongoDatabase(Database):
     def watch(
         self, names: Sequence[str], after: Any = None
     ) -> Iterator[ChangeStream[Json]]:
-        """Follow the changes with one change stream, which leaves out the rows themselves."""
+        """Follow the changes with one change stream, which leaves out the rows
+        themselves.
+        """
         condition = {
             "ns.coll": {"$in": list(names)},
             "operationType": {"$in": ["update", "replace"]},
@@ -238,9 +266,10 @@ class MongoDatabase(Database):
 
 
 class RetryPauses(CommandListener):
-    """Pauses between PyMongo's retries. Its methods run in the thread that makes the call. Under a time limit PyMongo
-    retries a refused command without a pause (4,000 times a second, measured), and in the end reports only that the
-    time is up."""
+    """Pauses between PyMongo's retries. Its methods run in the thread that makes the
+    call. Under a time limit PyMongo retries a refused command without a pause (4,000
+    times a second, measured), and in the end reports only that the time is up.
+    """
 
     def started(self, event: object) -> None:
         """Do nothing."""
@@ -282,7 +311,9 @@ _CODES = {
 BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
 """The server lost a connection, a cursor or a replica."""
 OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
-"""The label of overload; the store explains an overloaded search engine, which has it too."""
+"""The label of overload; the store explains an overloaded search engine, which has it
+too.
+"""
 ATLAS = 8000
 """Atlas's code for many errors, which differ in the message."""
 _ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
@@ -291,7 +322,9 @@ _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 
 
 def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
-    """Return what happened, what helps and when to retry, without secrets; ``seconds``: the time limit of one call."""
+    """Return what happened, what helps and when to retry, without secrets; ``seconds``:
+    the time limit of one call.
+    """
     if isinstance(error, errors.OperationFailure) and not isinstance(
         error, (errors.ExecutionTimeout, errors.WTimeoutError)
     ):
@@ -311,7 +344,9 @@ def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
 
 
 def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
-    """Return the error for a refused command; for a batch that of its first failure, without the written document."""
+    """Return the error for a refused command; for a batch that of its first failure,
+    without the written document.
+    """
     details: Any = error.details or {}
     code, message = error.code, str(details.get("errmsg") or type(error).__name__)
     if isinstance(error, errors.BulkWriteError):

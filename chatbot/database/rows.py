@@ -1,8 +1,10 @@
 """The stored forms of rows: ids, vectors and fields, also those of older systems.
 
-Ids are strings, in collections of an older system ObjectIds. Vectors are BinData subtype 9, float32 (two header bytes,
-then little-endian floats), a third of the size of an array of doubles; arrays (older systems) and plain bytes (servers
-and files that lose the subtype) are read too. Older rows have no report id, and years as text."""
+Ids are strings, in collections of an older system ObjectIds. Vectors are BinData
+subtype 9, float32 (two header bytes, then little-endian floats), a third of the size of
+an array of doubles; arrays (older systems) and plain bytes (servers and files that lose
+the subtype) are read too. Older rows have no report id, and years as text.
+"""
 
 import hashlib
 import json
@@ -30,21 +32,26 @@ Sort = Sequence[tuple[str, int]]
 UUID_TEXT = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 EMBEDDING_FIELD = "data_embedding"
 SLOTS = ("", "_b")
-"""Two fields for a chunk's vector, so that `reembed` can fill one while the other serves; suffixes of the names of the
-field and of the vector index."""
+"""Two fields for a chunk's vector, so that `reembed` can fill one while the other
+serves; suffixes of the names of the field and of the vector index.
+"""
 TEXT_FIELD = "data"
 FLOAT32_HEADER, VECTOR_SUBTYPE = b"\x27\x00", 9
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 failure = read_failures(__package__, DatabaseError)
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
-"""Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a passage it is text)."""
+"""Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a
+passage it is text).
+"""
 
 
 _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def from_row(type_: type[T], row: Mapping[str, Any]) -> T:
-    """Return a row as a dataclass whose ``id``, if it has one, is the row's ``_id``; other fields are left out."""
+    """Return a row as a dataclass whose ``id``, if it has one, is the row's ``_id``;
+    other fields are left out.
+    """
     value: T = _adapter(type_).validate_python({"id": row["_id"], **row})
     return value
 
@@ -59,8 +66,10 @@ def embedding_field(slot: str) -> str:
 
 
 def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
-    """Return the forms that a lookup by id has to try: each as a string, and as the ObjectId, UUID or int it may mean.
-    The embedded database has strings only, and refuses ObjectIds."""
+    """Return the forms that a lookup by id has to try: each as a string, and as the
+    ObjectId, UUID or int it may mean. The embedded database has strings only, and
+    refuses ObjectIds.
+    """
     if embedded:
         return list(ids)
     return [form for id in ids for form in _forms(id)]
@@ -86,7 +95,9 @@ def id_text(id: Any) -> str:
 
 
 def of_document(document_id: str, *, embedded: bool) -> Json:
-    """Return the filter for the rows of a report, whose id may be stored in any form."""
+    """Return the filter for the rows of a report, whose id may be stored in any
+    form.
+    """
     forms = id_forms([document_id], embedded=embedded)
     return {"document_id": {"$in": forms} if len(forms) > 1 else document_id}
 
@@ -97,8 +108,9 @@ def encode_payload(vector: Vector) -> bytes:
 
 
 def decode_vector(value: Any) -> Vector:
-    """Return the stored embedding as float32, shape (dimensions,). Raises DatabaseError: the value is neither an
-    array of numbers nor a float32 vector."""
+    """Return the stored embedding as float32, shape (dimensions,). Raises
+    DatabaseError: the value is neither an array of numbers nor a float32 vector.
+    """
     if isinstance(value, (bytes, bytearray)):
         if len(value) % 4 == 2 and bytes(value[:2]) == FLOAT32_HEADER:
             return np.frombuffer(value, dtype="<f4", offset=2)
@@ -113,8 +125,9 @@ def decode_vector(value: Any) -> Vector:
 
 
 def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
-    """Return the stored embedding; None where it is missing, no vector, zero or not finite, or has other
-    ``dimensions``."""
+    """Return the stored embedding; None where it is missing, no vector, zero or not
+    finite, or has other ``dimensions``.
+    """
     with suppress(DatabaseError):
         vector = decode_vector([] if value is None else value)
         if (
@@ -127,7 +140,9 @@ def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
 
 
 def with_string_ids(value: Any) -> Any:
-    """Return a document with ObjectIds and decimals, also nested ones, as strings: SQLite's JSON has neither."""
+    """Return a document with ObjectIds and decimals, also nested ones, as strings:
+    SQLite's JSON has neither.
+    """
     if isinstance(value, (ObjectId, Decimal128)):
         return str(value)
     if isinstance(value, Mapping):
@@ -138,7 +153,9 @@ def with_string_ids(value: Any) -> Any:
 
 
 def content_digest(document: Mapping[str, Any]) -> int:
-    """Return a number for the content, the same in either database. Sums of them compare sets of documents."""
+    """Return a number for the content, the same in either database. Sums of them
+    compare sets of documents.
+    """
     text = json.dumps(with_string_ids(document), sort_keys=True, default=_plain)
     return int.from_bytes(
         hashlib.blake2b(text.encode(), digest_size=16).digest(), "big"
@@ -184,7 +201,9 @@ NAMING = dict.fromkeys(("document_id", *KEY_FIELDS, *SOURCES), 1)
 
 
 def document_id_of(row: Mapping[str, Any]) -> str:
-    """Return the id of the row's report; where none is stored, one that all rows of the report share."""
+    """Return the id of the row's report; where none is stored, one that all rows of the
+    report share.
+    """
     if stored := row.get("document_id"):
         return id_text(stored)
     name, *others = (str(row.get(field) or "") for field in KEY_FIELDS)
@@ -215,14 +234,17 @@ def page_of(row: Mapping[str, Any]) -> int | None:
         page := next((number for number in stated if number is not None), None)
     ) is not None:
         return page
-    # LangChain's loaders count from 0: langchain-community 0.4, document_loaders/parsers/pdf.py, `PyPDFParser`.
+    # LangChain's loaders count from 0: langchain-community 0.4,
+    # document_loaders/parsers/pdf.py, `PyPDFParser`.
     counted = number_value(row.get("page"))
     return number_value(row.get("page_label")) if counted is None else counted + 1
 
 
 def filter_value(field: str, value: Any) -> Value | None:
-    """Return a stored value as scopes compare it, of whatever type it is; None = there is none. Years are ints, also of
-    dates and texts. A list means each of its values. An object is no value."""
+    """Return a stored value as scopes compare it, of whatever type it is; None = there
+    is none. Years are ints, also of dates and texts. A list means each of its values.
+    An object is no value.
+    """
     if isinstance(value, (list, tuple, set)):
         each = dict.fromkeys(
             one for item in value if (one := filter_value(field, item)) is not None

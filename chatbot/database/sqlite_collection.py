@@ -1,5 +1,6 @@
-"""The operations of a collection on a table of SQLite: PyMongo's names and arguments. An update reads a row, changes it
-in Python and writes it, in one transaction."""
+"""The operations of a collection on a table of SQLite: PyMongo's names and arguments.
+An update reads a row, changes it in Python and writes it, in one transaction.
+"""
 
 import sqlite3
 import threading
@@ -31,9 +32,10 @@ Updated = tuple[WriteResult, Json | None]
 
 
 class OpenConnection:
-    """A connection, closed when nothing refers to this any more, e.g. when its thread ends, or by `close`. `__del__`
-    would not do: objects are collected in no known order, and since Python 3.13 a connection that is still open then
-    causes a warning."""
+    """A connection, closed when nothing refers to this any more, e.g. when its thread
+    ends, or by `close`. `__del__` would not do: objects are collected in no known
+    order, and since Python 3.13 a connection that is still open then causes a warning.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -52,7 +54,9 @@ class Writer(OpenConnection):
 
     @contextmanager
     def turn(self) -> Iterator[sqlite3.Connection]:
-        """Wait for the turn. Raises sqlite3.OperationalError: others write for too long."""
+        """Wait for the turn. Raises sqlite3.OperationalError: others write for too
+        long.
+        """
         if not self._lock.acquire(timeout=self._seconds):
             raise sqlite3.OperationalError("database is locked by another thread")
         try:
@@ -76,7 +80,9 @@ class Writer(OpenConnection):
 
 
 class SqliteCollection:
-    """One table, which the first write creates. ``reader`` is the calling thread's connection."""
+    """One table, which the first write creates. ``reader`` is the calling thread's
+    connection.
+    """
 
     def __init__(
         self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]
@@ -137,7 +143,10 @@ class SqliteCollection:
     def distinct(self, name: str, filter: Filter) -> list[Any]:
         """Return the values of a field among the matches, without None."""
         condition, values = sql.where(filter)
-        text = f"SELECT DISTINCT {sql.field(name).value} FROM {self._table} WHERE {condition}"
+        text = (
+            f"SELECT DISTINCT {sql.field(name).value} FROM {self._table} WHERE "
+            f"{condition}"
+        )
         return [value for (value,) in self._read(text, values) if value is not None]
 
     def insert_one(self, document: Json) -> None:
@@ -161,7 +170,9 @@ class SqliteCollection:
         upsert: bool,
         return_document: Literal[True],
     ) -> Json | None:
-        """Update the first match and return the new document. The previous document is not available."""
+        """Update the first match and return the new document. The previous document is
+        not available.
+        """
         return self._update(filter, update, upsert=upsert)[1]
 
     def _update(self, filter: Filter, update: sql.Update, *, upsert: bool) -> Updated:
@@ -225,8 +236,10 @@ class SqliteCollection:
         self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
-        """Run it in a transaction. ``run`` returns no cursor: one that is freed outside of the lock resets a
-        statement that another thread is running by then (SQLITE_MISUSE)."""
+        """Run it in a transaction. ``run`` returns no cursor: one that is freed outside
+        of the lock resets a statement that another thread is running by then
+        (SQLITE_MISUSE).
+        """
         writer = self._writer()
         try:
             with writer.transaction() as connection:

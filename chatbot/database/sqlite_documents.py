@@ -1,11 +1,14 @@
-"""MongoDB's documents in SQLite: their stored form, filters as SQL, projections and updates, with MongoDB's meaning.
+"""MongoDB's documents in SQLite: their stored form, filters as SQL, projections and
+updates, with MongoDB's meaning.
 
-A row has the id, the document as JSON, and the bytes of known fields as they are. What JSON lacks (other bytes, dates)
-is stored under a tag.
+A row has the id, the document as JSON, and the bytes of known fields as they are. What
+JSON lacks (other bytes, dates) is stored under a tag.
 
-The text of a condition depends only on its fields and operators, so that SQLite reuses prepared statements, and a field
-is always written the same way, so that an index on the expression is used. Unlike in
-MongoDB a list matches no value: no field that filters name holds one."""
+The text of a condition depends only on its fields and operators, so that SQLite reuses
+prepared statements, and a field is always written the same way, so that an index on the
+expression is used. Unlike in MongoDB a list matches no value: no field that filters
+name holds one.
+"""
 
 import base64
 import json
@@ -34,7 +37,9 @@ Sql = tuple[str, list[Any]]
 Update = Mapping[str, Mapping[str, Any]]
 STRICT = " AND {kind} NOT IN ('true', 'false', 'array', 'object')"
 _decode = json.JSONDecoder().raw_decode
-"""For texts of `to_row`, which begin and end without a blank: saves a tenth of the time of reading a row."""
+"""For texts of `to_row`, which begin and end without a blank: saves a tenth of the time
+of reading a row.
+"""
 
 
 def quoted(name: str) -> str:
@@ -42,8 +47,9 @@ def quoted(name: str) -> str:
 
 
 def to_row(document: Mapping[str, Any]) -> Row:
-    """Return the values of COLUMNS. Raises DatabaseError: the document has no ``_id``, or a value that cannot be
-    stored."""
+    """Return the values of COLUMNS. Raises DatabaseError: the document has no ``_id``,
+    or a value that cannot be stored.
+    """
     if "_id" not in document:
         raise DatabaseError("A document for the embedded database lacks its _id.")
     blobs = list(map(as_bytes, map(document.get, BYTE_FIELDS)))
@@ -108,7 +114,9 @@ _encode = json.JSONEncoder(
 def projected(
     projection: Mapping[str, int] | None,
 ) -> tuple[str, Callable[[Sequence[Any]], Json]]:
-    """Return the columns to read in place of COLUMNS, and a function that makes the reduced document of such a row."""
+    """Return the columns to read in place of COLUMNS, and a function that makes the
+    reduced document of such a row.
+    """
     included = {name for name, value in (projection or {}).items() if value}
     excluded = set(projection or ()) - included
     left_out = set(BYTE_FIELDS) - included if included else excluded
@@ -129,7 +137,9 @@ def projected(
 
 
 class Field(NamedTuple):
-    """A field of the documents in SQL: its ``value`` and its ``kind`` (as json_type names it; NULL = missing)."""
+    """A field of the documents in SQL: its ``value`` and its ``kind`` (as json_type
+    names it; NULL = missing).
+    """
 
     value: str
     kind: str
@@ -141,7 +151,9 @@ class Field(NamedTuple):
 
 @cache
 def field(name: str) -> Field:
-    """Return a field. Raises DatabaseError: the name cannot be a path, or points into a nested document."""
+    """Return a field. Raises DatabaseError: the name cannot be a path, or points into a
+    nested document.
+    """
     if name == "_id":
         return Field("_id", "typeof(_id)")
     if not name or any(char in name for char in '."\\$'):
@@ -159,8 +171,9 @@ def field(name: str) -> Field:
 
 
 def where(filter: Mapping[str, Any]) -> Sql:
-    """Return the condition for the rows that match. Raises DatabaseError: the filter has an unknown operator, or a
-    value that cannot be compared."""
+    """Return the condition for the rows that match. Raises DatabaseError: the filter
+    has an unknown operator, or a value that cannot be compared.
+    """
     if not filter:
         return "1", []
     conditions: list[Sql] = []
@@ -189,7 +202,8 @@ def _check_operator(
     if operator not in operators:
         names = ", ".join(names)
         raise DatabaseError(
-            f"The embedded database does not know the operator {operator!r}. Known: {names}."
+            f"The embedded database does not know the operator {operator!r}. "
+            f"Known: {names}."
         )
 
 
@@ -199,7 +213,9 @@ def _equal(of: Field, value: Any) -> Sql:
             return of.meets("{value} IS NULL")
         case bool():
             return of.meets(f"{{kind}} = '{str(value).lower()}'")
-        case float():  # parsed by the same code as the stored one, so that equal texts are equal numbers
+        # parsed by the same code as the stored one, so that equal texts are equal
+        # numbers
+        case float():
             return of.meets("{value} = json_extract(?, '$')", [json.dumps(value)])
         case int() | str():
             return of.meets("{value} = ?" + STRICT * _is_ambiguous(value), [value])
@@ -207,7 +223,9 @@ def _equal(of: Field, value: Any) -> Sql:
 
 
 def _is_ambiguous(value: Any) -> bool:
-    """Return whether SQL takes a value for equal to another one: 1 to true, or a text to a list."""
+    """Return whether SQL takes a value for equal to another one: 1 to true, or a text
+    to a list.
+    """
     return value in {0, 1} or str(value)[:1] in {"[", "{"}
 
 
@@ -244,7 +262,8 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
     def compared(of: Field, value: Any) -> Sql:
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             raise _not_comparable(value)
-        # The type of a text is in the index of its values; that of a number has to be read, as it may be true or false.
+        # The type of a text is in the index of its values; that of a number has to be
+        # read, as it may be true or false.
         kind = (
             "typeof({value}) = 'text'"
             if isinstance(value, str)
@@ -281,8 +300,9 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
 
 
 def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
-    """Change the document as MongoDB's update operators say, and return it. Raises DatabaseError: the stored value
-    has the wrong type."""
+    """Change the document as MongoDB's update operators say, and return it. Raises
+    DatabaseError: the stored value has the wrong type.
+    """
     for operator, fields in update.items():
         if operator != "$setOnInsert" or inserting:
             for name, value in fields.items():
@@ -291,7 +311,8 @@ def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
                 except TypeError as error:
                     kind = type(document.get(name)).__name__
                     raise DatabaseError(
-                        f"{operator} cannot change the field {name!r}, which is a {kind}."
+                        f"{operator} cannot change the field {name!r}, which is a "
+                        f"{kind}."
                     ) from error
     return document
 
@@ -303,12 +324,15 @@ def check_update(update: Update) -> None:
         for name in fields:
             if "." in name:
                 raise DatabaseError(
-                    f"The embedded database updates top-level fields only, not {name!r}."
+                    "The embedded database updates top-level fields only, not "
+                    f"{name!r}."
                 )
 
 
 def _push(document: Json, name: str, value: Any) -> None:
-    """Append a value, or those of `$each`; a negative `$slice` keeps the last so many."""
+    """Append a value, or those of `$each`; a negative `$slice` keeps the last so
+    many.
+    """
     options: Mapping[str, Any] = (
         value if isinstance(value, Mapping) and "$each" in value else {"$each": [value]}
     )

@@ -1,4 +1,6 @@
-"""Questions, prompts, replies of models, answers with citations and trace, and the events on the way."""
+"""Questions, prompts, replies of models, answers with citations and trace, and the
+events on the way.
+"""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,9 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The countries and headings that an answer cites, in the order of its citations."""
+    """The countries and headings that an answer cites, in the order of its
+    citations.
+    """
 
     countries: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
@@ -28,7 +32,9 @@ class Cited:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """``standalone``: the question as it was understood; ``cited``: of an answer. Clients send neither."""
+    """``standalone``: the question as it was understood; ``cited``: of an answer.
+    Clients send neither.
+    """
 
     role: Role
     content: str
@@ -38,7 +44,9 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of one question: calls of the chat model, its tokens, seconds. None: no limit."""
+    """Limits of one question: calls of the chat model, its tokens, seconds. None: no
+    limit.
+    """
 
     calls: int | None = None
     tokens: int | None = None
@@ -51,8 +59,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class QuerySettings:
-    """The settings that one question is searched and answered with. See `Settings` for the meaning of each field. A
-    preset that a request names changes them for its question alone."""
+    """The settings that one question is searched and answered with. See `Settings` for
+    the meaning of each field. A preset that a request names changes them for its
+    question alone.
+    """
 
     threshold_start: float = 0.7
     threshold_step: float = 0.1
@@ -90,9 +100,11 @@ class QuerySettings:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A checked request. ``history`` is oldest first, without the question; ``standalone`` is the question completed
-    from it, "" if it needs nothing. ``attachments`` take the place of the reports. ``auto_scope``: apply the scope
-    found in it."""
+    """A checked request. ``history`` is oldest first, without the question;
+    ``standalone`` is the question completed from it, "" if it needs nothing.
+    ``attachments`` take the place of the reports. ``auto_scope``: apply the scope found
+    in it.
+    """
 
     query: str
     scope: Scope
@@ -104,7 +116,9 @@ class Question:
     standalone: str = ""
     auto_scope: bool = False
     chosen_scope: Scope | None = None
-    """The part of ``scope`` that somebody chose, if the rest was taken from the question; None = all of it."""
+    """The part of ``scope`` that somebody chose, if the rest was taken from the
+    question; None = all of it.
+    """
     reading: Reading | None = None
     """The names in its `search_text`; None = not read yet."""
     page: int | None = None
@@ -125,27 +139,36 @@ class Question:
 
     @property
     def search_text(self) -> str:
-        """The text that is searched for; prompts have the person's own words instead."""
+        """The text that is searched for; prompts have the person's own words
+        instead.
+        """
         return self.standalone or self.query
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One generation request. Language models read ``messages``; the extractive model reads question and context."""
+    """One generation request. Language models read ``messages``; the extractive model
+    reads question and context.
+    """
 
     messages: tuple[Message, ...]
     question: str
     context: Context
     json_schema: Mapping[str, Any] | None = None
-    """Schema of the reply, with its name as ``title``; None = prose. Models may ignore it."""
+    """Schema of the reply, with its name as ``title``; None = prose. Models may ignore
+    it.
+    """
     language: str = "en"
-    """Language of the fixed words around quotations; a language model answers in the question's."""
+    """Language of the fixed words around quotations; a language model answers in the
+    question's.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """A piece of a model's answer; the last one has the ``usage``, if the model reports it. ``truncated``: the
-    answer ends here because it reached its token limit."""
+    """A piece of a model's answer; the last one has the ``usage``, if the model reports
+    it. ``truncated``: the answer ends here because it reached its token limit.
+    """
 
     text: str = ""
     usage: Usage | None = None
@@ -156,12 +179,14 @@ QUERY_CHARACTERS = 4000
 
 
 def question_problem(text: str) -> str:
-    """Return what is wrong with a stripped question, "" if nothing is. Questions are never cut (R-A7)."""
+    """Return what is wrong with a stripped question, "" if nothing is. Questions are
+    never cut (R-A7).
+    """
     if not text:
         return "must not be empty."
     if len(text) > QUERY_CHARACTERS:
         return (
-            f"longer than {QUERY_CHARACTERS:,} characters ({len(text):,}): shorten it, or attach the text as a file, "
+            f"longer than {QUERY_CHARACTERS:,} characters ({len(text):,}): shorten it, or attach the text as a file, "  # noqa: E501
             "in the page or with POST /query."
         )
     return ""
@@ -169,8 +194,9 @@ def question_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Citation(Inlines):
-    """A number in the answer and its passage, which supports the clauses that cite it if ``supported``. ``section``
-    is that of the cited place."""
+    """A number in the answer and its passage, which supports the clauses that cite it
+    if ``supported``. ``section`` is that of the cited place.
+    """
 
     INLINED: ClassVar = ("chunk",)
     number: int
@@ -208,12 +234,16 @@ MarkKind = Literal[
     "no_source",
     "unknown_citation",
 ]
-"""What is wrong with a place. ``unit`` and ``year``: the passages have the number with another unit or year."""
+"""What is wrong with a place. ``unit`` and ``year``: the passages have the number with
+another unit or year.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place of the answer that its passages do not support, in characters; ``detail``: its text."""
+    """A place of the answer that its passages do not support, in characters;
+    ``detail``: its text.
+    """
 
     start: int
     end: int
@@ -229,8 +259,10 @@ class Mark:
 class Unsupported:
     """A clause of the answer that its cited passages, ``numbers``, do not support.
 
-    ``unknown`` numbers have no passage; ``figures`` (also dates), ``quotations`` and ``names`` were not found;
-    ``contradicted`` differ in the passages. ``no_source``: it has a figure or a name and cites nothing."""
+    ``unknown`` numbers have no passage; ``figures`` (also dates), ``quotations`` and
+    ``names`` were not found; ``contradicted`` differ in the passages. ``no_source``: it
+    has a figure or a name and cites nothing.
+    """
 
     sentence: str
     numbers: tuple[int, ...]
@@ -248,7 +280,9 @@ class Unsupported:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """The adaptive threshold (D5): its start, the value used, and whether it was lowered."""
+    """The adaptive threshold (D5): its start, the value used, and whether it was
+    lowered.
+    """
 
     start: float
     used: float
@@ -271,8 +305,10 @@ class StepTiming:
 
 @dataclass(frozen=True, slots=True)
 class ScopeSummary:
-    """A scope with the numbers of its reports and passages. ``page``: only passages that begin on it. Filters that a
-    client sends back count as chosen and exclude passages without these fields."""
+    """A scope with the numbers of its reports and passages. ``page``: only passages
+    that begin on it. Filters that a client sends back count as chosen and exclude
+    passages without these fields.
+    """
 
     scope: Annotated[Scope, Field(serialization_alias="filters")]
     documents: int
@@ -302,7 +338,9 @@ Years = Annotated[tuple[Condition, ...], PlainSerializer(_years)]
 
 @dataclass(frozen=True, slots=True)
 class Subjects:
-    """The countries and years that a question is about; a year is that of a figure or of an edition."""
+    """The countries and years that a question is about; a year is that of a figure or
+    of an edition.
+    """
 
     countries: tuple[str, ...] = ()
     figure_years: Years = ()
@@ -311,7 +349,9 @@ class Subjects:
 
 @dataclass(frozen=True, slots=True)
 class StepEvent:
-    """The beginning or end of a step. ``items``: sub-questions or sections of a plan; ``hits``: of a search."""
+    """The beginning or end of a step. ``items``: sub-questions or sections of a plan;
+    ``hits``: of a search.
+    """
 
     name: str
     detail: str = ""
@@ -332,8 +372,10 @@ NUMBERS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """A pipeline that was sent to MongoDB's search engine: the collection, and the ``stages`` as JSON text. Text,
-    because it is stored with the answer, and not every database accepts field names that begin with "$"."""
+    """A pipeline that was sent to MongoDB's search engine: the collection, and the
+    ``stages`` as JSON text. Text, because it is stored with the answer, and not every
+    database accepts field names that begin with "$".
+    """
 
     collection: str
     stages: Annotated[
@@ -389,7 +431,9 @@ class SearchTrace:
     """The passages may only be close to the subject of the question."""
     understood: Subjects = field(default_factory=Subjects)
     pipeline: tuple[Aggregation, ...] | None = None
-    """The pipelines sent to the search engine of MongoDB, in order; None where another engine searches."""
+    """The pipelines sent to the search engine of MongoDB, in order; None where another
+    engine searches.
+    """
 
     @computed_field
     @property
@@ -415,7 +459,9 @@ class Trace(SearchTrace):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``answered`` is False if the passages do not contain the answer; ``response`` says so."""
+    """``answered`` is False if the passages do not contain the answer; ``response``
+    says so.
+    """
 
     response: str
     answered: bool

@@ -10,11 +10,16 @@ from pydantic import Field, computed_field
 
 from .json import Hidden, Inlines
 
-FORM = "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from 0"
+FORM = (
+    "must be provider:model=PROMPT/COMPLETION or provider:model=PRICE, in numbers from "
+    "0"
+)
 
 
 class Addable:
-    """Base of a dataclass of numbers, which are added up field by field; a name stays."""
+    """Base of a dataclass of numbers, which are added up field by field; a name
+    stays.
+    """
 
     __slots__ = ()
 
@@ -32,8 +37,10 @@ class Addable:
 
 @dataclass(frozen=True, slots=True)
 class Usage(Addable):
-    """Tokens and calls of the chat model. Added up per stage and per answer. ``calls`` reached the model; of these
-    ``failed_calls`` brought nothing. ``cached_calls`` were answered before."""
+    """Tokens and calls of the chat model. Added up per stage and per answer. ``calls``
+    reached the model; of these ``failed_calls`` brought nothing. ``cached_calls`` were
+    answered before.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -49,7 +56,9 @@ class Usage(Addable):
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow(Inlines):
-    """The sum of an answer's steps of one name. ``cost`` is in the price table's currency, None without a price."""
+    """The sum of an answer's steps of one name. ``cost`` is in the price table's
+    currency, None without a price.
+    """
 
     INLINED: ClassVar = ("usage",)
     stage: str
@@ -69,8 +78,10 @@ class ModelPrice:
 
 
 def read_prices(value: object) -> object:
-    """Read `openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02`; a single figure is the price of all tokens.
-    Raises ValueError: naming the entry that cannot be read, or the repeated model."""
+    """Read `openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02`; a single figure
+    is the price of all tokens. Raises ValueError: naming the entry that cannot be read,
+    or the repeated model.
+    """
     if not isinstance(value, str):
         return value
     prices = [_price(entry.strip()) for entry in value.split(";") if entry.strip()]
@@ -99,8 +110,9 @@ def _price(entry: str) -> ModelPrice:
 
 @dataclass(frozen=True, slots=True)
 class Sums(Addable, Inlines):
-    """The usage of several answers. ``cost`` is that of the tokens with a price; ``unpriced_tokens`` have none,
-    embedded ones among them."""
+    """The usage of several answers. ``cost`` is that of the tokens with a price;
+    ``unpriced_tokens`` have none, embedded ones among them.
+    """
 
     INLINED: ClassVar = ("usage",)
     questions: int = 0
@@ -143,8 +155,9 @@ class StageSums(Addable):
 
 @dataclass(frozen=True, slots=True)
 class DayUsage(Inlines):
-    """One day (UTC); a ``day`` of "" stands for several days. ``metered_tokens`` count against DAILY_TOKEN_LIMIT:
-    those of summaries of reports, too."""
+    """One day (UTC); a ``day`` of "" stands for several days. ``metered_tokens`` count
+    against DAILY_TOKEN_LIMIT: those of summaries of reports, too.
+    """
 
     INLINED: ClassVar = ("sums",)
     day: Annotated[str, Field(exclude_if=lambda day: not day)]

@@ -21,16 +21,19 @@ PARAGRAPH = "\n\n"
 UNSURE = "[?]"
 """Ends a line that OCR read with little confidence."""
 SUMMARY_ORDINAL = 99_999
-"""Far from all other ordinals, so that a summary is no neighbour of a passage; ids have five digits for it."""
+"""Far from all other ordinals, so that a summary is no neighbour of a passage; ids have
+five digits for it.
+"""
 ATTACHMENTS = "attachments"
 """The `Chunk.collection` of attachments, which are in no collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A run of text under one heading path, on one page. ``start`` = offset in the document's text (`lay_out`).
-    ``metadata`` is of this part alone: a table's row may have its own country and year. ``confidence``: from 0 to 1,
-    None = not read by OCR."""
+    """A run of text under one heading path, on one page. ``start`` = offset in the
+    document's text (`lay_out`). ``metadata`` is of this part alone: a table's row may
+    have its own country and year. ``confidence``: from 0 to 1, None = not read by OCR.
+    """
 
     path: tuple[str, ...]
     text: str
@@ -41,7 +44,9 @@ class Section:
 
 
 def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """Return the sections that have text, stripped, with their offsets in `document_text`."""
+    """Return the sections that have text, stripped, with their offsets in
+    `document_text`.
+    """
     placed: list[Section] = []
     offset = 0
     for section in sections:
@@ -55,7 +60,9 @@ def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
 
 
 def document_text(sections: Sequence[Section]) -> str:
-    """Return the whole text that offsets refer to: sections in order, a new heading on a line above its section."""
+    """Return the whole text that offsets refer to: sections in order, a new heading on
+    a line above its section.
+    """
     pairs = zip((None, *sections), sections, strict=False)
     return PARAGRAPH.join(
         _headline(section, before) + section.text for before, section in pairs
@@ -63,7 +70,9 @@ def document_text(sections: Sequence[Section]) -> str:
 
 
 def _headline(section: Section, before: Section | None) -> str:
-    """Return the line above a section; "" if the heading is that of the section before, e.g. on the next page."""
+    """Return the line above a section; "" if the heading is that of the section before,
+    e.g. on the next page.
+    """
     if not section.path or (before is not None and before.path == section.path):
         return ""
     return f"{section.path[-1]}\n"
@@ -71,7 +80,9 @@ def _headline(section: Section, before: Section | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A value that a document's text gives for one of its fields. ``taken``: it was beyond doubt."""
+    """A value that a document's text gives for one of its fields. ``taken``: it was
+    beyond doubt.
+    """
 
     field: str
     """title, country_name, year, type or language."""
@@ -83,7 +94,9 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` come from the file itself."""
+    """A file as a loader reads it. ``metadata``, ``labels`` and ``description`` come
+    from the file itself.
+    """
 
     title: str
     sections: tuple[Section, ...]
@@ -98,12 +111,16 @@ class Loaded:
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of the file: ``title``, ``subject``, ``created``."""
     notes: tuple[str, ...] = ()
-    """Sentences for the reader on what was left out of the file, or read in another way than its author expects."""
+    """Sentences for the reader on what was left out of the file, or read in another way
+    than its author expects.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report before it is split: identity, metadata, and its sections in reading order."""
+    """A report before it is split: identity, metadata, and its sections in reading
+    order.
+    """
 
     id: str
     name: str
@@ -122,7 +139,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Chunking:
-    """The splitting of a document. ``used`` is smaller than ``size`` if the embedder reads less."""
+    """The splitting of a document. ``used`` is smaller than ``size`` if the embedder
+    reads less.
+    """
 
     strategy: str
     size: int
@@ -133,14 +152,18 @@ class Chunking:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The passages of a document with the same metadata: all of a report, one country and year of a table."""
+    """The passages of a document with the same metadata: all of a report, one country
+    and year of a table.
+    """
 
     metadata: Mapping[str, Value]
     chunks: int
 
 
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:
-    """Return the values of the fields of a dataclass that the sources have under the same names; the later wins."""
+    """Return the values of the fields of a dataclass that the sources have under the
+    same names; the later wins.
+    """
     names = [one.name for one in fields(kind)]
     return {
         name: getattr(source, name)
@@ -175,24 +198,34 @@ class DocumentRecord:
     file_id: str = ""
     """The stored original; "" = not kept."""
     fingerprint: str = ""
-    """Of the file and of all that affects its passages: an unchanged file need not be read again."""
+    """Of the file and of all that affects its passages: an unchanged file need not be
+    read again.
+    """
     overrides: Mapping[str, Any] = field(default_factory=dict)
-    """Values set by a person, by field: they win over the file, also at the next ingestion."""
+    """Values set by a person, by field: they win over the file, also at the next
+    ingestion.
+    """
     chunking: Chunking | None = None
     proposed: tuple[Proposal, ...] = ()
     """Values read from its text; a person's value for a field wins."""
     notes: tuple[str, ...] = ()
     """What was left out of its file."""
     row_countries: tuple[str, ...] = ()
-    """ISO codes of the countries that rows of its tables begin with, if it is about none."""
+    """ISO codes of the countries that rows of its tables begin with, if it is about
+    none.
+    """
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
     owner: str = ""
     """The uploader, who may change it besides administrators; "" = nobody."""
     upload_number: int = 0
-    """Number of the upload that it shows: one with a lower number never replaces it. 0 = none, or an older system's."""
+    """Number of the upload that it shows: one with a lower number never replaces it. 0
+    = none, or an older system's.
+    """
     replacing: str = ""
-    """Another version that may have passages too: the next one, unfinished, or the previous one, not yet removed."""
+    """Another version that may have passages too: the next one, unfinished, or the
+    previous one, not yet removed.
+    """
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -205,7 +238,9 @@ class DocumentRecord:
         return self.version if self.status == "ready" else ""
 
     def chunk_ids(self) -> list[str]:
-        """Return the ids of its passages in reading order, and last that of its summary."""
+        """Return the ids of its passages in reading order, and last that of its
+        summary.
+        """
         return [
             Chunk.make_id(self.id, self.version, ordinal)
             for ordinal in (*range(self.chunks), SUMMARY_ORDINAL)
@@ -271,8 +306,10 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage of a report: the unit that is embedded, searched and cited. ``start`` and ``end`` are offsets in the
-    document's text. Its JSON is the source of a hit or a citation."""
+    """A passage of a report: the unit that is embedded, searched and cited. ``start``
+    and ``end`` are offsets in the document's text. Its JSON is the source of a hit or a
+    citation.
+    """
 
     id: Annotated[str, Field(serialization_alias="chunk_id")]
     document_id: str
@@ -295,7 +332,9 @@ class Chunk:
     confidence: Annotated[
         float | None, Field(exclude_if=lambda confidence: confidence is None)
     ] = None
-    """Mean confidence of the OCR that read its page, from 0 to 1; None = the file has the text."""
+    """Mean confidence of the OCR that read its page, from 0 to 1; None = the file has
+    the text.
+    """
 
     @computed_field
     @property
@@ -310,12 +349,16 @@ class Chunk:
 
     @staticmethod
     def make_id(document_id: str, version: str, ordinal: int) -> str:
-        """Return a deterministic id: writing the same version of a document again replaces its chunks."""
+        """Return a deterministic id: writing the same version of a document again
+        replaces its chunks.
+        """
         return f"{document_id}-{version}-{ordinal:05d}"
 
     @staticmethod
     def version_of(chunk_id: str) -> tuple[str, str]:
-        """Return the document and the version of a chunk id; two empty strings for ids of older systems."""
+        """Return the document and the version of a chunk id; two empty strings for ids
+        of older systems.
+        """
         document_id, _, rest = chunk_id.partition("-")
         version, _, ordinal = rest.partition("-")
         return (document_id, version) if ordinal.isdigit() else ("", "")
@@ -325,7 +368,9 @@ class Chunk:
 
     @property
     def search_text(self) -> str:
-        """The text that is embedded and indexed for keywords: title, headings and passage."""
+        """The text that is embedded and indexed for keywords: title, headings and
+        passage.
+        """
         return "\n".join(
             part
             for part in (self.title, self.section, self.text)
@@ -358,12 +403,16 @@ ScoreArray = NDArray[np.float64]
 
 
 def to_score(cosine: float) -> float:
-    """Return a cosine as the Atlas `vectorSearchScore`, (1 + cosine) / 2; rounding never takes it outside [0, 1]."""
+    """Return a cosine as the Atlas `vectorSearchScore`, (1 + cosine) / 2; rounding
+    never takes it outside [0, 1].
+    """
     return min(1.0, max(0.0, (1.0 + float(cosine)) / 2.0))
 
 
 def standard(values: ScoreArray) -> ScoreArray:
-    """Return z-scores: distances from the mean in standard deviations; all 0 where the values are equal."""
+    """Return z-scores: distances from the mean in standard deviations; all 0 where the
+    values are equal.
+    """
     z_scores: ScoreArray = (values - values.mean()) / (values.std() or 1.0)
     return z_scores
 
@@ -371,8 +420,10 @@ def standard(values: ScoreArray) -> ScoreArray:
 def word_scores(
     question_terms: Iterable[str], texts: Sequence[Iterable[str]]
 ) -> ScoreArray:
-    """Return how much each text has of a question, by the terms of both. They weigh by how few texts have
-    them, and figures twice: unlike words, they are written in one way only."""
+    """Return how much each text has of a question, by the terms of both. They weigh by
+    how few texts have them, and figures twice: unlike words, they are written in one
+    way only.
+    """
     terms = frozenset(question_terms)
     matches = [sorted(terms.intersection(text)) for text in texts]
     counts = Counter(chain(*matches))
@@ -398,9 +449,11 @@ class Match:
 class SearchHit(Inlines):
     """A chunk with its scores; None for a search that did not score it.
 
-    ``score`` is always the vector score; ``found_by`` names the searches that found it. ``heading_score`` is the
-    similarity of the chunk's heading to the question, on the same scale. ``general``: it is about no country, and comes
-    from the general collection, which a scope of countries leaves searchable."""
+    ``score`` is always the vector score; ``found_by`` names the searches that found it.
+    ``heading_score`` is the similarity of the chunk's heading to the question, on the
+    same scale. ``general``: it is about no country, and comes from the general
+    collection, which a scope of countries leaves searchable.
+    """
 
     INLINED: ClassVar = ("chunk",)
     chunk: Chunk
@@ -429,8 +482,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report, section and page.
-    ``general``: see `SearchHit`."""
+    """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report,
+    section and page. ``general``: see `SearchHit`.
+    """
 
     number: int
     where: str
@@ -440,7 +494,9 @@ class Quotation:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The numbered passages that fit the token budget. ``reports``: of how many they are a selection, 0 = not known."""
+    """The numbered passages that fit the token budget. ``reports``: of how many they
+    are a selection, 0 = not known.
+    """
 
     passages: tuple[Passage, ...] = ()
     reports: int = 0
@@ -463,7 +519,9 @@ class ErrorRates:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A relevance floor and a threshold for one embedding model, and the errors they imply."""
+    """A relevance floor and a threshold for one embedding model, and the errors they
+    imply.
+    """
 
     model_id: str
     floor: float

@@ -1,5 +1,7 @@
-"""Every error this package raises on purpose. Adapters translate foreign exceptions once, at their edge. Messages say
-what is wrong and what to do, and never contain a secret; ``code`` is stable and machine-readable."""
+"""Every error this package raises on purpose. Adapters translate foreign exceptions
+once, at their edge. Messages say what is wrong and what to do, and never contain a
+secret; ``code`` is stable and machine-readable.
+"""
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,9 +9,13 @@ from importlib.resources import files
 from typing import Any, ClassVar, Self, TypeVar
 
 TIMEOUT = "timeout"
-"""A `DependencyError.reason`: no answer in time; what was asked may still have been done, and be paid for."""
+"""A `DependencyError.reason`: no answer in time; what was asked may still have been
+done, and be paid for.
+"""
 NOTHING_WRITTEN = "nothing_written"
-"""A `DependencyError.reason`: the model reached its limit before the first word, or a content filter stopped it."""
+"""A `DependencyError.reason`: the model reached its limit before the first word, or a
+content filter stopped it.
+"""
 LONGEST_SHOWN = 100
 """Characters of a wrong value that a message repeats."""
 
@@ -17,8 +23,10 @@ LONGEST_SHOWN = 100
 class ChatbotError(Exception):
     """Base of the tree. ``details`` is JSON-serialisable and safe to show.
 
-    ``retry_after``: the seconds after which trying again may help, None where it does not or only a person can mend it.
-    A class names its ``code`` and its HTTP ``status``, and what it does not name is that of its base."""
+    ``retry_after``: the seconds after which trying again may help, None where it does
+    not or only a person can mend it. A class names its ``code`` and its HTTP
+    ``status``, and what it does not name is that of its base.
+    """
 
     code: ClassVar[str] = "internal_error"
     status: ClassVar[int] = 500
@@ -48,13 +56,17 @@ class SettingsError(ChatbotError, code="invalid_setting"):
 
 
 class InvalidRequestError(ChatbotError, code="invalid_request", status=400):
-    """The request is wrong. ``details`` has one entry per field: field, message, valid_values."""
+    """The request is wrong. ``details`` has one entry per field: field, message,
+    valid_values.
+    """
 
     @classmethod
     def for_field(
         cls, field: str, message: str, valid_values: Iterable[object] | None = None
     ) -> Self:
-        """Return an error about one field, with the values that would have been accepted."""
+        """Return an error about one field, with the values that would have been
+        accepted.
+        """
         detail: dict[str, Any] = {"field": field, "message": message}
         if valid_values is not None:
             detail["valid_values"] = list(valid_values)
@@ -66,11 +78,13 @@ class UnknownNameError(InvalidRequestError, code="unknown_name"):
 
     @classmethod
     def among(cls, field: str, kind: str, name: str, valid: Iterable[str]) -> Self:
-        """``name`` came in ``field``, and is none of the ``valid`` ones of its ``kind``."""
+        """``name`` came in ``field``, and is none of the ``valid`` ones of its
+        ``kind``.
+        """
         valid = sorted(valid)
         return cls.for_field(
             field,
-            f"{name[:LONGEST_SHOWN]!r} is not a valid {kind}. Valid: {', '.join(valid)}.",
+            f"{name[:LONGEST_SHOWN]!r} is not a valid {kind}. Valid: {', '.join(valid)}.",  # noqa: E501
             valid,
         )
 
@@ -104,14 +118,16 @@ class ReaderFailedError(LoadError, code="reader_failed"):
 
 
 class BudgetExhaustedError(ChatbotError, code="budget_exhausted", status=429):
-    """Today's tokens are used up; ``retry_after`` is the seconds until the next day (UTC)."""
+    """Today's tokens are used up; ``retry_after`` is the seconds until the next day
+    (UTC).
+    """
 
     def __init__(
         self, *, used: int, limit: int, retry_after: int, whose: str = "Today's"
     ) -> None:
         hours = f"{retry_after // 3600} h {retry_after % 3600 // 60} min"
         super().__init__(
-            f"{whose} budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "
+            f"{whose} budget of {limit:,} tokens is used up ({used:,}); it begins anew in {hours}, at midnight UTC. "  # noqa: E501
             "Passages can still be searched.",
             retry_after=retry_after,
         )
@@ -122,7 +138,9 @@ class TooManyRequestsError(ChatbotError, code="too_many_requests", status=429):
 
 
 class DocumentExistsError(ChatbotError, code="document_exists", status=409):
-    """A report of that name exists; nothing was stored. ``details`` name it and the ``choices`` for ``on_conflict``."""
+    """A report of that name exists; nothing was stored. ``details`` name it and the
+    ``choices`` for ``on_conflict``.
+    """
 
 
 class ConflictError(ChatbotError, code="conflict", status=409, retry_after=5):
@@ -158,10 +176,13 @@ class EmbedderMismatchError(ChatbotError, code="embedder_mismatch", status=503):
 
 
 class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
-    """Something outside this process failed. ``dependency`` names it, ``remedy`` says what helps.
+    """Something outside this process failed. ``dependency`` names it, ``remedy`` says
+    what helps.
 
-    ``reason`` is a machine-readable word where the doctor tells causes apart (``auth_refused``, ...). ``said``: its own
-    words, which may name hosts: for the log and administrators."""
+    ``reason`` is a machine-readable word where the doctor tells causes apart
+    (``auth_refused``, ...). ``said``: its own words, which may name hosts: for the log
+    and administrators.
+    """
 
     dependency: ClassVar[str] = "dependency"
 
@@ -198,8 +219,10 @@ def read_table(package: str, name: str) -> dict[str, Any]:
 
 
 def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
-    """Return a function that makes the errors in a package's `failures.toml` by name; values fill their texts. The
-    ``reason`` of an error is its name up to a colon, unless the file gives another one."""
+    """Return a function that makes the errors in a package's `failures.toml` by name;
+    values fill their texts. The ``reason`` of an error is its name up to a colon,
+    unless the file gives another one.
+    """
     table = read_table(package, "failures")
 
     def failure(name: str, /, **values: object) -> E:

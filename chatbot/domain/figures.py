@@ -11,7 +11,9 @@ from .json import Hidden
 from .scope import Value
 
 Indicators = Mapping[str, Mapping[str, int]]
-"""The labels of each heading, with the number of subjects that have each; the label "" is the heading's own figure."""
+"""The labels of each heading, with the number of subjects that have each; the label ""
+is the heading's own figure.
+"""
 Number = Annotated[
     Decimal,
     PlainSerializer(
@@ -26,10 +28,13 @@ Number = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ReportedFigure:
-    """``subject``: the country, else the report's title. ``label``: the part under a heading that it is of ("male").
+    """``subject``: the country, else the report's title. ``label``: the part under a
+    heading that it is of ("male").
 
-    ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the report writes it. ``year`` is
-    the figure's own, ``edition`` the report's. ``newest``: no later edition has this figure of this year."""
+    ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the
+    report writes it. ``year`` is the figure's own, ``edition`` the report's.
+    ``newest``: no later edition has this figure of this year.
+    """
 
     subject: str
     heading: Hidden[str]
@@ -54,7 +59,9 @@ class ReportedFigure:
 
 
 def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:
-    """Return the figures, each once for a report; ``newest``: of the last edition of their indicator and year."""
+    """Return the figures, each once for a report; ``newest``: of the last edition of
+    their indicator and year.
+    """
     once = {(f.document_id, f.subject, f.indicator, f.year, f.text): f for f in figures}
     newest: dict[tuple[object, ...], str] = {}
     for figure in once.values():
@@ -76,8 +83,10 @@ SAMPLE_GLOSSARY = "sample_data"
 class GlossaryEntry:
     """``other_words``: ways to say the term or to ask for its figures.
 
-    ``heading`` and ``label`` are those of the figures that it stands for, "" = none. ``source``: the id of the report
-    that defines it, SAMPLE_GLOSSARY, or "" for an imported entry. ``passage``: the ordinal of the defining passage."""
+    ``heading`` and ``label`` are those of the figures that it stands for, "" = none.
+    ``source``: the id of the report that defines it, SAMPLE_GLOSSARY, or "" for an
+    imported entry. ``passage``: the ordinal of the defining passage.
+    """
 
     term: str
     meaning: str

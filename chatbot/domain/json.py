@@ -1,7 +1,9 @@
 """The JSON of the domain's classes (`to_json`).
 
-The API answers with these classes and the OpenAPI document describes them, so that no other type repeats their fields.
-Storage and caches keep every field instead (`dataclasses.asdict`)."""
+The API answers with these classes and the OpenAPI document describes them, so that no
+other type repeats their fields. Storage and caches keep every field instead
+(`dataclasses.asdict`).
+"""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,11 +16,15 @@ T = TypeVar("T")
 Hidden = Annotated[T, Field(exclude=True)]
 """A field that the API does not show."""
 INLINE = "x-inline"
-"""Marks the fields of a JSON schema whose own fields stand in their place (`inlined`)."""
+"""Marks the fields of a JSON schema whose own fields stand in their place
+(`inlined`).
+"""
 
 
 class Inlines:
-    """Base of a dataclass whose JSON has the fields of some of its fields in their place; its own fields win."""
+    """Base of a dataclass whose JSON has the fields of some of its fields in their
+    place; its own fields win.
+    """
 
     __slots__ = ()
     INLINED: ClassVar[tuple[str, ...]] = ()
@@ -76,7 +82,9 @@ _adapter: Callable[[Any], TypeAdapter[Any]] = cache(TypeAdapter)
 
 
 def to_json(value: Any, type_: Any = None) -> Any:
-    """Return the JSON of a value of the domain, as ``type_`` or its own class describes it."""
+    """Return the JSON of a value of the domain, as ``type_`` or its own class describes
+    it.
+    """
     return _adapter(type(value) if type_ is None else type_).dump_python(
         value, mode="json", by_alias=True
     )

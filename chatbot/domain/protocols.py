@@ -1,4 +1,6 @@
-"""Every extension point on one page. Adapters implement these; the layers above use nothing else of them."""
+"""Every extension point on one page. Adapters implement these; the layers above use
+nothing else of them.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
@@ -25,21 +27,33 @@ from .scope import Scope, Value
 
 
 class Embedder(Protocol):
-    """Text to unit vectors. A vector is a function of its text and of ``model_id``, nothing else."""
+    """Text to unit vectors. A vector is a function of its text and of ``model_id``,
+    nothing else.
+    """
 
     model_id: str
-    """``provider:model``; stored with the vectors, so that a change of model is noticed."""
+    """``provider:model``; stored with the vectors, so that a change of model is
+    noticed.
+    """
     local: bool
-    """True if it computes in this process: free of charge, and faster than reading a stored vector."""
+    """True if it computes in this process: free of charge, and faster than reading a
+    stored vector.
+    """
     multilingual: bool
-    """True if the vectors of a question and of its answer in another language are close."""
+    """True if the vectors of a question and of its answer in another language are
+    close.
+    """
     dimensions: int
     """Length of its vectors."""
     max_tokens: int
-    """Tokens that the model reads of one text. Longer input is an error, never cut silently."""
+    """Tokens that the model reads of one text. Longer input is an error, never cut
+    silently.
+    """
 
     def count_tokens(self, text: str) -> int:
-        """Count tokens by the model's own tokenizer, or estimate them, never too low."""
+        """Count tokens by the model's own tokenizer, or estimate them, never too
+        low.
+        """
 
     def embed_query(
         self, text: str, *, request: RequestContext | None = None
@@ -49,12 +63,16 @@ class Embedder(Protocol):
     def embed_documents(
         self, texts: Sequence[str], *, request: RequestContext | None = None
     ) -> Matrix:
-        """Return unit vectors, shape (len(texts), dimensions). Raises EmbeddingError."""
+        """Return unit vectors, shape (len(texts), dimensions). Raises
+        EmbeddingError.
+        """
 
 
 @runtime_checkable
 class TokenPlaces(Protocol):
-    """An embedder whose tokens end where words do: one reading of a text counts those of all its spans."""
+    """An embedder whose tokens end where words do: one reading of a text counts those
+    of all its spans.
+    """
 
     def token_places(self, text: str) -> Sequence[int]:
         """Return the places where the tokens of a text begin, in order."""
@@ -64,15 +82,21 @@ class ChatModel(Protocol):
     model_id: str
     """``provider:model``, or the provider alone."""
     is_language_model: bool
-    """True if it can plan and write; else it quotes or repeats, in this process and free of charge."""
+    """True if it can plan and write; else it quotes or repeats, in this process and
+    free of charge.
+    """
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield the answer piece by piece; end early once ``request`` is cancelled. Raises ChatModelError."""
+        """Yield the answer piece by piece; end early once ``request`` is cancelled.
+        Raises ChatModelError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """At most top_k hits, best first, with unchanged scores and ranks; and the cost of reranking."""
+    """At most top_k hits, best first, with unchanged scores and ranks; and the cost of
+    reranking.
+    """
 
     hits: tuple[SearchHit, ...]
     usage: Usage = field(default_factory=Usage)
@@ -104,7 +128,9 @@ class Quoter(Protocol):
 
 
 class Store(Protocol):
-    """Chunks with their vectors, and the two searches over them. Scopes are applied before the search."""
+    """Chunks with their vectors, and the two searches over them. Scopes are applied
+    before the search.
+    """
 
     def prepare(self) -> None:
         """Create what the store needs and lacks; cheap if it lacks nothing."""
@@ -113,18 +139,24 @@ class Store(Protocol):
         """Write chunks of one or more documents; replace those with the same id."""
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """Remove a document's chunks except those in ``keep`` and return how many were removed."""
+        """Remove a document's chunks except those in ``keep`` and return how many were
+        removed.
+        """
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Return the chunks that still exist, in the order of the ids."""
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
-        """Return a document's chunks that have a vector, of any version and in no order, with their vectors."""
+        """Return a document's chunks that have a vector, of any version and in no
+        order, with their vectors.
+        """
 
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int
     ) -> list[list[Chunk]]:
-        """Return each chunk with its neighbours within ``margin`` characters, in reading order."""
+        """Return each chunk with its neighbours within ``margin`` characters, in
+        reading order.
+        """
 
     def vector_search(
         self,
@@ -134,12 +166,16 @@ class Store(Protocol):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> list[Match]:
-        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 + cosine) / 2. With
-        ``num_candidates`` a search engine always searches approximately among so many, without rows for ties; None =
-        the store chooses. Stores that search exactly ignore it."""
+        """Return the nearest chunks, best first, ties by id; ``Match.score`` = (1 +
+        cosine) / 2. With ``num_candidates`` a search engine always searches
+        approximately among so many, without rows for ties; None = the store chooses.
+        Stores that search exactly ignore it.
+        """
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        """Return the best chunks by keywords, ties by id. A chunk without a query term is no match."""
+        """Return the best chunks by keywords, ties by id. A chunk without a query term
+        is no match.
+        """
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]
@@ -150,7 +186,9 @@ class Store(Protocol):
         """Count the passages in a scope."""
 
     def ping(self) -> str:
-        """Return a short description of the engine. Raises DependencyError: it does not work."""
+        """Return a short description of the engine. Raises DependencyError: it does not
+        work.
+        """
 
     def close(self) -> None:
         """Close connections and end threads."""
@@ -169,10 +207,14 @@ class HybridStore(Store, Protocol):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> tuple[list[Match], list[Match]]:
-        """Return what vector_search and keyword_search would, as far as keywords can be searched."""
+        """Return what vector_search and keyword_search would, as far as keywords can be
+        searched.
+        """
 
     def without_keywords(self, scope: Scope) -> list[str]:
-        """Return the collections of the scope whose keyword index could not answer the last hybrid search."""
+        """Return the collections of the scope whose keyword index could not answer the
+        last hybrid search.
+        """
 
 
 @runtime_checkable
@@ -180,7 +222,9 @@ class TracedStore(Store, Protocol):
     """A store whose searches are aggregations that a person can read and repeat."""
 
     def traced(self) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:
-        """Collect the collections and aggregations that this thread's searches send inside the block."""
+        """Collect the collections and aggregations that this thread's searches send
+        inside the block.
+        """
 
 
 @runtime_checkable
@@ -188,8 +232,9 @@ class RerankingStore(Store, Protocol):
     """A store with its own reranking model."""
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
-        """Return the relevance of chunks to a query, by id, without deleted chunks. Raises SearchEngineError.
-        Without chunks, only check that the server answers."""
+        """Return the relevance of chunks to a query, by id, without deleted chunks.
+        Raises SearchEngineError. Without chunks, only check that the server answers.
+        """
 
 
 @runtime_checkable
@@ -202,18 +247,21 @@ class CountingStore(Store, Protocol):
 
 @runtime_checkable
 class LateStore(Store, Protocol):
-    """An eventually consistent store: documents become visible, and deleted rows are removed, once its indexes have
-    caught up."""
+    """An eventually consistent store: documents become visible, and deleted rows are
+    removed, once its indexes have caught up.
+    """
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
-        """Hide a document's chunks, except those in ``keep``, from searches, before `delete_document`. Return the
-        ids of all that wait for deletion."""
+        """Hide a document's chunks, except those in ``keep``, from searches, before
+        `delete_document`. Return the ids of all that wait for deletion.
+        """
 
     def unfollowed(
         self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
     ) -> int:
-        """Count the ``written`` and ``retired`` chunks whose change searches do not show yet. Raises
-        SearchEngineError."""
+        """Count the ``written`` and ``retired`` chunks whose change searches do not
+        show yet. Raises SearchEngineError.
+        """
 
 
 class Catalog(Protocol):
@@ -223,22 +271,30 @@ class Catalog(Protocol):
         """Return the reports in the scope, else all, by title."""
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
-        """Return every value of a filter field in the scope, else in all reports; sorted as text."""
+        """Return every value of a filter field in the scope, else in all reports;
+        sorted as text.
+        """
 
     def holdings(self, scope: Scope) -> Holdings:
-        """Count the reports in the scope, and their passages that are inside: of a table perhaps only some."""
+        """Count the reports in the scope, and their passages that are inside: of a
+        table perhaps only some.
+        """
 
     def unsettled(self) -> dict[str, str]:
-        """Return the reports that are being written or removed, with the version that questions may see ("" = none).
-        Always current, even if the other methods return what they did earlier in the request."""
+        """Return the reports that are being written or removed, with the version that
+        questions may see ("" = none). Always current, even if the other methods return
+        what they did earlier in the request.
+        """
 
 
 class Chunker(Protocol):
     """Splits a document into passages that the embedder reads whole."""
 
     longest: int
-    """Characters of its longest passage: the size asked for, or less if the embedder reads less. The embedder's
-        limit is an estimate (four characters a token). Chunkers count tokens and split denser text shorter."""
+    """Characters of its longest passage: the size asked for, or less if the embedder
+        reads less. The embedder's limit is an estimate (four characters a token).
+        Chunkers count tokens and split denser text shorter.
+    """
     takes_overlap: bool
     """True if neighbours may share text; else the overlap must be 0."""
     joins_sections: bool
@@ -252,4 +308,6 @@ class Chunker(Protocol):
         collection: str,
         check: Callable[[int], None] = lambda made: None,
     ) -> list[Chunk]:
-        """Return the chunks in reading order, with ids and ordinals as of `Chunk.make_id`."""
+        """Return the chunks in reading order, with ids and ordinals as of
+        `Chunk.make_id`.
+        """

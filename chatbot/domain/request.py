@@ -1,5 +1,7 @@
-"""A request: its body, checked against a pydantic model (`parse`), and its context: caller, cancellation, deadline and
-usage, an argument, so that each signature says what can be cancelled and is counted; and API keys as they are kept."""
+"""A request: its body, checked against a pydantic model (`parse`), and its context:
+caller, cancellation, deadline and usage, an argument, so that each signature says what
+can be cancelled and is counted; and API keys as they are kept.
+"""
 
 import re
 import threading
@@ -26,11 +28,15 @@ Need = Literal["nothing", "feed", "read", "write", "admin"]
 KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)
 NEEDS: tuple[Need, ...] = get_args(Need)
 PERSON = "person:"
-"""Before the id of a person who signed in; they get a key of their groups, which no database stores."""
+"""Before the id of a person who signed in; they get a key of their groups, which no
+database stores.
+"""
 NO_OBJECT = "The body must be a JSON object, sent as application/json."
 HALF = "half a character (a lone surrogate); send whole ones."
 MAX_PROBLEMS = 100
-"""Problems named for one body: each lists all valid fields, so a megabyte of wrong ones would give fifty."""
+"""Problems named for one body: each lists all valid fields, so a megabyte of wrong ones
+would give fifty.
+"""
 IDENTIFIER, ADDRESS, NOT_BLANK = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://", r"\S"
 POSITION = r"^[0-9]{1,9}$"
 _SEPARATORS = re.compile(r", | or ")
@@ -69,8 +75,10 @@ PATTERNS = {
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key without its secret, of which a digest is stored. ``id``: its first characters, which reveal no
-    other. It sees only ``filters`` (as in a request) and ``collections``; empty = everything."""
+    """An API key without its secret, of which a digest is stored. ``id``: its first
+    characters, which reveal no other. It sees only ``filters`` (as in a request) and
+    ``collections``; empty = everything.
+    """
 
     id: str
     name: str
@@ -98,7 +106,9 @@ class ApiKey:
 
 
 def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
-    """Return the scope to which a key with these ``filters``, as in a request, and collections is limited."""
+    """Return the scope to which a key with these ``filters``, as in a request, and
+    collections is limited.
+    """
     conditions = {
         name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
         for name, value in filters.items()
@@ -110,15 +120,19 @@ def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
 class Caller:
     """The sender of a request; without arguments, the command line.
 
-    ``owner`` owns what the request creates, "" = nobody: then it belongs to all who know its id. Requests and tokens
-    count for ``account``: the key, or the address of callers without one, who could discard a cookie."""
+    ``owner`` owns what the request creates, "" = nobody: then it belongs to all who
+    know its id. Requests and tokens count for ``account``: the key, or the address of
+    callers without one, who could discard a cookie.
+    """
 
     role: Need = "admin"
     owner: str = ""
     account: str = ""
     key: ApiKey | None = None
     daily_tokens: int | None = None
-    """Tokens of the chat model that its account may use in a day (UTC); None = no limit of its own."""
+    """Tokens of the chat model that its account may use in a day (UTC); None = no limit
+    of its own.
+    """
     limit: Scope = field(default_factory=Scope)
     """The scope that it may see; empty = everything."""
 
@@ -127,7 +141,9 @@ class Caller:
 
     @property
     def oversees(self) -> bool:
-        """True if it sees everybody's jobs: with an administrator's key, not if ACCESS is merely open."""
+        """True if it sees everybody's jobs: with an administrator's key, not if ACCESS
+        is merely open.
+        """
         return self.key is not None and self.key.role == "admin"
 
 
@@ -135,8 +151,10 @@ ANYBODY = Caller()
 
 
 class Cancellation:
-    """A flag that long work checks, with callbacks for work that cannot check. Callbacks run in the cancelling
-    thread: they interrupt a blocking read (a model that is silent)."""
+    """A flag that long work checks, with callbacks for work that cannot check.
+    Callbacks run in the cancelling thread: they interrupt a blocking read (a model that
+    is silent).
+    """
 
     def __init__(self, parent: "Cancellation | None" = None) -> None:
         """Cancelled with its ``parent``; cancelling it does not cancel the parent."""
@@ -178,8 +196,9 @@ class Cancellation:
 
 
 class Deadlines:
-    """Cancels work whose time is up. One thread sleeps until the next deadline: a question sets several, and starting a
-    thread for each took longer than its search."""
+    """Cancels work whose time is up. One thread sleeps until the next deadline: a
+    question sets several, and starting a thread for each took longer than its search.
+    """
 
     def __init__(self) -> None:
         self._scheduler = scheduler(time.monotonic)
@@ -187,7 +206,9 @@ class Deadlines:
         self._thread: threading.Thread | None = None
 
     def add(self, cancel: Cancellation, seconds: float) -> Callable[[], None]:
-        """Cancel after so many seconds, unless the returned function is called before: the work is done."""
+        """Cancel after so many seconds, unless the returned function is called before:
+        the work is done.
+        """
 
         def end() -> (
             None
@@ -221,7 +242,9 @@ _DEADLINES = Deadlines()
 
 
 class RequestMeter:
-    """The usage of one question so far. Thread-safe: its searches run at the same time."""
+    """The usage of one question so far. Thread-safe: its searches run at the same
+    time.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -230,13 +253,17 @@ class RequestMeter:
 
     @property
     def usage(self) -> Usage:
-        """Calls and tokens of the metered chat model, also of failed and cancelled calls."""
+        """Calls and tokens of the metered chat model, also of failed and cancelled
+        calls.
+        """
         with self._lock:
             return self._usage
 
     @property
     def lookups(self) -> Counter[str]:
-        """Lookups of each cache by outcome: ``"embedding hit"``, ``"response miss"``, ..."""
+        """Lookups of each cache by outcome: ``"embedding hit"``, ``"response miss"``,
+        ...
+        """
         with self._lock:
             return Counter(self._lookups)
 
@@ -251,14 +278,18 @@ class RequestMeter:
 
 @dataclass(frozen=True, slots=True)
 class RequestContext:
-    """One question, or a part of it with less time or fewer calls; the parts share the meter."""
+    """One question, or a part of it with less time or fewer calls; the parts share the
+    meter.
+    """
 
     cancel: Cancellation = field(default_factory=Cancellation)
     deadline: float | None = None
     """The `time.monotonic` when this part is cancelled; None = with the whole."""
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
-    """Called before each call of a model that is not the agents' own; an allowed call counts as made."""
+    """Called before each call of a model that is not the agents' own; an allowed call
+    counts as made.
+    """
     caller: Caller = ANYBODY
     cache: bool = True
     """True if models may repeat an earlier reply (`Question.cache`)."""
@@ -276,7 +307,9 @@ class RequestContext:
 
     @contextmanager
     def within(self, seconds: float | None) -> "Iterator[RequestContext]":
-        """Yield a part with a time limit, None = no limit; it is cancelled with the whole, too."""
+        """Yield a part with a time limit, None = no limit; it is cancelled with the
+        whole, too.
+        """
         limited, deadline = Cancellation(self.cancel), self.deadline
         with ExitStack() as ended:
             ended.callback(self.cancel.forget, limited.cancel)
@@ -287,8 +320,10 @@ class RequestContext:
 
 
 def parse(model: type[Model], body: Any) -> Model:
-    """Return what was sent as an instance of ``model``. Raises InvalidRequestError: it is no object, holds half a
-    character, or has wrong fields: ``details`` have one entry for each of these."""
+    """Return what was sent as an instance of ``model``. Raises InvalidRequestError: it
+    is no object, holds half a character, or has wrong fields: ``details`` have one
+    entry for each of these.
+    """
     if not isinstance(body, Mapping):
         raise InvalidRequestError(NO_OBJECT)
     try:
@@ -327,7 +362,8 @@ def parse(model: type[Model], body: Any) -> Model:
 
 
 def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
-    # Positions inside a union name its branches ("list[...]"): not the client's business.
+    # Positions inside a union name its branches ("list[...]"): not the client's
+    # business.
     path = [
         str(part)
         for part in problem["loc"]

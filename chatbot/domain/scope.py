@@ -1,4 +1,6 @@
-"""The metadata filter a person chose; and what a question names, of which one is made: countries, years and reports."""
+"""The metadata filter a person chose; and what a question names, of which one is made:
+countries, years and reports.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -9,8 +11,10 @@ from pydantic import model_serializer
 Value = str | int
 """A metadata value that a scope can name: years are ints, the rest strings."""
 NO_VALUE = ""
-"""The value of a filter field in a stored row whose passage lacks it, because engines differ in how they filter missing
-fields. It is text also in `year`, so no range of numbers contains it. It occurs in rows only."""
+"""The value of a filter field in a stored row whose passage lacks it, because engines
+differ in how they filter missing fields. It is text also in `year`, so no range of
+numbers contains it. It occurs in rows only.
+"""
 YEAR_IN_REVIEW = "year_in_review"
 """The type of reports about a year (seed 003)."""
 MOST_NUMBER = 2**31 - 1
@@ -18,7 +22,9 @@ MOST_NUMBER = 2**31 - 1
 
 
 class Several(str):
-    """The values of a field that has more than one: a condition matches any of them, people read all of them."""
+    """The values of a field that has more than one: a condition matches any of them,
+    people read all of them.
+    """
 
     values: tuple[Value, ...]
 
@@ -45,7 +51,9 @@ def each_value(value: Value | None) -> tuple[Value | None, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Any of these values (OR within a field). Never empty. ``or_none``: passages without the field are inside too."""
+    """Any of these values (OR within a field). Never empty. ``or_none``: passages
+    without the field are inside too.
+    """
 
     values: tuple[Value, ...]
     or_none: bool = False
@@ -84,7 +92,8 @@ class Range:
         )
 
     def to_mql(self) -> dict[str, Any]:
-        # An upper bound always: SQLite takes text, as `NO_VALUE`, for greater than every number.
+        # An upper bound always: SQLite takes text, as `NO_VALUE`, for greater than
+        # every number.
         ends = (
             ("gte", self.gte),
             ("lte", MOST_NUMBER if self.lte is None else self.lte),
@@ -103,7 +112,9 @@ Condition = Values | Range
 
 
 def both(one: Condition, other: Condition) -> Condition | None:
-    """Return the condition that admits what both admit, None if that is nothing; without ``or_none``."""
+    """Return the condition that admits what both admit, None if that is nothing;
+    without ``or_none``.
+    """
     if isinstance(one, Range) and isinstance(other, Range):
         least = max(
             (end for end in (one.gte, other.gte) if end is not None), default=None
@@ -124,10 +135,13 @@ def both(one: Condition, other: Condition) -> Condition | None:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The metadata filter a person chose: AND across fields. Hashable; no conditions = everything.
+    """The metadata filter a person chose: AND across fields. Hashable; no conditions =
+    everything.
 
-    ``collections``: only passages of these, sorted; none = of all. No metadata, so no part of `to_mql` and `to_json`.
-    ``limit`` and ``limit_collections`` are what who asks may see: no wider scope is made of this one."""
+    ``collections``: only passages of these, sorted; none = of all. No metadata, so no
+    part of `to_mql` and `to_json`. ``limit`` and ``limit_collections`` are what who
+    asks may see: no wider scope is made of this one.
+    """
 
     conditions: tuple[tuple[str, Condition], ...] = ()
     collections: tuple[str, ...] = ()
@@ -161,7 +175,9 @@ class Scope:
     def having(
         self, name: str, values: Iterable[Value], *, or_none: bool = False
     ) -> "Scope":
-        """Return the scope with these values of a field instead of its own; itself if there are none."""
+        """Return the scope with these values of a field instead of its own; itself if
+        there are none.
+        """
         chosen = tuple(values)
         if not chosen:
             return self
@@ -175,7 +191,9 @@ class Scope:
         )
 
     def and_(self, other: "Scope") -> "Scope":
-        """Return the conditions of both scopes, where ``other`` wins, in its own collections."""
+        """Return the conditions of both scopes, where ``other`` wins, in its own
+        collections.
+        """
         return replace(
             self,
             conditions=Scope.of(dict((*self.conditions, *other.conditions))).conditions,
@@ -190,7 +208,9 @@ class Scope:
         return replace(self, conditions=tuple(kept))
 
     def within(self, collections: Iterable[str]) -> "Scope":
-        """Return the same conditions in these collections; none = all that its limit allows."""
+        """Return the same conditions in these collections; none = all that its limit
+        allows.
+        """
         return replace(
             self, collections=tuple(sorted(set(collections))) or self.limit_collections
         )
@@ -231,12 +251,16 @@ class Scope:
 Kind = Literal[
     "value", "series", "comparison", "ranking", "filter", "count", "aggregate", "prose"
 ]
-"""``series``: one thing over time. ``filter``, ``count``: the countries for which a bound holds, or their number."""
+"""``series``: one thing over time. ``filter``, ``count``: the countries for which a
+bound holds, or their number.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedCountry:
-    """``keys``: ISO-3 codes, one but for short names of two countries; a normalised name where it has no code."""
+    """``keys``: ISO-3 codes, one but for short names of two countries; a normalised
+    name where it has no code.
+    """
 
     keys: tuple[str, ...]
     text: str
@@ -250,8 +274,10 @@ class NamedCountry:
 
 @dataclass(frozen=True, slots=True)
 class NamedYears:
-    """A year, or a range of which one end may be open. ``of_report``: of an edition ("in the 2023 report"), not of a
-    figure ("in 2023"). ``written``: as it stands in the text."""
+    """A year, or a range of which one end may be open. ``of_report``: of an edition
+    ("in the 2023 report"), not of a figure ("in 2023"). ``written``: as it stands in
+    the text.
+    """
 
     gte: int
     lte: int | None
@@ -262,7 +288,9 @@ class NamedYears:
 
     @property
     def words(self) -> str:
-        """The years as they are written, or as a number where that is "the latest report"."""
+        """The years as they are written, or as a number where that is "the latest
+        report".
+        """
         return self.written if self.written[-1:].isdigit() else self.text
 
     @property
@@ -287,7 +315,9 @@ class NamedYears:
 
 @dataclass(frozen=True, slots=True)
 class NamedDocument:
-    """A title in the text, and the names of the reports that have it; several editions may."""
+    """A title in the text, and the names of the reports that have it; several editions
+    may.
+    """
 
     names: tuple[str, ...]
     text: str
@@ -302,9 +332,11 @@ Named = NamedCountry | NamedYears
 class Reading:
     """The names in ``text``; those of a kind are in text order.
 
-    ``about``: the ``countries`` that the question is about. ``figure_years``: years of figures ("in 2023");
-    ``editions``: years of reports ("the 2023 report"). ``refers``: it speaks of a country without its name ("its
-    imports"). ``things`` and ``kind``: what it asks for, where a language model read it."""
+    ``about``: the ``countries`` that the question is about. ``figure_years``: years of
+    figures ("in 2023"); ``editions``: years of reports ("the 2023 report"). ``refers``:
+    it speaks of a country without its name ("its imports"). ``things`` and ``kind``:
+    what it asks for, where a language model read it.
+    """
 
     text: str = ""
     countries: tuple[NamedCountry, ...] = ()

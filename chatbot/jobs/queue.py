@@ -1,4 +1,6 @@
-"""Ingestion jobs in the database: any worker claims the next file, and continues where another one died."""
+"""Ingestion jobs in the database: any worker claims the next file, and continues where
+another one died.
+"""
 
 import secrets
 import time
@@ -28,7 +30,9 @@ LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
 CANDIDATES = 20
 MAX_WAITING, MAX_WAITING_EACH = 5_000, 1_000
-"""Unfinished files of all callers and of one: each claim reads them all, and the disk holds their originals."""
+"""Unfinished files of all callers and of one: each claim reads them all, and the disk
+holds their originals.
+"""
 WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
 FileState = Literal[
     "queued",
@@ -47,10 +51,12 @@ UNFINISHED = {"state": {"$nin": list(FINISHED)}}
 
 @dataclass(frozen=True, slots=True)
 class IngestionFile:
-    """One file of a job. It is stored (``file_id``), fetched (``url``), or both after the first fetch.
+    """One file of a job. It is stored (``file_id``), fetched (``url``), or both after
+    the first fetch.
 
-    ``identity`` names the document it becomes. ``owner`` works on it until ``until`` (seconds since 1970); then
-    any worker may continue with it."""
+    ``identity`` names the document it becomes. ``owner`` works on it until ``until``
+    (seconds since 1970); then any worker may continue with it.
+    """
 
     id: Hidden[str]
     ingestion_id: Hidden[str]
@@ -62,7 +68,9 @@ class IngestionFile:
     limit: Hidden[Mapping[str, Any]] = field(default_factory=dict)
     """Of the key that sent it: ``filters`` and ``collections``; empty = none."""
     about: Hidden[Mapping[str, Any]] = field(default_factory=dict)
-    """Fields of a `Source` that the file alone does not state, from the document's previous ingestion."""
+    """Fields of a `Source` that the file alone does not state, from the document's
+    previous ingestion.
+    """
     state: FileState = "queued"
     outcome: str = ""
     error: str = ""
@@ -74,14 +82,20 @@ class IngestionFile:
     pages_read: int = 0
     document_id: str = ""
     proposed: tuple[Proposal, ...] = ()
-    """What its text says about it; ``taken``: the report has it, the others wait for a person."""
+    """What its text says about it; ``taken``: the report has it, the others wait for a
+    person.
+    """
     notes: tuple[str, ...] = ()
     """What was left out of the file."""
     cancel: Hidden[bool] = False
     upload_number: Hidden[int] = 0
-    """Grows with every accepted file: of one identity, a lower number never replaces a higher one."""
+    """Grows with every accepted file: of one identity, a lower number never replaces a
+    higher one.
+    """
     withdrawn: Hidden[bool] = False
-    """The report was deleted after this upload: it is never read again, not even by a retry."""
+    """The report was deleted after this upload: it is never read again, not even by a
+    retry.
+    """
     tries: Hidden[int] = 0
     uploader: Hidden[str] = ""
     """The job's owner; "" = nobody."""
@@ -119,7 +133,9 @@ class Ingestion:
     @computed_field
     @property
     def state(self) -> Literal["queued", "running", "done", "failed", "cancelled"]:
-        """queued, running, or how it ended: cancelled (a file), done (at least one file) or failed."""
+        """queued, running, or how it ended: cancelled (a file), done (at least one
+        file) or failed.
+        """
         states = {file.state for file in self.files}
         if states <= set(FINISHED):
             ended: Literal["done", "failed"] = (
@@ -138,8 +154,9 @@ class Ingestion:
 
 
 class IngestionQueue:
-    """Collections `ingestions` and `ingestion_items`, one row for each file. A caller sees the jobs of its
-    ``uploader`` only; None sees everybody's."""
+    """Collections `ingestions` and `ingestion_items`, one row for each file. A caller
+    sees the jobs of its ``uploader`` only; None sees everybody's.
+    """
 
     def __init__(self, database: Database) -> None:
         self._jobs = database["ingestions"]
@@ -147,10 +164,12 @@ class IngestionQueue:
         self._facts = CorpusFacts(database)
 
     def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
-        """Queue files as one job; their ids are made here. Anybody who has the id may see a job without uploader.
-        Raises TooManyRequestsError, QueueFullError."""
+        """Queue files as one job; their ids are made here. Anybody who has the id may
+        see a job without uploader. Raises TooManyRequestsError, QueueFullError.
+        """
         self.require_room(len(files), uploader)
-        job = f"{time.time_ns():016x}{secrets.token_hex(8)}"  # sorts by time: first come, first served
+        # sorts by time: first come, first served
+        job = f"{time.time_ns():016x}{secrets.token_hex(8)}"
         first = self._facts.next_upload_number(len(files))
         rows = tuple(
             replace(
@@ -210,13 +229,17 @@ class IngestionQueue:
         return list(map(_FILE, self._files.find(UNFINISHED, sort=[("_id", 1)])))
 
     def require_room(self, more: int, uploader: str) -> None:
-        """Raise TooManyRequestsError, QueueFullError: with ``more`` files of ``uploader`` there would be too many of
-        its own, or of all."""
+        """Raise TooManyRequestsError, QueueFullError: with ``more`` files of
+        ``uploader`` there would be too many of its own, or of all.
+        """
         if (
             self._files.count({**UNFINISHED, "uploader": uploader}) + more
             > MAX_WAITING_EACH
         ):
-            message = f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some are read, or cancel a job."
+            message = (
+                f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some "
+                "are read, or cancel a job."
+            )
             raise TooManyRequestsError(message, retry_after=60)
         if self._files.count(UNFINISHED) + more > MAX_WAITING:
             raise QueueFullError(
@@ -239,8 +262,9 @@ class IngestionQueue:
             self._files.update_one({"_id": file.id}, {"$set": {"cancel": True}})
 
     def withdraw(self, identity: str) -> None:
-        """Cancel every upload of a report that is about to be deleted, so that none brings it back. Their stored
-        files are not needed any more."""
+        """Cancel every upload of a report that is about to be deleted, so that none
+        brings it back. Their stored files are not needed any more.
+        """
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
             file = _FILE(row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}
@@ -267,13 +291,16 @@ class IngestionQueue:
         return self.get(ingestion_id, uploader)
 
     def claim(self, owner: str) -> IngestionFile | None:
-        """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none. Older unfinished uploads of its
-        identity go first; then the job with the fewest files in progress, with the fewest before, the oldest."""
+        """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none.
+        Older unfinished uploads of its identity go first; then the job with the fewest
+        files in progress, with the fewest before, the oldest.
+        """
         unfinished, now = self.unfinished(), time.time()
         oldest: dict[str, IngestionFile] = {}
         for file in sorted(unfinished, key=attrgetter("upload_number", "id")):
             oldest.setdefault(file.identity, file)
-        # A lease that ends much later than one made now was made before the clock was set back: it counts as expired.
+        # A lease that ends much later than one made now was made before the clock was
+        # set back: it counts as expired.
         leased = [
             file for file in unfinished if now <= file.until <= now + 2 * LEASE_SECONDS
         ]
@@ -305,7 +332,9 @@ class IngestionQueue:
         return None
 
     def renew(self, file: IngestionFile) -> bool | None:
-        """Extend the lease; return whether the file is to be cancelled, None when another worker has it."""
+        """Extend the lease; return whether the file is to be cancelled, None when
+        another worker has it.
+        """
         lease = {"$set": {"until": time.time() + LEASE_SECONDS}}
         row = self._files.find_one_and_update(
             {"_id": file.id, "owner": file.owner}, lease
@@ -313,11 +342,15 @@ class IngestionQueue:
         return None if row is None else bool(row["cancel"])
 
     def note(self, file: IngestionFile, **values: Any) -> None:
-        """Store values of a file's row; without effect when another worker has the file."""
+        """Store values of a file's row; without effect when another worker has the
+        file.
+        """
         self._files.update_one({"_id": file.id, "owner": file.owner}, {"$set": values})
 
     def release(self, file: IngestionFile, **values: Any) -> None:
-        """Give a file back; ``values`` say how it ended, or "queued" or "waiting" for another worker."""
+        """Give a file back; ``values`` say how it ended, or "queued" or "waiting" for
+        another worker.
+        """
         self.note(file, until=0.0, owner="", **values)
 
     def prune(self) -> None:
@@ -328,6 +361,8 @@ class IngestionQueue:
                 self._jobs.delete_many({"_id": job["_id"]})
 
     def file_ids(self) -> set[str]:
-        """Return the stored files that a job may still need; a finished document names its file itself."""
+        """Return the stored files that a job may still need; a finished document names
+        its file itself.
+        """
         needed = {"file_id": {"$ne": ""}, "state": {"$ne": "done"}}
         return {row["file_id"] for row in self._files.find(needed, {"file_id": 1})}

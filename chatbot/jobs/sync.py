@@ -1,6 +1,9 @@
-"""Keeping the library as its sources are: new and changed files are read, and those that are gone may be removed.
+"""Keeping the library as its sources are: new and changed files are read, and those
+that are gone may be removed.
 
-Every finished file is noted, so that a run which was interrupted continues where it stopped."""
+Every finished file is noted, so that a run which was interrupted continues where it
+stopped.
+"""
 
 import hashlib
 import json
@@ -26,7 +29,9 @@ log = logging.getLogger(__name__)
 KEPT_CHANGES = 100
 """Changes and failures of a source that are kept."""
 PRUNED_SHARE = 5
-"""At most one of so many known files is removed in one run without a yes: an empty disk is no wish to delete."""
+"""At most one of so many known files is removed in one run without a yes: an empty disk
+is no wish to delete.
+"""
 LOOK_SECONDS, STOP_SECONDS = 60.0, 0.5
 """Time between two looks whether a run is due, and whether it has to stop."""
 
@@ -43,11 +48,14 @@ class SourceChange:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """A source and its latest run; ``finished_at`` is empty while it runs or if it was interrupted.
+    """A source and its latest run; ``finished_at`` is empty while it runs or if it was
+    interrupted.
 
-    ``counts``: files by outcome: added, replaced, unchanged, removed, failed; deleted (a person deleted the report);
-    gone (no longer there, but not removed). ``problem``: why the source could not be read, or nothing was removed.
-    ``failures`` are those of the run, ``changes`` also of earlier ones, the latest first."""
+    ``counts``: files by outcome: added, replaced, unchanged, removed, failed; deleted
+    (a person deleted the report); gone (no longer there, but not removed). ``problem``:
+    why the source could not be read, or nothing was removed. ``failures`` are those of
+    the run, ``changes`` also of earlier ones, the latest first.
+    """
 
     name: str
     kind: str
@@ -76,8 +84,10 @@ Report = Callable[[str, SourceChange], None]
 
 @dataclass(kw_only=True, eq=False)
 class Synchroniser:
-    """Collections `sources`, one row for each, and `source_files`, one for each file that a source has brought.
-    ``originals`` keeps fetched files. ``delete`` removes a report, ``tidy`` the originals nothing needs."""
+    """Collections `sources`, one row for each, and `source_files`, one for each file
+    that a source has brought. ``originals`` keeps fetched files. ``delete`` removes a
+    report, ``tidy`` the originals nothing needs.
+    """
 
     database: InitVar[Database]
     service: IngestionService
@@ -107,10 +117,13 @@ class Synchroniser:
         confirmed: bool = False,
         patience: float = LEASE_SECONDS,
     ) -> list[SourceState]:
-        """Read what is new or changed. A file or a source that fails stops no other. ``prune``: remove what is gone
-        also from sources that do not say so; ``confirmed``: however much that is. ``patience``: seconds to wait for
-        another process; one that was killed counts for LEASE_SECONDS. Raises ConflictError: another process does this;
-        DependencyError, ReadOnlyError: the library cannot be written; StoppedError."""
+        """Read what is new or changed. A file or a source that fails stops no other.
+        ``prune``: remove what is gone also from sources that do not say so;
+        ``confirmed``: however much that is. ``patience``: seconds to wait for another
+        process; one that was killed counts for LEASE_SECONDS. Raises ConflictError:
+        another process does this; DependencyError, ReadOnlyError: the library cannot be
+        written; StoppedError.
+        """
         silent = replace(control, waiting=lambda reason: None)
         try:
             with lease(self.service.leases, "sync", silent, longest=patience) as leased:
@@ -134,8 +147,10 @@ class Synchroniser:
         read: Callable[[], Mapping[str, Connector]],
         every: int,
     ) -> None:
-        """Run whenever the latest run is ``every`` seconds old, or was interrupted, until ``stop`` is set. Of all
-        processes one runs. What fails is logged, and tried again after as long."""
+        """Run whenever the latest run is ``every`` seconds old, or was interrupted,
+        until ``stop`` is set. Of all processes one runs. What fails is logged, and
+        tried again after as long.
+        """
         while not stop.is_set():
             control = JobControl(stopping=stop.is_set)
 
@@ -218,7 +233,10 @@ class Synchroniser:
                 counts={**state.counts, "gone": len(gone)} if gone else state.counts,
             )
         elif len(gone) * PRUNED_SHARE > len(rows) and not confirmed:
-            problem = f"{len(gone)} of {len(rows)} files are gone, more than a fifth, so none was removed. "
+            problem = (
+                f"{len(gone)} of {len(rows)} files are gone, more than a fifth, so "
+                "none was removed. "
+            )
             problem += "If that is right: python -m chatbot sync --prune --yes"
             state = replace(
                 state, problem=problem, counts={**state.counts, "gone": len(gone)}
@@ -246,7 +264,9 @@ class Synchroniser:
         settings: str,
         control: JobControl,
     ) -> tuple[str, str, str]:
-        """Make a file searchable unless it is. Return the outcome, its identity, and why it failed."""
+        """Make a file searchable unless it is. Return the outcome, its identity, and
+        why it failed.
+        """
         labels = tuple(dict.fromkeys((*file.source.labels, *source.labels)))
         metadata = {**source.metadata(), **file.source.metadata}
         description = file.source.description or source.description or ""
@@ -284,7 +304,8 @@ class Synchroniser:
                 if file.fetch is not None:
                     if file.size > self.max_bytes:
                         raise errors.LoadError(
-                            f"It has {file.size // MEGABYTE:,} MB, more than MAX_UPLOAD_MB."
+                            f"It has {file.size // MEGABYTE:,} MB, more than "
+                            "MAX_UPLOAD_MB."
                         )
                     described = replace(described, path=file.fetch(Path(folder)))
                     if self.originals is not None:

@@ -1,4 +1,6 @@
-"""Work beside the requests: threads of every process claim the queued files, each one at a time."""
+"""Work beside the requests: threads of every process claim the queued files, each one
+at a time.
+"""
 
 import ctypes
 import logging
@@ -36,7 +38,9 @@ MAX_TRIES = 3
 
 
 class Worker(ABC):
-    """Does one piece of work after the other until it is closed; several threads may `run` it."""
+    """Does one piece of work after the other until it is closed; several threads may
+    `run` it.
+    """
 
     outage: ClassVar[str]
     """Begins the log line when the database does not answer."""
@@ -50,14 +54,17 @@ class Worker(ABC):
 
     @abstractmethod
     def work_once(self) -> bool:
-        """Do one piece of work; return False when there is none. Raises DependencyError: the database is down."""
+        """Do one piece of work; return False when there is none. Raises
+        DependencyError: the database is down.
+        """
 
     def run(self) -> None:
         while not self._stopping.is_set():
             try:
                 busy = self.work_once()
             except errors.DependencyError as error:
-                # A thread has nobody to raise to: /ready reports the same. A lease ends by itself.
+                # A thread has nobody to raise to: /ready reports the same. A lease ends
+                # by itself.
                 log.warning("%s: %s", self.outage, error.message)
                 busy = False
             if not busy:
@@ -78,10 +85,12 @@ class Worker(ABC):
 
 @dataclass(eq=False)
 class IngestionWorker(Worker):
-    """Reads the queued files. The files in progress when it is closed go to the next worker. ``fetch(file, folder,
-    cancel)`` puts the file's original on disk and returns its path and the stored file's id. While a file waits for
-    another server, a further thread reads the next one. ``tidy`` is called after each file, ``idle`` when there is
-    none. ``at_once``: threads that do not wait."""
+    """Reads the queued files. The files in progress when it is closed go to the next
+    worker. ``fetch(file, folder, cancel)`` puts the file's original on disk and returns
+    its path and the stored file's id. While a file waits for another server, a further
+    thread reads the next one. ``tidy`` is called after each file, ``idle`` when there
+    is none. ``at_once``: threads that do not wait.
+    """
 
     outage = "The ingestion waits"
     idle_seconds = IDLE_SECONDS
@@ -144,7 +153,10 @@ class IngestionWorker(Worker):
         """Return False when the disk is full: the file is tried again later."""
         if file.cancel or file.tries > MAX_TRIES:
             self.service().abandon(file.identity)
-            error = f"Reading {file.name} ended the process {MAX_TRIES} times. It is not tried again."
+            error = (
+                f"Reading {file.name} ended the process {MAX_TRIES} times. It is not "
+                "tried again."
+            )
             outcome = (
                 {"state": "cancelled"}
                 if file.cancel
@@ -158,7 +170,9 @@ class IngestionWorker(Worker):
             cancel.cancel()
 
         def renew() -> bool:
-            """Extend the lease; cancel the work when it was cancelled or another worker has the file."""
+            """Extend the lease; cancel the work when it was cancelled or another worker
+            has the file.
+            """
             is_cancelled = self.queue.renew(file)
             if is_cancelled is None:
                 lost.set()
@@ -241,7 +255,8 @@ class IngestionWorker(Worker):
             if isinstance(error, errors.StoppedError) or (
                 cancel.cancelled and control.stopping()
             ):
-                # Not queued: cancelling a queued file would leave the passages that are written.
+                # Not queued: cancelling a queued file would leave the passages that are
+                # written.
                 return {
                     "state": "waiting",
                     "detail": "The server was stopped.",
@@ -264,7 +279,9 @@ class IngestionWorker(Worker):
 
 @dataclass(frozen=True, kw_only=True)
 class Originals:
-    """Stored files, web pages, the sample folder, and files on this machine that were ingested from it."""
+    """Stored files, web pages, the sample folder, and files on this machine that were
+    ingested from it.
+    """
 
     files: FileRepository
     queue: IngestionQueue
@@ -274,8 +291,10 @@ class Originals:
     def fetch(
         self, file: IngestionFile, folder: Path, cancel: Cancellation
     ) -> tuple[Path, str]:
-        """Return the path of a job's file on disk and the id of the stored file ("" = not stored). Raises LoadError:
-        the web address cannot be read; NotFoundError: the stored file is gone."""
+        """Return the path of a job's file on disk and the id of the stored file ("" =
+        not stored). Raises LoadError: the web address cannot be read; NotFoundError:
+        the stored file is gone.
+        """
         if file.file_id:
             path = folder / file.name
             self.files.copy_to(file.file_id, path)
@@ -293,7 +312,9 @@ class Originals:
         *,
         also: Mapping[str, str] = READABLE,
     ) -> Path:
-        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as `fetch`. Raises LoadError."""
+        """Fetch a web page or file into ``folder``, up to MAX_UPLOAD_MB; ``also`` as
+        `fetch`. Raises LoadError.
+        """
         rules = ANYWHERE if self.settings.fetch_private_urls else PUBLIC
         limit = self.settings.max_upload_mb * 1024 * 1024
         return fetch(
@@ -301,7 +322,9 @@ class Originals:
         )
 
     def job_file(self, record: DocumentRecord) -> IngestionFile | None:
-        """Return what a job needs to ingest a document again; None when its original is not available."""
+        """Return what a job needs to ingest a document again; None when its original is
+        not available.
+        """
         if record.source.startswith(WEB):
             return IngestionFile(
                 "", "", record.source, record.source, url=record.source
@@ -326,7 +349,9 @@ class Originals:
         return _name(record) if record.file_id else path.name if path else ""
 
     def open(self, record: DocumentRecord) -> tuple[str, Iterator[bytes]]:
-        """Return the original's name and content. Raises NotFoundError: it is not kept."""
+        """Return the original's name and content. Raises NotFoundError: it is not
+        kept.
+        """
         if record.file_id:
             return _name(record), self.files.read(record.file_id)
         if (path := _on_disk(record)) is None:
@@ -345,7 +370,9 @@ class Originals:
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:
-    """Return the path of a sample report, or of a file that the command line ingested; None when it is gone."""
+    """Return the path of a sample report, or of a file that the command line ingested;
+    None when it is gone.
+    """
     source = record.source
     path = (
         SAMPLE_DATA / source.removeprefix(f"{SAMPLES}/")

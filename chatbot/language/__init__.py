@@ -1,4 +1,6 @@
-"""Words, sentences, invisible characters and Markdown escapes, for the search, the answers and the citation check."""
+"""Words, sentences, invisible characters and Markdown escapes, for the search, the
+answers and the citation check.
+"""
 
 import re
 import unicodedata
@@ -38,11 +40,17 @@ _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Default_Ignorable_Code_Point of Unicode 16, DerivedCoreProperties.txt; the tag characters are among them."""
-_CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff\U00013430-\U0001343f"
-"""Control characters, noncharacters, annotations of lines (UAX #44: general categories Cc, Cn and Cf)."""
+"""Default_Ignorable_Code_Point of Unicode 16, DerivedCoreProperties.txt; the tag
+characters are among them.
+"""
+_CONTROLS = "\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufdd0-\ufdef\ufff9-\ufffb\ufffe\uffff\U00013430-\U0001343f"  # noqa: E501
+"""Control characters, noncharacters, annotations of lines (UAX #44: general categories
+Cc, Cn and Cf).
+"""
 _JOINING_SCRIPTS = "[\u0600-\u109f\u1780-\u18af]"
-"""From Arabic to Myanmar, Khmer and Mongolian, a joiner between two letters is part of the spelling (UAX #31, 2.3)."""
+"""From Arabic to Myanmar, Khmer and Mongolian, a joiner between two letters is part of
+the spelling (UAX #31, 2.3).
+"""
 _INVISIBLE = re.compile(
     f"(?!(?<={_JOINING_SCRIPTS})[\u200c\u200d]{_JOINING_SCRIPTS})[{_IGNORABLE}{_CONTROLS}]+?"
 )
@@ -64,7 +72,9 @@ _SIGNS = {
 }
 """Stop words of each language that are none of English."""
 _TURKISH_CAPITALS = {ord("İ"): "i", ord("I"): "ı"}
-"""Python's lower() splits "İ" into an i and a separate dot, which would end the word."""
+"""Python's lower() splits "İ" into an i and a separate dot, which would end the
+word.
+"""
 _SPELLINGS = {
     "spanish": re.compile(
         r"[¿¡]|(?<=¿).|\b[a-zéñ]+[ñáíóú]|\b[a-z]*ci[oó]n\b|\b[Cc]u[aá]nt[oa]s?\b"
@@ -92,7 +102,9 @@ LANGUAGES = sorted(STOP_WORDS)
 
 
 def lowered(text: str) -> str:
-    """Return a text of the same length in lower case: to search it takes a third of the time of `re.IGNORECASE`."""
+    """Return a text of the same length in lower case: to search it takes a third of the
+    time of `re.IGNORECASE`.
+    """
     lower = text.lower()
     return (
         lower
@@ -102,12 +114,15 @@ def lowered(text: str) -> str:
 
 
 class Analyzer:
-    """Turns text into index terms: lower-case words without stop words, stemmed by language (Snowball)."""
+    """Turns text into index terms: lower-case words without stop words, stemmed by
+    language (Snowball).
+    """
 
     def __init__(self, language: str) -> None:
         if language not in LANGUAGES:
             raise SettingsError(
-                f"LANGUAGE={language!r} is not supported. Valid: {', '.join(LANGUAGES)}."
+                f"LANGUAGE={language!r} is not supported. Valid: "
+                f"{', '.join(LANGUAGES)}."
             )
         self._stem = Stemmer.Stemmer(language).stemWords
         self._stop_words = STOP_WORDS[language]
@@ -118,9 +133,11 @@ class Analyzer:
         self._terms_of_short = lru_cache(KEPT_SHORT_TEXTS)(self._terms_of)
 
     def terms(self, text: str) -> list[str]:
-        """Return the index terms in text order. A number keeps its decimals: 2.09 is one term. A compound such as
-        maxRetries or max_retries gives itself and its parts, like Lucene's WordDelimiterGraph with the original
-        preserved (measured on questions about code: benchmarks/README.md)."""
+        """Return the index terms in text order. A number keeps its decimals: 2.09 is
+        one term. A compound such as maxRetries or max_retries gives itself and its
+        parts, like Lucene's WordDelimiterGraph with the original preserved (measured on
+        questions about code: benchmarks/README.md).
+        """
         return list(
             self._terms_of_short(text)
             if len(text) <= MAX_SHORT_CHARACTERS
@@ -143,12 +160,16 @@ class Analyzer:
 
 @lru_cache(maxsize=8)
 def analyzer(language: str) -> Analyzer:
-    """Return the analyzer of a language, made once. Raises SettingsError for a language that is not supported."""
+    """Return the analyzer of a language, made once. Raises SettingsError for a language
+    that is not supported.
+    """
     return Analyzer(language)
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences and lines, stripped, in order. Abbreviations and initials do not end a sentence."""
+    """Return the sentences and lines, stripped, in order. Abbreviations and initials do
+    not end a sentence.
+    """
     result: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
@@ -162,9 +183,11 @@ def sentences(text: str) -> list[str]:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text for any model, rather too high than too low, and never below its words. Tokenizers
-    merge letters into words, digits by threes and signs hardly ever; a letter beyond ASCII costs by its bytes (measured
-    against MiniLM's, cl100k's and o200k's tokens, benchmarks/README.md)."""
+    """Estimate the tokens of a text for any model, rather too high than too low, and
+    never below its words. Tokenizers merge letters into words, digits by threes and
+    signs hardly ever; a letter beyond ASCII costs by its bytes (measured against
+    MiniLM's, cl100k's and o200k's tokens, benchmarks/README.md).
+    """
     ascii_only = len(text.encode("ascii", "ignore"))
     beyond = len(text.encode("utf-8", "surrogatepass")) - ascii_only
     digits = sum(map(text.count, "0123456789"))
@@ -177,14 +200,17 @@ def estimate_tokens(text: str) -> int:
 def language_of(
     text: str, otherwise: str = "english", preferred: str = "spanish"
 ) -> str:
-    """Return the one of `LANGUAGES` that a text is written in; "arabic", or "" for one in another script. Signs are
-    stop words, and spellings that English has in names only. ``otherwise``: where the signs are too few;
-    ``preferred``: among those with as many signs."""
+    """Return the one of `LANGUAGES` that a text is written in; "arabic", or "" for one
+    in another script. Signs are stop words, and spellings that English has in names
+    only. ``otherwise``: where the signs are too few; ``preferred``: among those with as
+    many signs.
+    """
     words = set(_TERM.findall(text.lower()))
     signs = {
         language: len(words & stop_words) for language, stop_words in _SIGNS.items()
     }
-    # Spellings decide where stop words leave a doubt: looking for them takes four fifths of the time.
+    # Spellings decide where stop words leave a doubt: looking for them takes four
+    # fifths of the time.
     if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < CLEAR:
         for language, pattern in _SPELLINGS.items():
             signs[language] += len(set(pattern.findall(text)))
@@ -211,14 +237,17 @@ def language_of(
 
 
 def analyzer_for(text: str, otherwise: str) -> Analyzer:
-    """Return the analyzer of a text's language; that of ``otherwise`` where it is not known."""
+    """Return the analyzer of a text's language; that of ``otherwise`` where it is not
+    known.
+    """
     language = language_of(text, otherwise)
     return analyzer(language if language in LANGUAGES else otherwise)
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether a text is in another language than English. The rules for names and clauses are English: of the
-    two countries in "Kenia und Somalia" they find one."""
+    """Return whether a text is in another language than English. The rules for names
+    and clauses are English: of the two countries in "Kenia und Somalia" they find one.
+    """
     return language_of(text) != "english"
 
 
@@ -242,7 +271,9 @@ def quotation_markdown(quotation: "Quotation") -> str:
 
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:
-    """Return a quotation and its source as an item of a Markdown list; ``say`` marks a general one."""
+    """Return a quotation and its source as an item of a Markdown list; ``say`` marks a
+    general one.
+    """
     source = (
         say("General: {source}", source=quotation.where)
         if quotation.general
@@ -252,19 +283,25 @@ def quotation_item(quotation: "Quotation", say: "Say") -> str:
 
 
 def evenly_spaced(text: str) -> str:
-    """Replace each run of white space by one space, or by the end of a line or paragraph if it has one. Apply it to
-    what people type before the rules read it: on a run of 1,600 spaces, one of their regular expressions took 50 s and
-    blocked every thread."""
+    """Replace each run of white space by one space, or by the end of a line or
+    paragraph if it has one. Apply it to what people type before the rules read it: on a
+    run of 1,600 spaces, one of their regular expressions took 50 s and blocked every
+    thread.
+    """
     return _GAP.sub(lambda gap: "\n\n"[: gap[0].count("\n")] or " ", text)
 
 
 def escape_markdown(text: str) -> str:
-    """Return a text on one line that Markdown shows unchanged, so that a document cannot add Markdown to a page."""
+    """Return a text on one line that Markdown shows unchanged, so that a document
+    cannot add Markdown to a page.
+    """
     return _MARKDOWN_SIGN.sub(r"\\\g<0>", " ".join(text.split()))
 
 
 def visible(text: str) -> str:
-    """Remove invisible characters, which a model would read, and replace blanks that are no white space by spaces."""
+    """Remove invisible characters, which a model would read, and replace blanks that
+    are no white space by spaces.
+    """
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return _BLANK.sub(

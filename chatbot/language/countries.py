@@ -22,8 +22,11 @@ ALIASES, FOREIGN_ALIASES = (
 )
 FOREIGN_LANGUAGES = ("es", "fr", "de", "pt", "pt_PT", "ar")
 _WITH_ARTICLE = re.compile(
-    "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory Coast|Maldives|Netherlands|Philippines|Seychelles"
-    r"|(?:[\w.'’-]+ )*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: of [^,]+)?"
+    "Bahamas|Comoros|Gambia|Holy See|Isle of Man|Ivory "
+    "Coast|Maldives|Netherlands|Philippines|Seychelles"
+    r"|(?:[\w.'’-]+ "
+    r")*(?:Republic|Federation|Kingdom|States|Emirates|Islands|Territory|Territories)(?: "  # noqa: E501
+    r"of [^,]+)?"
 )
 _CODES, _SAME_IN_PLURAL = (
     re.compile(r"\b[A-Z]{3}\b"),
@@ -37,7 +40,9 @@ ISO_CODE_LENGTH = 3
 
 @lru_cache(maxsize=8192)
 def normalise(name: str) -> str:
-    """Return a name in lower case without accents, punctuation and article: "Gambia, The" is "gambia"."""
+    """Return a name in lower case without accents, punctuation and article: "Gambia,
+    The" is "gambia".
+    """
     plain = name.lower()
     if not plain.isascii():
         plain = "".join(
@@ -70,7 +75,9 @@ def _codes() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def country_names() -> dict[str, str]:
-    """Return the ISO-3 codes by normalised name or alias, without the ISO codes themselves."""
+    """Return the ISO-3 codes by normalised name or alias, without the ISO codes
+    themselves.
+    """
     codes = {
         normalise(code) for c in pycountry.countries for code in (c.alpha_2, c.alpha_3)
     } | {"xk"}
@@ -79,7 +86,9 @@ def country_names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def foreign_names() -> dict[str, str]:
-    """Return the ISO-3 codes by normalised name in `FOREIGN_LANGUAGES`, without names that are English, too."""
+    """Return the ISO-3 codes by normalised name in `FOREIGN_LANGUAGES`, without names
+    that are English, too.
+    """
     from babel import (
         Locale,
     )  # late: its tables take a third of a second, and most commands need none
@@ -99,7 +108,9 @@ def foreign_names() -> dict[str, str]:
 
 @lru_cache(maxsize=1)
 def demonyms() -> dict[str, tuple[str, ...]]:
-    """Return ISO-3 codes by demonym, also in the plural. What is also a name is no demonym."""
+    """Return ISO-3 codes by demonym, also in the plural. What is also a name is no
+    demonym.
+    """
     codes_of, people = dict[str, tuple[str, ...]](), _NAMES["people"]
     forms = [
         (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))
@@ -125,19 +136,25 @@ def usual_name(code: str) -> str:
 
 
 def takes_article(name: str) -> bool:
-    """Return whether the name has "the" before it in English: the United States, the Gambia."""
+    """Return whether the name has "the" before it in English: the United States, the
+    Gambia.
+    """
     return _WITH_ARTICLE.fullmatch(name) is not None
 
 
 @lru_cache(maxsize=1024)
 def numeric_code(name: str) -> str | None:
-    """Return the three digits of ISO 3166 for a country, which maps of the world use; None without any."""
+    """Return the three digits of ISO 3166 for a country, which maps of the world use;
+    None without any.
+    """
     country = pycountry.countries.get(alpha_3=country_code(name) or "")
     return country.numeric if country else None
 
 
 def country_code(name: str) -> str | None:
-    """Return the ISO-3 code of a country given by name, ISO code or alias in any case, or None."""
+    """Return the ISO-3 code of a country given by name, ISO code or alias in any case,
+    or None.
+    """
     return _codes().get(normalise(name))
 
 
@@ -153,8 +170,9 @@ def _names() -> dict[str, str]:
 def resolve_country(
     text: str, spellings: Sequence[str]
 ) -> tuple[str | None, list[str]]:
-    """Return a country's name: as one of ``spellings``, else the text itself if it is a name, else its usual name.
-    Return None and similar names if the text is no country."""
+    """Return a country's name: as one of ``spellings``, else the text itself if it is a
+    name, else its usual name. Return None and similar names if the text is no country.
+    """
     code = country_code(text)
     if code is None:
         names = [name for name in _codes() if len(name) > ISO_CODE_LENGTH]

@@ -1,5 +1,7 @@
-"""Read numbers and dates as people write them, with the scales, units, number words and months of several languages.
-1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %, $3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22."""
+"""Read numbers and dates as people write them, with the scales, units, number words and
+months of several languages. 1,234,567 and 1 234 567, 2.5 and 2,5, 1.2 million, 12 %,
+$3bn, twelve, 2019-21; 7 August 2022, 2022-08-07, 7/8/22.
+"""
 
 import re
 import unicodedata
@@ -55,7 +57,10 @@ _ALIKE_SIGN, _OTHER_DIGIT = (
     re.compile(f"[{''.join(_ALIKE)}]"),
     re.compile(r"\d(?<![0-9])"),
 )
-_WORDS = rf"(?:{'|'.join(TENS)})(?:[- ](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"
+_WORDS = (
+    rf"(?:{'|'.join(TENS)})(?:[- "
+    rf"](?:{'|'.join(list(ONES)[:9])}))?|{'|'.join(sorted(ONES, key=len, reverse=True))}"  # noqa: E501
+)
 _NUMBER = (
     rf"\d{{1,3}}(?:[{GAP}']\d{{3}})+(?!\d)(?:[.,]\d+)?"
     r"|\d{1,3}(?: \d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*"
@@ -68,11 +73,14 @@ _STARTS = sorted(
     {word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))}
 )
 _FIGURE = re.compile(
-    # It begins at a sign, a digit or such a word; without this the alternatives are tried at each letter.
+    # It begins at a sign, a digit or such a word; without this the alternatives are
+    # tried at each letter.
     rf"(?=[-\d$€£¥₹₽]|(?<![a-z])(?:{'|'.join(_STARTS)}|[a-z][$.ó]))"
-    rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ {GAP}]?(?P<inner>-)?)?"
+    rf"(?P<sign>(?<![\w)\]%.,])-|\bminus )?(?P<before>(?:{_MONEY})[ "
+    rf"{GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
-    rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ {GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
+    rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ "
+    rf"{GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}
@@ -90,8 +98,10 @@ _NOTE_MARK = re.compile("[⁰¹²³⁴-⁹](?<=[0-9⁰¹²³⁴-⁹].)(?<!10.)")
 
 
 class Figure(NamedTuple):
-    """A number in a text. ``values`` are its possible readings, of which one is enough. ``parts``: the several
-    numbers that it may be instead ("12 345" in a table, 5,6 in a list), all of which count."""
+    """A number in a text. ``values`` are its possible readings, of which one is enough.
+    ``parts``: the several numbers that it may be instead ("12 345" in a table, 5,6 in a
+    list), all of which count.
+    """
 
     text: str
     start: int
@@ -111,7 +121,9 @@ class Figure(NamedTuple):
 
 
 def unify_signs(text: str) -> str:
-    """Return a text of the same length: ASCII digits, one kind of dash, apostrophe and space, no marks of notes."""
+    """Return a text of the same length: ASCII digits, one kind of dash, apostrophe and
+    space, no marks of notes.
+    """
     if text.isascii():
         return text
     text = _NOTE_MARK.sub(" ", _ALIKE_SIGN.sub(lambda sign: _ALIKE[sign[0]], text))
@@ -123,14 +135,18 @@ def unify_signs(text: str) -> str:
 
 
 def comma_decimals(text: str) -> bool:
-    """Return whether more numbers have a decimal comma than a decimal point: then 1.234 is a thousand."""
+    """Return whether more numbers have a decimal comma than a decimal point: then 1.234
+    is a thousand.
+    """
     text = unify_signs(text)
     commas = len(_COMMA_DECIMAL.findall(text))
     return commas > 0 and commas > len(_POINT_DECIMAL.findall(text))
 
 
 def figures(text: str, *, comma: bool = False) -> list[Figure]:
-    """Return the numbers of ``text`` in order. ``comma``: its decimals have a comma (`comma_decimals`)."""
+    """Return the numbers of ``text`` in order. ``comma``: its decimals have a comma
+    (`comma_decimals`).
+    """
     text = unify_signs(text)
     lower, in_text = lowered(text), list[Figure]()
     for match in _FIGURE.finditer(lower):
@@ -219,7 +235,9 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
 
 
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:
-    """Give both ends of a range the unit and scale of one: "5 to 7 million", "$5-7". 2019-21 ends in 2021."""
+    """Give both ends of a range the unit and scale of one: "5 to 7 million", "$5-7".
+    2019-21 ends in 2021.
+    """
     gap = text[first.end : second.start]
     if len(gap) > len(" bis $") or not RANGE.fullmatch(gap):
         return first, second
@@ -251,7 +269,9 @@ def _normal(value: Decimal) -> Decimal:
 
 
 def scales_named(text: str, figures_of_it: Iterable[Figure]) -> set[Decimal]:
-    """Return the scales apart from any number, as in the heading "GDP (US$ million)"."""
+    """Return the scales apart from any number, as in the heading "GDP (US$
+    million)".
+    """
     spans = [(figure.start, figure.end) for figure in figures_of_it if figure.scaled]
     named = (
         (word.start(), SCALES[word[0]]) for word in SCALE_WORD.finditer(lowered(text))
@@ -304,7 +324,9 @@ class Date:
 
 
 def dates(text: str) -> list[Date]:
-    """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8 August" is two days."""
+    """Return the dates in a text, unordered. 7/8/2022 has both readings, and "7 and 8
+    August" is two days.
+    """
     text = lowered(unify_signs(text))
     in_text: list[Date] = []
     # Most sentences have neither, and to look for both is quicker than for dates.
@@ -339,9 +361,10 @@ def dates(text: str) -> list[Date]:
 def date_stands(
     claimed: Date, in_text: Sequence[Date], has: Callable[[Decimal], bool]
 ) -> bool:
-    """Return whether a text with these dates has the claimed day or month; ``has`` tells which numbers it has. A date
-    in an unknown spelling counts by its numbers, unless the text has the same day of another month, or another day of
-    that month."""
+    """Return whether a text with these dates has the claimed day or month; ``has``
+    tells which numbers it has. A date in an unknown spelling counts by its numbers,
+    unless the text has the same day of another month, or another day of that month.
+    """
     has_year = claimed.year is None or has(Decimal(claimed.year))
     for date in in_text:
         same_year = has_year if date.year is None else claimed.year in (None, date.year)

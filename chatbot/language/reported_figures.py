@@ -1,8 +1,12 @@
-"""Figures as reports state them: what is counted, its value and unit, and the year it is of.
+"""Figures as reports state them: what is counted, its value and unit, and the year it
+is of.
 
-Statements are read: "**total:** 20.9 years (2023 est.)", "Kikuyu 17.1%, Luhya 14.3% (2019 est.)", rows of tables and
-files ("Year: 2021; Inflation: 5"). What prose says in passing is no statement, but the years that it gives to figures
-count. A year is never guessed: lines of one statement share the one that stands at their end, or at their head."""
+Statements are read: "**total:** 20.9 years (2023 est.)", "Kikuyu 17.1%, Luhya 14.3%
+(2019 est.)", rows of tables and files ("Year: 2021; Inflation: 5"). What prose says in
+passing is no statement, but the years that it gives to figures count. A year is never
+guessed: lines of one statement share the one that stands at their end, or at their
+head.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +25,10 @@ from .words import Say
 _YEAR = r"(?:1[89]|20)\d\d"
 _ANY_YEAR = re.compile(rf"\b{_YEAR}\b")
 _DIGIT = re.compile(r"\d")
-_WHEN = r"(?:(?:early|mid|late|end|of|as|in|est|fiscal|year|[A-Z][a-z]{2,8}|\d{1,2})[.,]?[ -]|FY ?){0,4}"
+_WHEN = (
+    r"(?:(?:early|mid|late|end|of|as|in|est|fiscal|year|[A-Z][a-z]{2,8}|\d{1,2})[.,]?[ "
+    r"-]|FY ?){0,4}"
+)
 _DATED = re.compile(
     rf" ?\({_WHEN}(?P<year>{_YEAR})(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d))?"
     r"(?P<estimate>,? ?(?:est|estimate|estimated|proj|projected)\b\.?)?\)"
@@ -64,13 +71,16 @@ _CONTACT = re.compile(
 """Numbers that count nothing."""
 _SENTENCE_YEAR = re.compile(rf"(?:^|[;,] )(?:[Ii]n|[Dd]uring) (?P<year>{_YEAR})\b")
 _BINDING = re.compile(
-    r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ ){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
+    r"(?:[^\d;:.!?()]|(?<=[A-Z])\d){0,25}\((?:\w+ ){0,2}|,? (?:[\w%]+ "
+    r"){0,3}(?:in|for|as of)(?: early| late| mid-?)? "
 )
 _PRICES = re.compile(
     r" (?:constant |US |international )*(?:dollars|prices|terms|euros)\b"
 )
 _IN_UNIT = re.compile(r"(?:/|\bper )$")
-"""Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live births (2017)"."""
+"""Before a figure that belongs to the unit of the one before: "342 deaths/100,000 live
+births (2017)".
+"""
 _NEXT_ITEM = re.compile(r"[,;] [A-ZÀ-ÞΑ-ΩА-Я][\w .&'-]{0,40}[ :]\$?")
 _MORE_YEARS = re.compile(r" ?(?:-|/|to|,|and|or|, and) ?")
 _TOTAL = re.compile(r"(?:: |^)(?:total(?: population)?|overall)$", re.IGNORECASE)
@@ -87,8 +97,10 @@ MOST_WORDS = 8
 
 
 class Stated(NamedTuple):
-    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``: "male", "border countries:
-    Chad". ``years``: all of a span, of which the last is `year`; none where the text gives none."""
+    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``:
+    "male", "border countries: Chad". ``years``: all of a span, of which the last is
+    `year`; none where the text gives none.
+    """
 
     heading: str
     label: str
@@ -105,7 +117,9 @@ class Stated(NamedTuple):
 
 
 def figure_years(text: str) -> tuple[int, ...]:
-    """The years that ``text`` gives figures or facts for, newest first; not those of events."""
+    """The years that ``text`` gives figures or facts for, newest first; not those of
+    events.
+    """
     if not _ANY_YEAR.search(unify_signs(text)):
         return ()
     every_year = set[int]().union(*(figure.years for figure in stated(text)))
@@ -129,7 +143,9 @@ def figure_years(text: str) -> tuple[int, ...]:
 def figures_of(
     chunk: Chunk, statements: Iterable[Stated] | None = None
 ) -> Iterator[ReportedFigure]:
-    """Yield the figures that a passage states, in order. ``statements``: of its text, if they were read before."""
+    """Yield the figures that a passage states, in order. ``statements``: of its text,
+    if they were read before.
+    """
     country = chunk.metadata.get("country_name")
     # The heading may name a row of a table: its columns say what is counted.
     names_row = _ROW.match(chunk.heading) or (
@@ -221,7 +237,9 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
-    """Labelled figures without a year take that of the next one that has one, else of the last one before."""
+    """Labelled figures without a year take that of the next one that has one, else of
+    the last one before.
+    """
     for place, figure in enumerate(block):
         if not figure.label or figure.years:
             yield figure
@@ -234,7 +252,9 @@ def _sharing_years(block: Sequence[Stated]) -> Iterator[Stated]:
 
 
 def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Stated]:
-    """The statements of one line; the label of its first item counts for all, where the others have none."""
+    """The statements of one line; the label of its first item counts for all, where the
+    others have none.
+    """
     shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
     if (
         len(items) > 1
@@ -289,7 +309,9 @@ def _take_labels(item: str) -> tuple[list[str], str]:
 def _item(
     labels: Sequence[str], words: str, years: frozenset[int], comma: bool
 ) -> Iterator[Stated]:
-    """The figure of an item, and those in brackets behind it: "36.45% (male 10,447,425/female 10,349,611)"."""
+    """The figure of an item, and those in brackets behind it: "36.45% (male
+    10,447,425/female 10,349,611)".
+    """
     estimate = False
     if dated := _DATED.search(words):
         years, estimate = years or _years(dated), bool(dated["estimate"])
@@ -323,8 +345,9 @@ def _item(
 def _figure(
     labels: Sequence[str], words: str, comma: bool, named: str = ""
 ) -> Stated | None:
-    """The statement in these words; None where they are more than a name, one figure and its unit. ``named`` stands
-    behind the figure in brackets."""
+    """The statement in these words; None where they are more than a name, one figure
+    and its unit. ``named`` stands behind the figure in brackets.
+    """
     if not _DIGIT.search(words):
         return None
     numbers = figures(words, comma=comma)
@@ -370,8 +393,10 @@ def _years(dated: re.Match[str]) -> frozenset[int]:
 
 
 def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]]:
-    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in "5% of GDP in 2017". The
-    items of a list have the year of its end: "India 17%, China 9% (2021)"."""
+    """For each number the years that it is bound to, as 2017 in "5% (2017 est.)" and in
+    "5% of GDP in 2017". The items of a list have the year of its end: "India 17%, China
+    9% (2021)".
+    """
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(numbers))):

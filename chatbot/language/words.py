@@ -1,5 +1,6 @@
-"""Translate the program's fixed texts. The English text is the key in `static/words/<code>.json`. The page's scripts
-read the same files."""
+"""Translate the program's fixed texts. The English text is the key in
+`static/words/<code>.json`. The page's scripts read the same files.
+"""
 
 import json
 import re
@@ -27,14 +28,20 @@ CODES: Mapping[str, Language] = {
     "portuguese": "pt",
     "arabic": "ar",
 }
-"""Codes by the name that `language_of` returns; not English, whose name it also returns in doubt."""
+"""Codes by the name that `language_of` returns; not English, whose name it also returns
+in doubt.
+"""
 NAMES_OF_CODES: Mapping[str, str] = {code: name for name, code in CODES.items()}
 _LATIN = re.compile(r"^.*[A-Za-z].*$", re.DOTALL)
-"""From right to left, a name in Latin letters is isolated: a colon behind it would jump before it."""
+"""From right to left, a name in Latin letters is isolated: a colon behind it would jump
+before it.
+"""
 
 
 class Say(Protocol):
-    """Translates fixed texts into one language. ``text`` is the English, with its {places} for ``values``."""
+    """Translates fixed texts into one language. ``text`` is the English, with its
+    {places} for ``values``.
+    """
 
     def __call__(self, text: str, /, **values: object) -> str: ...
 
@@ -45,7 +52,9 @@ def in_english(text: str, /, **values: object) -> str:
 
 
 def speaking(language: str) -> Say:
-    """Return the translator for one of `LANGUAGES`. A text without a translation stays English (a test finds it)."""
+    """Return the translator for one of `LANGUAGES`. A text without a translation stays
+    English (a test finds it).
+    """
 
     def say(text: str, /, **values: object) -> str:
         if language in RIGHT_TO_LEFT:
@@ -59,7 +68,9 @@ def speaking(language: str) -> Say:
 
 
 def counted(say: Say, number: int, noun: str) -> str:
-    """Return `text.count_of` in the language of ``say``: "1 report", "1,200 countries"."""
+    """Return `text.count_of` in the language of ``say``: "1 report", "1,200
+    countries".
+    """
     figure, _, word = count_of(number, noun).partition(" ")
     return say(f"{{number}} {word}", number=figure)
 

@@ -13,8 +13,10 @@ MAX_UNPACKED_BYTES = 1024**3
 def unpack(
     archive: Path, folder: Path, *, max_bytes: int, most: int = MAX_ENTRIES
 ) -> Iterator[tuple[str, Path]]:
-    """Unpack the members of an archive below ``folder``, each up to ``max_bytes``, and yield their names and places.
-    Hidden files are left out, archives in it stay packed. Raises LoadError: it is damaged, protected or too large."""
+    """Unpack the members of an archive below ``folder``, each up to ``max_bytes``, and
+    yield their names and places. Hidden files are left out, archives in it stay packed.
+    Raises LoadError: it is damaged, protected or too large.
+    """
     size = count = 0
     with office_errors(archive, "a ZIP archive"), ZipFile(archive) as file:
         check_entries(archive, file.infolist())
@@ -27,7 +29,8 @@ def unpack(
             count += 1
             if count > most:
                 raise LoadError(
-                    f"{archive.name} has more than {most:,} files. Split it and try again."
+                    f"{archive.name} has more than {most:,} files. Split it and "
+                    "try again."
                 )
             path = folder / str(count) / name.name
             path.parent.mkdir(parents=True)
@@ -37,6 +40,7 @@ def unpack(
                     if target.tell() > max_bytes or size > MAX_UNPACKED_BYTES:
                         limit = min(max_bytes, MAX_UNPACKED_BYTES) // 1024**2
                         raise LoadError(
-                            f"{archive.name}: {name} exceeds the limit of {limit} MB when unpacked."
+                            f"{archive.name}: {name} exceeds the limit of {limit} "
+                            "MB when unpacked."
                         )
             yield str(name), path

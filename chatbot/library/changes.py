@@ -1,4 +1,6 @@
-"""What changed: the figures of a report that arrived, held against the edition before it and its own former version."""
+"""What changed: the figures of a report that arrived, held against the edition before
+it and its own former version.
+"""
 
 import re
 from collections import defaultdict
@@ -13,12 +15,16 @@ Key = tuple[str, str]
 Stated = Mapping[Key, Mapping[int | None, Sequence[str]]]
 """The texts of the figures of each year, each once, in reading order."""
 _NUMBERED = re.compile(r"\W*\b\w*\d\w*\b\W*|\W+")
-"""What differs between the titles of two editions: "Kenya: Country Report 2024" and "Kenya: Country Report (2023)"."""
+"""What differs between the titles of two editions: "Kenya: Country Report 2024" and
+"Kenya: Country Report (2023)".
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedFigure:
-    """A figure as a report writes it, several as one text; ``year``: the figure's own."""
+    """A figure as a report writes it, several as one text; ``year``: the figure's
+    own.
+    """
 
     text: str
     year: int | None
@@ -36,8 +42,10 @@ class ChangedFigure:
 
 @dataclass(frozen=True, slots=True)
 class ReportChanges:
-    """A report that arrived, or was replaced, ``at`` this time (ISO, UTC). ``figures``: against ``former``, the edition
-    before it; ``corrected``: against its own former version."""
+    """A report that arrived, or was replaced, ``at`` this time (ISO, UTC). ``figures``:
+    against ``former``, the edition before it; ``corrected``: against its own former
+    version.
+    """
 
     report: Report
     at: str
@@ -47,7 +55,9 @@ class ReportChanges:
 
 
 class ChangeLog:
-    """The changes of the reports that somebody may see: ``records`` within ``limit``."""
+    """The changes of the reports that somebody may see: ``records`` within
+    ``limit``.
+    """
 
     def __init__(
         self, records: Iterable[DocumentRecord], figures: FigureRepository, limit: Scope
@@ -62,7 +72,9 @@ class ChangeLog:
                 self._series.setdefault(_series(record), []).append(record)
 
     def of(self, record: DocumentRecord) -> ReportChanges:
-        """Hold one report against the edition before it and its former version. Raises DatabaseError."""
+        """Hold one report against the edition before it and its former version. Raises
+        DatabaseError.
+        """
         edition = record.metadata.get("year")
         earlier = [
             one
@@ -122,7 +134,9 @@ def _series(record: DocumentRecord) -> tuple[object, ...]:
 
 
 def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:
-    """Yield the last figure of each indicator where it differs, and what was stated otherwise of earlier years."""
+    """Yield the last figure of each indicator where it differs, and what was stated
+    otherwise of earlier years.
+    """
     for key in dict.fromkeys((*new, *old)):
         was, now = old.get(key, {}), new.get(key, {})
         last = [
@@ -132,7 +146,8 @@ def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:
             [(last[0], last[1]), *((year, year) for year in now if year in was)]
         ):
             texts = was.get(before, ()), now.get(after, ())
-            # Where one report states the figures of several parts under one name, the other perhaps only their sum.
+            # Where one report states the figures of several parts under one name, the
+            # other perhaps only their sum.
             shared = set(texts[0]) & set(texts[1])
             if len(shared) < min(map(len, texts)) or not all(texts):
                 yield ChangedFigure(

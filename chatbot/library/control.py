@@ -1,4 +1,6 @@
-"""Control over long work: progress, cancellation, retries, and leases that admit one worker at a time."""
+"""Control over long work: progress, cancellation, retries, and leases that admit one
+worker at a time.
+"""
 
 import random
 import threading
@@ -22,20 +24,26 @@ T = TypeVar("T")
 LEASE_SECONDS = 30.0
 POLL_SECONDS = 0.5
 FILES_AT_ONCE = 24
-"""Files of one process that are in progress, those included that wait for another server."""
+"""Files of one process that are in progress, those included that wait for another
+server.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class JobControl:
-    """``reading(page, pages)`` counts the pages that were read; OCR reads page ``page`` next where ``pages`` is 0.
-    ``progress(done, total)`` counts stored passages, ``indexing(done, total)`` those that searches know.
-    ``waiting(reason)`` says why nothing happens. ``patience``: seconds that the searches may take to follow."""
+    """``reading(page, pages)`` counts the pages that were read; OCR reads page ``page``
+    next where ``pages`` is 0. ``progress(done, total)`` counts stored passages,
+    ``indexing(done, total)`` those that searches know. ``waiting(reason)`` says why
+    nothing happens. ``patience``: seconds that the searches may take to follow.
+    """
 
     progress: Callable[[int, int], None] = lambda done, total: None
     waiting: Callable[[str], None] = lambda reason: None
     cancel: Cancellation = field(default_factory=Cancellation)
     stopping: Callable[[], bool] = lambda: False
-    """True if cancellation means that another process continues, so that stored passages are kept."""
+    """True if cancellation means that another process continues, so that stored
+    passages are kept.
+    """
     indexing: Callable[[int, int], None] = lambda done, total: None
     reading: Callable[[int, int], None] = lambda page, pages: None
     patience: float = 600.0
@@ -45,7 +53,9 @@ class JobControl:
     """Surrounds a wait for another server."""
 
     def check(self) -> None:
-        """Raises CancelledError once ``cancel`` is set; StoppedError when another process continues the work."""
+        """Raises CancelledError once ``cancel`` is set; StoppedError when another
+        process continues the work.
+        """
         if self.cancel.cancelled and self.stopping():
             raise StoppedError("Stopped here; it goes on later or elsewhere.")
         if self.cancel.cancelled:
@@ -54,14 +64,18 @@ class JobControl:
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """Repeats a call that a dependency refuses for now, with exponential back-off and jitter (R-B3)."""
+    """Repeats a call that a dependency refuses for now, with exponential back-off and
+    jitter (R-B3).
+    """
 
     tries: int = 8
     first_seconds: float = 2.0
     longest_seconds: float = 60.0
 
     def run(self, work: Callable[[], T], control: JobControl) -> T:
-        """Raises CancelledError; DependencyError of the last try, or at once where a retry cannot help."""
+        """Raises CancelledError; DependencyError of the last try, or at once where a
+        retry cannot help.
+        """
         for attempt in range(self.tries):
             control.check()
             try:
@@ -92,8 +106,10 @@ def aside(turns: threading.Semaphore) -> Iterator[None]:
 
 @contextmanager
 def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[None]:
-    """Call ``beat`` every so many seconds, in a thread of this name, until it returns False or the block ends. An
-    outage of the database is ignored: the work itself meets it and reports it."""
+    """Call ``beat`` every so many seconds, in a thread of this name, until it returns
+    False or the block ends. An outage of the database is ignored: the work itself meets
+    it and reports it.
+    """
     ended = threading.Event()
 
     def run() -> None:
@@ -117,9 +133,11 @@ def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[N
 def lease(
     leases: CorpusFacts, name: str, control: JobControl, *, longest: float | None = None
 ) -> Iterator[JobControl]:
-    """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep it for the block. The control
-    that it yields also stops the work when another worker has the lease. Raises CancelledError: cancelled while
-    waiting; ConflictError: another worker still has it."""
+    """Wait for the lease, at most ``longest`` seconds (None = without limit), and keep
+    it for the block. The control that it yields also stops the work when another worker
+    has the lease. Raises CancelledError: cancelled while waiting; ConflictError:
+    another worker still has it.
+    """
     owner, began, waited, lost = (
         uuid.uuid4().hex,
         time.monotonic(),

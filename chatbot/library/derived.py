@@ -1,5 +1,7 @@
-"""Products of a report's text besides its passages: a summary about the whole report, which overview questions find
-(R-D7), and the terms of its lists of abbreviations and tables."""
+"""Products of a report's text besides its passages: a summary about the whole report,
+which overview questions find (R-D7), and the terms of its lists of abbreviations and
+tables.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,7 +57,9 @@ _HEADER = re.compile(r"^.*\n(?=[\s|:-]*---)", re.MULTILINE)
 
 
 def extractive_summary(document: Document) -> str:
-    """Return the subject of a report and the beginnings of its chapters, without a model."""
+    """Return the subject of a report and the beginnings of its chapters, without a
+    model.
+    """
     about = [
         str(document.metadata[name])
         for name in ("country_name", "year")
@@ -92,8 +96,10 @@ def extractive_summary(document: Document) -> str:
 
 
 def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
-    """Yield the beginning of the report, then the first sentence of the longest section of each other chapter. A
-    section counts if it begins with a sentence of substance; a single sentence may be a quotation or a slip."""
+    """Yield the beginning of the report, then the first sentence of the longest section
+    of each other chapter. A section counts if it begins with a sentence of substance; a
+    single sentence may be a quotation or a slip.
+    """
     chapters: dict[str, list[list[str]]] = {}
     for section in sections:
         parts = sentences(section.text)
@@ -119,7 +125,9 @@ class ModelSummary:
         self._characters = CHARACTERS_PER_TOKEN * input_tokens
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
-        """Return a summary on one line, of the text or of the beginnings of its sections. Raises ChatModelError."""
+        """Return a summary on one line, of the text or of the beginnings of its
+        sections. Raises ChatModelError.
+        """
         text = document_text(document.sections)
         if len(text) > self._characters:
             share = max(200, self._characters // max(1, len(document.sections)))
@@ -158,8 +166,10 @@ EXTRACTIVE = Summary(
 
 
 def read_glossary(path: Path) -> list[GlossaryEntry]:
-    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are required. Raises LoadError: the
-    file is not a table; InvalidRequestError: naming the row and the column."""
+    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are
+    required. Raises LoadError: the file is not a table; InvalidRequestError: naming the
+    row and the column.
+    """
     table = read_table(path)
     header = [name.casefold() for name in next(table, (0, []))[1]]
     wrong = [f"{name}: is missing" for name in NEEDED if name not in header]
@@ -183,7 +193,8 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
         )
         if first != line:
             raise InvalidRequestError(
-                f"{path.name}, row {line}, column term: {row['term']!r} is in row {first} too."
+                f"{path.name}, row {line}, column term: {row['term']!r} is in row "
+                f"{first} too."
             )
         words = tuple(
             dict.fromkeys(
@@ -199,7 +210,9 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
 
 
 def listed_terms(chunks: Iterable[Chunk]) -> Iterator[GlossaryEntry]:
-    """Yield the terms of a report's lists of abbreviations: lines ``TERM: meaning`` below such a heading."""
+    """Yield the terms of a report's lists of abbreviations: lines ``TERM: meaning``
+    below such a heading.
+    """
     for chunk in chunks:
         if _LIST.search(chunk.section.split(SECTION_SEPARATOR)[-1]):
             for line in _HEADER.sub("", chunk.text).splitlines():

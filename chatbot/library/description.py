@@ -1,6 +1,8 @@
-"""A document's country, year, title, type and language. The places count in this order: the title, the block of lines
-around it, running heads and feet, the file's properties, its name, the text of the first pages. What one place says
-clearly is taken. The rest is proposed to a person."""
+"""A document's country, year, title, type and language. The places count in this order:
+the title, the block of lines around it, running heads and feet, the file's properties,
+its name, the text of the first pages. What one place says clearly is taken. The rest is
+proposed to a person.
+"""
 
 import re
 from collections import Counter
@@ -24,7 +26,8 @@ TYPES: dict[str, str] = {
 KINDS, BODIES, PARTS, LABELS, GOVERNMENTS = map(frozenset, _TABLE["words"].values())
 NATIONAL = KINDS | GOVERNMENTS
 LANGUAGE_NOTE = (
-    "The text is in {language}, which the search does not know: only equal words are found. Use words of the text, or "
+    "The text is in {language}, which the search does not know: only equal words "
+    "are found. Use words of the text, or "
     "ask an administrator for a search in many languages."
 )
 FIRST_PAGES, FIRST_SECTIONS = 3, 500
@@ -53,7 +56,9 @@ _CELLS = re.compile(r"\s*\|\s*")
 _SERIES = re.compile(r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)", re.IGNORECASE)
 """A publisher's number "No. 23/45": the line names the series."""
 _SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
-"""A font's small capitals that became usual letters: "InForMATIon on SPECIFIC ZoonoSES"."""
+"""A font's small capitals that became usual letters: "InForMATIon on SPECIFIC
+ZoonoSES".
+"""
 _ADDRESS = re.compile(r",[^,]*$")
 """The country of one: "FAO, Rome, Italy"."""
 _SHORT = {"US", "UK"}
@@ -176,7 +181,9 @@ class FirstPages:
         )
 
     def places(self, title: str) -> dict[str, Sequence[str]]:
-        """Return the lines of the places that describe the file, the ones that prove most first."""
+        """Return the lines of the places that describe the file, the ones that prove
+        most first.
+        """
         return {
             "title": [title],
             "title block": [*{self.loaded.title} - {self.stem}, *self.block],
@@ -188,13 +195,16 @@ class FirstPages:
         }
 
     def years(self, title: str) -> Iterator[tuple[int, str, bool]]:
-        """Yield years, the likeliest first, with their place and whether they are beyond doubt."""
+        """Yield years, the likeliest first, with their place and whether they are
+        beyond doubt.
+        """
         likely = list[tuple[int, str]]()
         for place, lines in self.places(title).items():
             years = list(
                 dict.fromkeys(year for line in lines for year in years_in(line))
             )
-            # Of several years in the title, the one that another place names alone is the document's.
+            # Of several years in the title, the one that another place names alone is
+            # the document's.
             years = (
                 [year for year in years if not likely or year in dict(likely)]
                 if len(years) == 1
@@ -213,7 +223,9 @@ class FirstPages:
             yield year, "document properties", False
 
     def countries(self, title: str) -> Iterator[tuple[str, str, bool]]:
-        """Yield names of countries, the likeliest first, with their place and whether they are beyond doubt."""
+        """Yield names of countries, the likeliest first, with their place and whether
+        they are beyond doubt.
+        """
         body = _mentions(self.text)
         for place, lines in self.places(title).items():
             texts = (
@@ -268,7 +280,9 @@ class FirstPages:
         return None
 
     def language(self) -> tuple[str, str, bool] | None:
-        """Return the language's English name in lower case, None if the text is too short or in another script."""
+        """Return the language's English name in lower case, None if the text is too
+        short or in another script.
+        """
         is_long = len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS
         return (
             (language, "first pages", True)
@@ -284,7 +298,9 @@ _NOT_RUNNING = re.compile(
 
 
 def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
-    """Return what the document says about itself, each field once: what is beyond doubt, else the likeliest."""
+    """Return what the document says about itself, each field once: what is beyond
+    doubt, else the likeliest.
+    """
     pages = FirstPages(loaded, path.stem)
     title = pages.title()
     named = title[0] if title else ""
@@ -313,7 +329,9 @@ def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[st
 
 
 def years_in(text: str) -> list[int]:
-    """Return the years that a line names: of "2020/21" the second, of longer spans none."""
+    """Return the years that a line names: of "2020/21" the second, of longer spans
+    none.
+    """
     newest = datetime.now(UTC).year + 1
 
     def span(match: re.Match[str]) -> str:
@@ -343,7 +361,9 @@ def _mentions(text: str) -> Counter[str]:
 
 @cache
 def _namesake(code: str) -> set[str]:
-    """Return the countries that have a part of the same name, as the United States have Georgia."""
+    """Return the countries that have a part of the same name, as the United States have
+    Georgia.
+    """
     parts = (
         part for part in pycountry.subdivisions if len(part.name) > ISO_CODE_LENGTH
     )
@@ -365,7 +385,9 @@ def _names_part(line: str) -> bool:
 
 
 def _is_title(line: str) -> bool:
-    """Return whether a line can name a document: neither a part of it nor who wrote it."""
+    """Return whether a line can name a document: neither a part of it nor who wrote
+    it.
+    """
     if (
         _ROW.match(line)
         or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40

@@ -1,4 +1,6 @@
-"""From a file to searchable passages: read -> register -> chunk -> embed -> store. Repeating it changes nothing."""
+"""From a file to searchable passages: read -> register -> chunk -> embed -> store.
+Repeating it changes nothing.
+"""
 
 import hashlib
 import json
@@ -35,7 +37,9 @@ from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter
 
 _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
-"""The first cell of a row, without the name of its column. Three letters are as often an abbreviation as a code."""
+"""The first cell of a row, without the name of its column. Three letters are as often
+an abbreviation as a code.
+"""
 SUMMARY_HEADING = "Summary"
 EVERYTHING = Scope()
 MAX_NAMED_ROWS = 5
@@ -45,13 +49,16 @@ EDIT_WAIT = 3.0
 EDIT_PATIENCE = 60.0
 """Seconds that a request waits for the searches to follow."""
 READING = "8"
-"""Raise it when files are read or passages are made differently: then every known file is read again, and a passage is
-embedded only if its text changed."""
+"""Raise it when files are read or passages are made differently: then every known file
+is read again, and a passage is embedded only if its text changed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """The result of ingesting a document, by the names of an `IngestionFile`; ``chunks`` counts all of its passages."""
+    """The result of ingesting a document, by the names of an `IngestionFile`;
+    ``chunks`` counts all of its passages.
+    """
 
     document_id: str
     outcome: Literal["added", "replaced", "unchanged"]
@@ -62,7 +69,9 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """Fields of a `DocumentRecord` that the document does not state, and the way to summarise it."""
+    """Fields of a `DocumentRecord` that the document does not state, and the way to
+    summarise it.
+    """
 
     collection: str | None = None
     sample: bool = False
@@ -81,25 +90,32 @@ PLAIN = Registration()
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ingestor(VersionWriter):
-    """Writes documents into one store. ``settings_key``: everything besides the document that shapes the passages."""
+    """Writes documents into one store. ``settings_key``: everything besides the
+    document that shapes the passages.
+    """
 
     chunker: Chunker
     chunking: Chunking
     settings_key: str
 
     def register(self, document: Document, about: Registration = PLAIN) -> bool:
-        """Announce a document before its passages; False when this version is searchable already."""
+        """Announce a document before its passages; False when this version is
+        searchable already.
+        """
         record, old = self._record(document, about), self.documents.get(document.id)
         return self._register(record, old, JobControl()) is not None
 
     def _register(
         self, record: DocumentRecord, old: DocumentRecord | None, control: JobControl
     ) -> DocumentRecord | None:
-        """Return what is registered now; None when ``old`` is this very version. Raises SupersededError: ``old``
-        is of a newer upload; CancelledError: the report was deleted after the upload."""
+        """Return what is registered now; None when ``old`` is this very version. Raises
+        SupersededError: ``old`` is of a newer upload; CancelledError: the report was
+        deleted after the upload.
+        """
         require_newest(old, record.upload_number)
         if old is None or old.status == "deleting":
-            # A deletion cancels the uploads before it removes the report, so the cancellation is visible by now.
+            # A deletion cancels the uploads before it removes the report, so the
+            # cancellation is visible by now.
             control.refresh()
             control.check()
         if old is None:
@@ -131,9 +147,11 @@ class Ingestor(VersionWriter):
         *,
         control: JobControl | None = None,
     ) -> Ingested:
-        """Make a document searchable. After an error the previous version, if any, is served. Raises LoadError: the
-        document has no text; InvalidRequestError: no question searches that collection; DependencyError;
-        EmbedderMismatchError: the database has another embedding model by now; CancelledError."""
+        """Make a document searchable. After an error the previous version, if any, is
+        served. Raises LoadError: the document has no text; InvalidRequestError: no
+        question searches that collection; DependencyError; EmbedderMismatchError: the
+        database has another embedding model by now; CancelledError.
+        """
         control = control or JobControl()
         old = self.documents.get(document.id)
         record = self._record(document, about)
@@ -164,8 +182,9 @@ class Ingestor(VersionWriter):
         chunks: Sequence[Chunk],
         vectors: Mapping[str, Vector],
     ) -> bool:
-        """Make ready-made passages searchable, with their vectors by `Chunk.search_text`; False when this version
-        already is. Raises as `ingest`."""
+        """Make ready-made passages searchable, with their vectors by
+        `Chunk.search_text`; False when this version already is. Raises as `ingest`.
+        """
         control, old = JobControl(), self.documents.get(record.id)
         registered = self._register(record, old, control)
         if registered is not None:
@@ -180,8 +199,9 @@ class Ingestor(VersionWriter):
     def version(
         self, document: Document, summary: str, collection: str | None = None
     ) -> str:
-        """Return a digest of the text, the metadata, the chunking, the kind of summary, a chosen collection and
-        READING."""
+        """Return a digest of the text, the metadata, the chunking, the kind of summary,
+        a chosen collection and READING.
+        """
         parts = {
             "reading": READING,
             "settings": self.settings_key,
@@ -208,8 +228,10 @@ class Ingestor(VersionWriter):
         record: DocumentRecord | None = None,
         control: JobControl | None = None,
     ) -> list[Chunk]:
-        """Return the document's passages, its summary last; without a record their ids mean nothing. Raises
-        LoadError: there are none, or too many; CancelledError: ``control`` was cancelled."""
+        """Return the document's passages, its summary last; without a record their ids
+        mean nothing. Raises LoadError: there are none, or too many; CancelledError:
+        ``control`` was cancelled.
+        """
 
         def check(made: int) -> None:
             if control is not None:
@@ -281,7 +303,9 @@ def require_newest(old: DocumentRecord | None, upload_number: int) -> None:
 
 
 def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
-    """Raise LoadError with the first rows whose own country, year or type is outside of the uploader's limit."""
+    """Raise LoadError with the first rows whose own country, year or type is outside of
+    the uploader's limit.
+    """
     outside = [
         chunk
         for chunk in chunks
@@ -321,8 +345,10 @@ def passages(
 
 @dataclass(frozen=True, kw_only=True)
 class IngestionService:
-    """Makes files searchable: one way for uploads, web pages and the command line. ``ingestors(overrides)`` returns
-    the ingestor for the chunking that a person or the settings ask for."""
+    """Makes files searchable: one way for uploads, web pages and the command line.
+    ``ingestors(overrides)`` returns the ingestor for the chunking that a person or the
+    settings ask for.
+    """
 
     documents: DocumentRepository
     ingestors: Callable[[Mapping[str, Any]], Ingestor]
@@ -343,10 +369,12 @@ class IngestionService:
     ) -> Ingested:
         """Read a file and make it searchable; repeating it changes nothing.
 
-        ``overrides`` (see `check_overrides`) hold until others are given. A new report belongs to ``owner``; a known
-        one keeps its owner. ``limit``: where its passages must be. ``upload_number``: when it was sent, None = now.
-        Raises SupersededError: a newer upload of this file is registered; InvalidRequestError: an invalid chunk size
-        or collection; otherwise as `Ingestor.ingest`."""
+        ``overrides`` (see `check_overrides`) hold until others are given. A new report
+        belongs to ``owner``; a known one keeps its owner. ``limit``: where its passages
+        must be. ``upload_number``: when it was sent, None = now. Raises
+        SupersededError: a newer upload of this file is registered; InvalidRequestError:
+        an invalid chunk size or collection; otherwise as `Ingestor.ingest`.
+        """
         change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
             return change  # without a lease: no passage is written
@@ -384,8 +412,10 @@ class IngestionService:
         file_id: str,
         upload_number: int | None,
     ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
-        """Return the report when nothing changed; else the overrides, the ingestor and the fingerprint. The
-        fingerprint is a digest of the file, of what is stated about it and of the settings."""
+        """Return the report when nothing changed; else the overrides, the ingestor and
+        the fingerprint. The fingerprint is a digest of the file, of what is stated
+        about it and of the settings.
+        """
         old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(old, upload_number)
@@ -421,7 +451,9 @@ class IngestionService:
         return stated, ingestor, fingerprint
 
     def reading_key(self) -> str:
-        """Return what changes when known files have to be read again, as after an upgrade."""
+        """Return what changes when known files have to be read again, as after an
+        upgrade.
+        """
         return f"{READING}:{self.ingestors({}).settings_key}:{self.summary.kind}"
 
     def abandon(self, identity: str) -> None:
@@ -429,7 +461,9 @@ class IngestionService:
         self._undo(document_id(identity), longest=None)
 
     def settle(self, document_id: str) -> None:
-        """Undo the ingestion of a process that died; does nothing while a worker has the report."""
+        """Undo the ingestion of a process that died; does nothing while a worker has
+        the report.
+        """
         with suppress(errors.ConflictError):
             self._undo(document_id, longest=0)
 
@@ -450,9 +484,11 @@ class IngestionService:
     def edit(
         self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING
     ) -> DocumentRecord:
-        """Apply checked overrides to a report, and store them with it. ``limit``: where the report must stay. Raises
-        NotFoundError; ConflictError: another worker reads or edits it; ForbiddenError: it would leave the limit;
-        InvalidRequestError: it is not ready to be edited; DependencyError."""
+        """Apply checked overrides to a report, and store them with it. ``limit``: where
+        the report must stay. Raises NotFoundError; ConflictError: another worker reads
+        or edits it; ForbiddenError: it would leave the limit; InvalidRequestError: it
+        is not ready to be edited; DependencyError.
+        """
         patient = JobControl(patience=EDIT_PATIENCE)
         with lease(
             self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT
@@ -473,7 +509,9 @@ class IngestionService:
         overrides: Mapping[str, Any] | None = None,
         control: JobControl | None = None,
     ) -> tuple[Document, str]:
-        """Return the document and what `ingest` would do with it: "new", "changed", "unchanged". Raises as it does."""
+        """Return the document and what `ingest` would do with it: "new", "changed",
+        "unchanged". Raises as it does.
+        """
         old, stated, ingestor = self._known(source, overrides or {})
         document = self._document(source, stated, control or JobControl())
         outcome = "new"

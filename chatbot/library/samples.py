@@ -28,9 +28,10 @@ GLOSSARY_FILE = "glossary.csv"
 
 @dataclass(eq=False)
 class SampleReports:
-    """Ingests a folder once, in a thread between `start` and `close`. ``glossary`` gets the terms of the folder's
-    GLOSSARY_FILE, unless they were cleared. ``warm`` is called at the end, so that the first question does not wait for
-    the index."""
+    """Ingests a folder once, in a thread between `start` and `close`. ``glossary`` gets
+    the terms of the folder's GLOSSARY_FILE, unless they were cleared. ``warm`` is
+    called at the end, so that the first question does not wait for the index.
+    """
 
     folder: Path
     ingestor: Callable[[], Ingestor]
@@ -39,7 +40,9 @@ class SampleReports:
     glossary: GlossaryRepository | None = None
     warm: Callable[[], object] = lambda: None
     unknown: bool = False
-    """True while they are loaded and not registered yet: until then the database seems to be empty."""
+    """True while they are loaded and not registered yet: until then the database seems
+    to be empty.
+    """
     total: int = 0
     """Number of sample reports; 0 until they are read."""
     error: str = ""
@@ -53,7 +56,9 @@ class SampleReports:
     def documents(
         self, overrides: Callable[[str], Mapping[str, Any]] = lambda document_id: {}
     ) -> list[Document]:
-        """Read the sample reports without ingesting them, described by ``overrides(document_id)``."""
+        """Read the sample reports without ingesting them, described by
+        ``overrides(document_id)``.
+        """
         documents = []
         for source in folder_sources(self.folder, prefix=SAMPLES):
             stated = overrides(document_id(source.identity))
@@ -94,7 +99,9 @@ class SampleReports:
     def load(
         self, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> int:
-        """Register all, then ingest them one by one; return the number of new ones. ``progress`` counts documents."""
+        """Register all, then ingest them one by one; return the number of new ones.
+        ``progress`` counts documents.
+        """
         ingestor = self.ingestor()
         dismissed = self.leases.dismissed_samples()
         documents = [

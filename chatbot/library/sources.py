@@ -1,5 +1,7 @@
-"""The sources of documents, and their metadata: a file's name (`kenya-2024.pdf`), its folder's `manifest.json`, and the
-last word of a person (flags, form fields, edits: `Overrides`, which also describes these fields in the API)."""
+"""The sources of documents, and their metadata: a file's name (`kenya-2024.pdf`), its
+folder's `manifest.json`, and the last word of a person (flags, form fields, edits:
+`Overrides`, which also describes these fields in the API).
+"""
 
 import hashlib
 import re
@@ -159,8 +161,10 @@ class Overrides(About, Cutting):
 def check_overrides(
     stated: About | Cutting, *, countries: Sequence[Value]
 ) -> dict[str, Any]:
-    """Return the given fields as they are stored, a country as the data (``countries``) spells it. None = the report
-    has none. Raises InvalidRequestError, UnknownNameError: an unknown country or chunk strategy."""
+    """Return the given fields as they are stored, a country as the data (``countries``)
+    spells it. None = the report has none. Raises InvalidRequestError, UnknownNameError:
+    an unknown country or chunk strategy.
+    """
     given = stated.model_dump(include=set(Overrides.model_fields), exclude_unset=True)
     checked = {
         name: value
@@ -175,7 +179,9 @@ def check_overrides(
 
 
 def check_country(name: str, countries: Sequence[Value]) -> str:
-    """Return a country as the data spells it, else by its usual name. Raises InvalidRequestError."""
+    """Return a country as the data spells it, else by its usual name. Raises
+    InvalidRequestError.
+    """
     if name in countries:
         return name
     resolved, similar = resolve_country(name, [str(country) for country in countries])
@@ -198,8 +204,9 @@ def check_collection(name: str | None, searched: Sequence[str]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file to ingest. The same ``identity`` is the same document. ``listed``: a manifest describes it, so its name
-    is not searched for a country or a year."""
+    """A file to ingest. The same ``identity`` is the same document. ``listed``: a
+    manifest describes it, so its name is not searched for a country or a year.
+    """
 
     path: Path
     identity: str
@@ -213,8 +220,10 @@ class Source:
 def folder_sources(
     folder: Path, *, prefix: str | None = None, pattern: str = "**/*"
 ) -> list[Source]:
-    """Return the files below a folder that match a glob pattern, or those that its manifest lists, described by it.
-    ``prefix`` replaces the folder in identities, so that these do not depend on where the folder lies."""
+    """Return the files below a folder that match a glob pattern, or those that its
+    manifest lists, described by it. ``prefix`` replaces the folder in identities, so
+    that these do not depend on where the folder lies.
+    """
     entries = read_manifest(folder)
     files = {
         path.relative_to(folder).as_posix()
@@ -253,8 +262,10 @@ def make_document(
     overrides: Mapping[str, Any] | None = None,
     countries: Sequence[Value] = (),
 ) -> Document:
-    """Return a file as a document, described by (the later wins) its name, its content, the manifest, a person's
-    ``overrides``. Raises LoadError: the file or the manifest states an unknown country or an invalid year."""
+    """Return a file as a document, described by (the later wins) its name, its content,
+    the manifest, a person's ``overrides``. Raises LoadError: the file or the manifest
+    states an unknown country or an invalid year.
+    """
     stated = overrides or {}
     spelled = cache(lambda country: check_country(country, countries))
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
@@ -327,7 +338,9 @@ def typed(
     stated: Mapping[str, Any],
     proposed: Iterable[Proposal],
 ) -> dict[str, Value]:
-    """Mark a report of a year without country and type as a yearly review. A year that its text proposes is none."""
+    """Mark a report of a year without country and type as a yearly review. A year that
+    its text proposes is none.
+    """
     year = metadata.get("year") not in {
         None,
         *(one.value for one in proposed if one.field == "year" and not one.taken),
@@ -344,7 +357,9 @@ def document_id(identity: str) -> str:
 
 
 class ManifestEntry(BaseModel):
-    """One file of a manifest. Further keys (licence, checksum, ...) may stand beside these."""
+    """One file of a manifest. Further keys (licence, checksum, ...) may stand beside
+    these.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
@@ -361,8 +376,10 @@ _ENTRIES = TypeAdapter(list[ManifestEntry])
 
 
 def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
-    """Return the entries of ``manifest.json`` in a folder, by file; empty without a manifest. Raises LoadError: the
-    manifest is not a list of valid entries; the message names the first wrong one."""
+    """Return the entries of ``manifest.json`` in a folder, by file; empty without a
+    manifest. Raises LoadError: the manifest is not a list of valid entries; the message
+    names the first wrong one.
+    """
     path = folder / MANIFEST
     if not path.is_file():
         return {}
@@ -384,12 +401,15 @@ def read_manifest(folder: Path) -> dict[str, ManifestEntry]:
 
 def uploaded_name(identity: str) -> str:
     """Return the name that a file was uploaded with; "" for other sources."""
-    # Before the name there may be its owner's digest and a number, for one of several files of that name.
+    # Before the name there may be its owner's digest and a number, for one of several
+    # files of that name.
     match = re.fullmatch(rf"{UPLOADS}(?:[0-9a-f]*:\d+/)?(.+)", identity, re.DOTALL)
     return match[1] if match else ""
 
 
 def shown_source(identity: str) -> str:
-    """Return a report's source as people may see it: a file's name without its folder, a page's address."""
+    """Return a report's source as people may see it: a file's name without its folder,
+    a page's address.
+    """
     path = PurePath(identity)
     return uploaded_name(identity) or (path.name if path.is_absolute() else identity)

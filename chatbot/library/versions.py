@@ -1,5 +1,7 @@
-"""Writing a version of a document beside the visible one, which the registered report names, and making it visible in
-one step. The passages that a killed process leaves are never visible; the next try uses their vectors again."""
+"""Writing a version of a document beside the visible one, which the registered report
+names, and making it visible in one step. The passages that a killed process leaves are
+never visible; the next try uses their vectors again.
+"""
 
 import hashlib
 import json
@@ -37,7 +39,9 @@ from .sources import METADATA, typed
 BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
 LOCAL_BATCH = 4
-"""Passages that are embedded in this process between two checks of the cancellation: work of a moment."""
+"""Passages that are embedded in this process between two checks of the cancellation:
+work of a moment.
+"""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
@@ -45,7 +49,9 @@ SUPERSEDED = "A newer version of this file was uploaded after it."
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VersionWriter:
-    """Replaces the passages of a document. ``require_current`` raises once the database has another embedding model."""
+    """Replaces the passages of a document. ``require_current`` raises once the database
+    has another embedding model.
+    """
 
     store: Store
     embedder: Embedder
@@ -53,7 +59,9 @@ class VersionWriter:
     glossary: GlossaryRepository
     figures: FigureRepository
     collections: Sequence[str]
-    """That of documents without country and year, that of the others, and further searched ones."""
+    """That of documents without country and year, that of the others, and further
+    searched ones.
+    """
     require_current: Callable[[], None] = lambda: None
     read_texts: Callable[..., Iterable[Any]] = lambda read, texts, name, cancel: map(
         read, texts
@@ -70,10 +78,12 @@ class VersionWriter:
         registered: DocumentRecord,
         vectors: Mapping[str, Vector] = MappingProxyType({}),
     ) -> None:
-        """Make ``chunks`` the document's passages. ``old`` was registered before, if anything; ``registered`` is now.
-        ``vectors``: those that are known already, by `Chunk.search_text`.
+        """Make ``chunks`` the document's passages. ``old`` was registered before, if
+        anything; ``registered`` is now. ``vectors``: those that are known already, by
+        `Chunk.search_text`.
 
-        Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError: the previous version is visible.
+        Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError:
+        the previous version is visible.
         """
         # Passages by metadata; none where all have the document's.
         counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
@@ -102,7 +112,8 @@ class VersionWriter:
                 record, chunks, vectors, again=old is not None, control=control
             )
             self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
-            # From this step on questions see the new version; then the old one is removed.
+            # From this step on questions see the new version; then the old one is
+            # removed.
             registered = self._swap(
                 replace(shown, replacing=old.version)
                 if old is not None and replaces
@@ -124,14 +135,18 @@ class VersionWriter:
     def _swap(
         self, record: DocumentRecord, registered: DocumentRecord
     ) -> DocumentRecord:
-        """Register ``record`` in place of ``registered``; return it. Raises like `_raise_changed`."""
+        """Register ``record`` in place of ``registered``; return it. Raises like
+        `_raise_changed`.
+        """
         if not self.documents.replace(record, registered):
             self._raise_changed(record)
         return record
 
     def _raise_changed(self, record: DocumentRecord) -> NoReturn:
-        """Raise what another worker's change of the registered report means for this one: CancelledError (deleted),
-        SupersededError (a newer upload), or StoppedError (another worker goes on with this upload)."""
+        """Raise what another worker's change of the registered report means for this
+        one: CancelledError (deleted), SupersededError (a newer upload), or StoppedError
+        (another worker goes on with this upload).
+        """
         current = self.documents.get(record.id)
         if current is None or current.status == "deleting":
             raise errors.CancelledError(
@@ -152,7 +167,9 @@ class VersionWriter:
         again: bool,
         control: JobControl,
     ) -> None:
-        """Embed and store the passages that are missing. ``again``: some may be stored, of this or another version."""
+        """Embed and store the passages that are missing. ``again``: some may be stored,
+        of this or another version.
+        """
         stored, vectors = (
             self.store.stored(record.id)
             if again
@@ -181,10 +198,14 @@ class VersionWriter:
             record.id, control, written=[chunk.id for chunk in chunks]
         ):
             raise errors.SearchEngineError(
-                f"The search engine has not indexed all passages of {record.title} within {control.patience:.0f} s.",
+                (
+                    f"The search engine has not indexed all passages of {record.title} "
+                    f"within {control.patience:.0f} s."
+                ),
                 remedy="See: python -m chatbot doctor. Then ingest it again.",
             )
-        # The last check may have been before a write: then the document must not become ready.
+        # The last check may have been before a write: then the document must not become
+        # ready.
         control.check()
         self.require_current()
         read = self.read_texts(
@@ -200,7 +221,9 @@ class VersionWriter:
         written: AnyOf[str] = (),
         retired: AnyOf[str] = (),
     ) -> bool:
-        """Wait until searches know the new chunks and not the old; False when it takes too long or is cancelled."""
+        """Wait until searches know the new chunks and not the old; False when it takes
+        too long or is cancelled.
+        """
         if not isinstance(self.store, LateStore):
             return True
         until, pause, total = (
@@ -235,7 +258,9 @@ class VersionWriter:
     def _retire(
         self, document_id: str, control: JobControl, keep: Sequence[str] = ()
     ) -> bool:
-        """Remove passages from the searches before they are deleted, and wait as `_followed` does."""
+        """Remove passages from the searches before they are deleted, and wait as
+        `_followed` does.
+        """
         if not isinstance(self.store, LateStore):
             return True
         return self._followed(
@@ -268,8 +293,10 @@ class VersionWriter:
         old: DocumentRecord | None,
         error: errors.ChatbotError,
     ) -> None:
-        """Remove what was written: a previous version stays; a new report is marked as failed where a retry may
-        help, else deleted. After an outage of the database the next ingest of the report does it."""
+        """Remove what was written: a previous version stays; a new report is marked as
+        failed where a retry may help, else deleted. After an outage of the database the
+        next ingest of the report does it.
+        """
         if isinstance(error, errors.StoppedError):
             return
         try:
@@ -291,7 +318,8 @@ class VersionWriter:
             ):
                 return  # another worker has finished it
             elif old is not None and old.status == "ready":
-                # By ids, not by the stored chunks: this model's vectors may be gone, the passages must not.
+                # By ids, not by the stored chunks: this model's vectors may be gone,
+                # the passages must not.
                 self.store.delete_document(record.id, keep=old.chunk_ids())
                 if old.replacing:
                     self.figures.record_changes(old.id, old.replacing, old.version)
@@ -311,7 +339,9 @@ class VersionWriter:
     def collection_of(
         self, described: Iterable[Mapping[str, Value]], chosen: str | None = None
     ) -> str:
-        """Return the chosen collection; else that of reports if a part has a country or a year, or the general one."""
+        """Return the chosen collection; else that of reports if a part has a country or
+        a year, or the general one.
+        """
         general, reports, *_ = self.collections
         return chosen or (
             reports
@@ -326,7 +356,9 @@ class VersionWriter:
         control: JobControl,
         limit: Scope,
     ) -> None:
-        """Rewrite the passages with another title or metadata; unchanged texts keep their vectors."""
+        """Rewrite the passages with another title or metadata; unchanged texts keep
+        their vectors.
+        """
         metadata: dict[str, Value] = {
             **old.metadata,
             **{name: stated[name] for name in METADATA if name in stated},
@@ -358,7 +390,8 @@ class VersionWriter:
             collection = old.collection  # of an older setting
         if not limit.holds(collection):
             raise errors.ForbiddenError(
-                f"With this metadata the report moves to {collection}, outside of this key's limit."
+                f"With this metadata the report moves to {collection}, outside of "
+                "this key's limit."
             )
         edited = replace(
             old,
@@ -371,7 +404,8 @@ class VersionWriter:
         )
         if edited == old:
             return
-        # The passages get a version of their own: questions see all of the old ones or all of these.
+        # The passages get a version of their own: questions see all of the old ones or
+        # all of these.
         shown = [
             old.version,
             title,
@@ -409,8 +443,10 @@ class VersionWriter:
         )
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
-        """Remove a document and all its passages; False when there is no such document. Questions see nothing of it
-        from the first step on. If it is interrupted, it stays "deleting"; calling this again finishes it."""
+        """Remove a document and all its passages; False when there is no such document.
+        Questions see nothing of it from the first step on. If it is interrupted, it
+        stays "deleting"; calling this again finishes it.
+        """
         record = self.documents.get(document_id)
         if record is not None and record.version:
             self.documents.put(replace(record, status="deleting"))

@@ -1,5 +1,7 @@
-"""Clients of Mozilla's any-llm, which speaks to providers by their official SDKs (`requirements-providers.txt`). The
-SDKs of Google Cloud and AWS find their credentials themselves."""
+"""Clients of Mozilla's any-llm, which speaks to providers by their official SDKs
+(`requirements-providers.txt`). The SDKs of Google Cloud and AWS find their credentials
+themselves.
+"""
 
 import asyncio
 import logging
@@ -26,7 +28,9 @@ _NETWORK_ERROR = re.compile(
 
 
 class EventLoop:
-    """An event loop in a thread of its own, in which the SDKs' requests run. Thread-safe."""
+    """An event loop in a thread of its own, in which the SDKs' requests run.
+    Thread-safe.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -41,11 +45,15 @@ class EventLoop:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self) -> None:
-        """End the loop once its work lets it. The SDKs' connections end with the process."""
+        """End the loop once its work lets it. The SDKs' connections end with the
+        process.
+        """
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def close(self) -> None:
-        """End the loop, and wait for that; once more does nothing, as of a model that is the small one, too."""
+        """End the loop, and wait for that; once more does nothing, as of a model that
+        is the small one, too.
+        """
         if self._thread.is_alive():
             self.stop()
             self._thread.join()
@@ -59,8 +67,10 @@ def any_llm_client(
     base_url: str | None,
     setting: str,
 ) -> Any:
-    """Return the library's client of a provider, without sending anything. ``setting``: EMBEDDING or CHAT, for errors.
-    Raises MissingPackageError: any-llm or the provider's SDK; SettingsError: a setting is missing or wrong."""
+    """Return the library's client of a provider, without sending anything. ``setting``:
+    EMBEDDING or CHAT, for errors. Raises MissingPackageError: any-llm or the provider's
+    SDK; SettingsError: a setting is missing or wrong.
+    """
     name = NAMES.get(provider, provider)
     try:
         library, errors = import_module("any_llm"), import_module("any_llm.exceptions")
@@ -70,7 +80,10 @@ def any_llm_client(
         )
     except ImportError as error:
         raise MissingPackageError(
-            f"The provider {provider!r} needs the Python package any-llm-sdk, with its SDK.",
+            (
+                f"The provider {provider!r} needs the Python package any-llm-sdk, with "
+                "its SDK."
+            ),
             remedy=INSTALL,
         ) from error
     except errors.AnyLLMError as error:
@@ -98,14 +111,17 @@ def _options(
     if name == "vertexai":
         if base_url:
             raise SettingsError(
-                f"{setting}_BASE_URL is not for google_vertexai: set GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
+                f"{setting}_BASE_URL is not for google_vertexai: set "
+                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION."
             )
         return options
     return {**options, "base_url" if name == "cohere" else "api_base": base_url}
 
 
 def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
-    """Return the SDK's error as ours, by its status; without one the network failed, or there are no credentials."""
+    """Return the SDK's error as ours, by its status; without one the network failed, or
+    there are no credentials.
+    """
     reason, cause = words_of(error.message), error.original_exception
     status, response = error.status_code, getattr(cause, "response", None)
     if status is None and isinstance(
@@ -121,7 +137,8 @@ def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
             f"Check {setting}_API_KEY, or the account that the provider's SDK finds."
         )
         check_model = f"Check {setting}_MODEL and {setting}_BASE_URL."
-        refused = f"The log has its reason. {check_model}"  # Bedrock's 400 for an unknown model, too
+        # Bedrock's 400 for an unknown model, too
+        refused = f"The log has its reason. {check_model}"
         return status_error(
             kind,
             model,

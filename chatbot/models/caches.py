@@ -1,8 +1,9 @@
 """Caches of vectors (R-B3), and of whole answers by question and reports (R-B10).
 
-The vectors that ship with the sample reports are one `.npz` file: text hashes (16 bytes each, sorted), vectors in
-float16 (half the size; the cosine to the exact vector stays above .9999), and the model that made them. So the first
-start embeds nothing."""
+The vectors that ship with the sample reports are one `.npz` file: text hashes (16 bytes
+each, sorted), vectors in float16 (half the size; the cosine to the exact vector stays
+above .9999), and the model that made them. So the first start embeds nothing.
+"""
 
 import base64
 import hashlib
@@ -36,12 +37,16 @@ if TYPE_CHECKING:
 
 DIGEST_BYTES = 16
 MAX_RECENT_QUESTIONS = 1000
-"""Questions whose vectors are in memory, 1.5 MB: one question is searched, ordered and quoted with the same few."""
+"""Questions whose vectors are in memory, 1.5 MB: one question is searched, ordered and
+quoted with the same few.
+"""
 _ANSWER = TypeAdapter(Answer)
 
 
 def normalise(text: str) -> str:
-    """Return one spelling of a text: NFC, trimmed, white space collapsed; "US" stays "US" (R-B3)."""
+    """Return one spelling of a text: NFC, trimmed, white space collapsed; "US" stays
+    "US" (R-B3).
+    """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -57,7 +62,9 @@ def text_key(text: str) -> bytes:
 
 
 class WarmCache:
-    """The shipped vectors, read-only. A missing file is an empty cache: vectors are then computed."""
+    """The shipped vectors, read-only. A missing file is an empty cache: vectors are
+    then computed.
+    """
 
     def __init__(self, path: Path) -> None:
         self.model_id = ""
@@ -75,7 +82,9 @@ class WarmCache:
         return isinstance(text, str) and text_key(text) in self._rows
 
     def get(self, model_id: str, text: str) -> Vector | None:
-        """Return the shipped vector of a text; None for another model or an unknown text."""
+        """Return the shipped vector of a text; None for another model or an unknown
+        text.
+        """
         row = self._rows.get(text_key(text)) if model_id == self.model_id else None
         if row is None:
             return None
@@ -84,9 +93,11 @@ class WarmCache:
 
 
 class CachedEmbedder:
-    """Implements `protocols.Embedder` by caches in front of another embedder. Thread-safe. The latest questions stay in
-    memory. ``cache`` stores questions and documents of a model behind an API; a model that runs in this process
-    computes a vector about as fast as it could be stored."""
+    """Implements `protocols.Embedder` by caches in front of another embedder.
+    Thread-safe. The latest questions stay in memory. ``cache`` stores questions and
+    documents of a model behind an API; a model that runs in this process computes a
+    vector about as fast as it could be stored.
+    """
 
     def __init__(
         self,
@@ -127,8 +138,9 @@ class CachedEmbedder:
     def prefetch(
         self, texts: Iterable[str], *, request: RequestContext | None = None
     ) -> None:
-        """Compute at the same time what `embed_query` will return: the first text here, the others in threads.
-        Raises EmbeddingError."""
+        """Compute at the same time what `embed_query` will return: the first text here,
+        the others in threads. Raises EmbeddingError.
+        """
         missing: list[str] = []
         for text in dict.fromkeys(texts):
             if text not in self._recent:
@@ -147,7 +159,9 @@ class CachedEmbedder:
     def embed_query(
         self, text: str, *, request: RequestContext | None = None
     ) -> Vector:
-        """Return the question's vector, from memory or the cache if it is there. Raises EmbeddingError."""
+        """Return the question's vector, from memory or the cache if it is there. Raises
+        EmbeddingError.
+        """
         recent = self._recent.get(text)
         return self._embed(text, request) if recent is None else recent
 
@@ -172,7 +186,9 @@ class CachedEmbedder:
     def embed_documents(
         self, texts: Sequence[str], *, request: RequestContext | None = None
     ) -> Matrix:
-        """Return the vectors, shape (len(texts), dimensions); only unknown ones are computed. Raises EmbeddingError."""
+        """Return the vectors, shape (len(texts), dimensions); only unknown ones are
+        computed. Raises EmbeddingError.
+        """
         vectors: dict[int, Vector] = {}
         for place, text in enumerate(texts):
             vector = self._shipped.get(self.model_id, text)
@@ -215,8 +231,10 @@ class CachedEmbedder:
 
 
 class AnswerCache:
-    """Answers by question. Abstentions, failures and answers that ended early are not stored. ``generation`` changes
-    with everything else that an answer depends on; it is None while reports change: nothing is stored then."""
+    """Answers by question. Abstentions, failures and answers that ended early are not
+    stored. ``generation`` changes with everything else that an answer depends on; it is
+    None while reports change: nothing is stored then.
+    """
 
     def __init__(
         self, cache: "CacheRepository", generation: Callable[[Question], str | None]
@@ -225,8 +243,10 @@ class AnswerCache:
         self._generation = generation
 
     def key(self, question: Question, request: RequestContext) -> str:
-        """Return the key of the answer, "" if it may not be stored. It is computed before the question is answered:
-        a change in the meantime makes it a key that is never looked up."""
+        """Return the key of the answer, "" if it may not be stored. It is computed
+        before the question is answered: a change in the meantime makes it a key that is
+        never looked up.
+        """
         generation = (
             None
             if question.attachments or not question.cache
@@ -245,7 +265,9 @@ class AnswerCache:
         return None if stored is None else _ANSWER.validate_python(stored)
 
     def put(self, key: str, answer: Answer, request: RequestContext) -> None:
-        """Store an answer that is complete: what failed or ended early may go well the next time."""
+        """Store an answer that is complete: what failed or ended early may go well the
+        next time.
+        """
         trace = answer.trace
         complete = not (
             trace.stopped_by

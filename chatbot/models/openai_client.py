@@ -1,7 +1,9 @@
-"""Clients of the OpenAI SDK for the embedder and the chat model, and its errors as ours.
+"""Clients of the OpenAI SDK for the embedder and the chat model, and its errors as
+ours.
 
-OPENAI_BASE_URL selects any server that speaks OpenAI's API. Another thread can end a call, even while the server is
-silent."""
+OPENAI_BASE_URL selects any server that speaks OpenAI's API. Another thread can end a
+call, even while the server is silent.
+"""
 
 import re
 import socket
@@ -27,7 +29,9 @@ from ..domain import (
 
 E = TypeVar("E", bound=EmbeddingError | ChatModelError)
 OPENAI_URL = "https://api.openai.com/v1"
-"""Without an address the SDK would read the environment, which only the settings may do."""
+"""Without an address the SDK would read the environment, which only the settings may
+do.
+"""
 PLACEHOLDER_KEY = "not-needed"
 """Sent to self-hosted servers that need no key."""
 CONNECT_SECONDS = 10.0
@@ -41,7 +45,9 @@ MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
 MAX_RETRY_SECONDS = 120.0
-"""Longest pause that a server may request; the SDK does not retry after a longer one."""
+"""Longest pause that a server may request; the SDK does not retry after a longer
+one.
+"""
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
 
@@ -49,9 +55,12 @@ RATE_LIMIT_SECONDS = 20
 def openai_client(
     settings: Settings, *, key: str | None, base_url: str, azure: bool = False
 ) -> openai.OpenAI:
-    """Return a client with bounded time-outs and the SDK's own bounded back-off with jitter.
+    """Return a client with bounded time-outs and the SDK's own bounded back-off with
+    jitter.
 
-    ``azure``: ``base_url`` is the address of a resource, and models are names of deployments."""
+    ``azure``: ``base_url`` is the address of a resource, and models are names of
+    deployments.
+    """
     # Opening a connection cannot be interrupted, so its time-out is short.
     timeout = openai.Timeout(
         settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout)
@@ -80,7 +89,9 @@ def translated(
     url_setting: str = "OPENAI_BASE_URL",
     unknown_model: str = "Check the model's name.",
 ) -> Iterator[None]:
-    """Raise the SDK's errors as ours. Messages name the model and the setting to check, never the key."""
+    """Raise the SDK's errors as ours. Messages name the model and the setting to check,
+    never the key.
+    """
     try:
         yield
     except openai.APITimeoutError as error:
@@ -179,8 +190,9 @@ def status_error(
     wait: int = RATE_LIMIT_SECONDS,
     refused: str = "The log has its reason.",
 ) -> E:
-    """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for none; ``wait``: the seconds until
-    a rate limit allows the next request."""
+    """Return the error for an HTTP status. ``text``: the endpoint's own words, "" for
+    none; ``wait``: the seconds until a rate limit allows the next request.
+    """
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
         return kind(
             f"The endpoint of {model} refused the key.",
@@ -221,8 +233,10 @@ def status_error(
 
 
 def words_of(body: object) -> str:
-    """Return what a provider says in the body of an error, of whatever shape, "" for nothing. Keys are left out. Seen:
-    OpenAI's object, a list of such (Google), FastAPI's ``detail`` with a place and a message, and plain text."""
+    """Return what a provider says in the body of an error, of whatever shape, "" for
+    nothing. Keys are left out. Seen: OpenAI's object, a list of such (Google),
+    FastAPI's ``detail`` with a place and a message, and plain text.
+    """
     if isinstance(body, str):
         return (
             _KEY.sub("***", " ".join(body.split()))[:MAX_WORDS]
@@ -247,8 +261,9 @@ def words_of(body: object) -> str:
 def refused_name(
     error: BaseException | None, names: Collection[str], *, unnamed: str = ""
 ) -> str:
-    """Return which of these parameters an endpoint refuses by this error, "" for none: it names it, or its place.
-    ``unnamed``: the one that is refused in other words."""
+    """Return which of these parameters an endpoint refuses by this error, "" for none:
+    it names it, or its place. ``unnamed``: the one that is refused in other words.
+    """
     if not isinstance(error, openai.APIStatusError) or error.status_code not in REFUSED:
         return ""
     text = words_of(error.body) or words_of(error.response.text)
@@ -259,7 +274,9 @@ def refused_name(
 
 
 def _address_hint(url: httpx2.URL) -> str:
-    """Return what is unusual about the address that a path of the API was added to, "" for nothing."""
+    """Return what is unusual about the address that a path of the API was added to, ""
+    for nothing.
+    """
     base = url.path.removesuffix("/chat/completions").removesuffix("/embeddings")
     if url.query:
         return "an address ends without a query"
@@ -269,7 +286,9 @@ def _address_hint(url: httpx2.URL) -> str:
 
 
 def _system_message(error: BaseException | None) -> str:
-    """Return the operating system's message from the chain of causes: refused, unknown host, bad certificate."""
+    """Return the operating system's message from the chain of causes: refused, unknown
+    host, bad certificate.
+    """
     while error is not None:
         if message := getattr(error, "verify_message", None) or (
             isinstance(error, OSError) and error.strerror
@@ -285,8 +304,10 @@ class Abandoned(Exception):  # noqa: N818  # a signal within the adapter, not an
 
 @contextmanager
 def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.OpenAI]:
-    """Yield a copy of the client for one call, whose requests end once ``cancel`` is set: in `Abandoned`, or a failed
-    read. Its connections belong to this call and are closed after it."""
+    """Yield a copy of the client for one call, whose requests end once ``cancel`` is
+    set: in `Abandoned`, or a failed read. Its connections belong to this call and are
+    closed after it.
+    """
     call = _BreakableCall(client, cancel)
     hooks: Any = {"request": [call.watch], "response": [call.note_pause]}
     cancel.on_cancel(call.break_off)
@@ -300,8 +321,10 @@ def breakable(client: openai.OpenAI, cancel: Cancellation) -> Iterator[openai.Op
 
 
 class _Connections(openai.DefaultHttpxClient):
-    """An HTTP client that is closed once unreferenced, as the SDK's own: the constructor of an adapter may fail. It
-    follows no redirect: another address would get the key and the reports' text."""
+    """An HTTP client that is closed once unreferenced, as the SDK's own: the
+    constructor of an adapter may fail. It follows no redirect: another address would
+    get the key and the reports' text.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(verify=_certificates(), follow_redirects=False, **options)
@@ -326,7 +349,9 @@ class _BreakableCall:
         self._pause = 0.0
 
     def watch(self, request: Any) -> None:
-        """Make the pause that the server requested, then check for cancellation. Called before each request."""
+        """Make the pause that the server requested, then check for cancellation. Called
+        before each request.
+        """
         pause, self._pause = self._pause, 0.0
         if request.headers.get("x-stainless-retry-count", "0") != "0":
             self._cancel.wait(pause)
@@ -335,7 +360,9 @@ class _BreakableCall:
         request.extensions = {**request.extensions, "trace": self._trace}
 
     def note_pause(self, response: Any) -> None:
-        """Move a requested pause from the SDK, which would sleep through a cancellation, to `watch`."""
+        """Move a requested pause from the SDK, which would sleep through a
+        cancellation, to `watch`.
+        """
         if response.status_code < 400:
             return
         seconds = self._client._parse_retry_after_header(response.headers) or 0.0

@@ -1,1 +1,3 @@
-"""Reading of questions: names, years, comparisons, parts, and what a follow-up needs of earlier questions."""
+"""Reading of questions: names, years, comparisons, parts, and what a follow-up needs of
+earlier questions.
+"""

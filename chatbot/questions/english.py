@@ -1,7 +1,8 @@
 r"""The English of rules is data, in TOML; here it becomes patterns, words and names.
 
-A rule says what follows each other in a sentence, with a word of the data in braces for all that may stand there:
-``pattern(r"^{tell} me\b")``. This room's is in `english.toml`, that of the citation check in `grounding/claims.toml`.
+A rule says what follows each other in a sentence, with a word of the data in braces for
+all that may stand there: ``pattern(r"^{tell} me\b")``. This room's is in
+`english.toml`, that of the citation check in `grounding/claims.toml`.
 """
 
 import re
@@ -26,7 +27,9 @@ class RuleWords:
         self._pattern = cache(self._made)
 
     def pattern(self, expression: str, *, any_case: bool = True) -> re.Pattern[str]:
-        """A regular expression in which each ``{name}`` stands for that pattern of the data. Raises KeyError."""
+        """A regular expression in which each ``{name}`` stands for that pattern of the
+        data. Raises KeyError.
+        """
         return re.compile(self._filled(expression), re.IGNORECASE if any_case else 0)
 
     def words(self, name: str) -> frozenset[str]:

@@ -1,8 +1,12 @@
-"""Follow-up questions by rule: what a message leaves out is what the conversation is about.
+"""Follow-up questions by rule: what a message leaves out is what the conversation is
+about.
 
-A message has slots: countries, a thing and years. A slot that it fills replaces the conversation's, one that it leaves
-open is filled from there: names alone are put into the last question ("and Mali?"), a thing of its own gets the
-countries and years ("inflation?"), and words that name none of their own get the thing too ("and for women?")."""
+A message has slots: countries, a thing and years. A slot that it fills replaces the
+conversation's, one that it leaves open is filled from there: names alone are put into
+the last question ("and Mali?"), a thing of its own gets the countries and years
+("inflation?"), and words that name none of their own get the thing too ("and for
+women?").
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -32,7 +36,9 @@ from .reading import (
 from .sides import COMPARES, compared_countries
 
 NamesAThing = Callable[[str, Sequence[str]], bool]
-"""Whether words name something that reports have, and no part of what the last answer cited (its headings)."""
+"""Whether words name something that reports have, and no part of what the last answer
+cited (its headings).
+"""
 MAX_QUESTIONS = 12
 """Questions of a conversation that are read."""
 MAX_CHARACTERS = 1000
@@ -72,7 +78,9 @@ _FORM_WORDS, _IDLE_WORDS, _AGAIN_WORDS = map(
 class State:
     """The topic of a conversation: the last question in full, with its ``countries``.
 
-    ``together``: the countries of which the same was asked one after the other, those of the last question included."""
+    ``together``: the countries of which the same was asked one after the other, those
+    of the last question included.
+    """
 
     reading: Reading
     countries: tuple[str, ...]
@@ -81,7 +89,9 @@ class State:
 
 
 class FollowUps:
-    """``analyzer``: of the language of the questions; ``catalog``: the data, for countries that only it has."""
+    """``analyzer``: of the language of the questions; ``catalog``: the data, for
+    countries that only it has.
+    """
 
     def __init__(
         self, analyzer: Analyzer, catalog: Catalog, names_a_thing: NamesAThing
@@ -91,7 +101,9 @@ class FollowUps:
         self._names_a_thing = names_a_thing
 
     def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
-        """Return the question with what it needs of the conversation; itself, where it needs nothing."""
+        """Return the question with what it needs of the conversation; itself, where it
+        needs nothing.
+        """
         state: State | None = None
         for message in self._questions(history):
             full = message.standalone or self._completed(
@@ -115,7 +127,9 @@ class FollowUps:
         )
 
     def is_same_question(self, written: str, ruled: str) -> bool:
-        """Return whether a text is a question about the same countries, years and editions as the rule's."""
+        """Return whether a text is a question about the same countries, years and
+        editions as the rule's.
+        """
         asks = written.rstrip().endswith(_MARKS) or _COMPLETE.match(written) is not None
         return asks and self._named_in(written) == self._named_in(ruled)
 
@@ -126,7 +140,9 @@ class FollowUps:
         return {one.keys for one in reading.countries}, about, years
 
     def _questions(self, history: Sequence[Message]) -> list[Message]:
-        """The questions that matter, oldest first, each with what the answer to it cited."""
+        """The questions that matter, oldest first, each with what the answer to it
+        cited.
+        """
         questions: list[Message] = []
         for message in history:
             if (
@@ -142,7 +158,9 @@ class FollowUps:
     def _after(
         self, full: str, before: State | None, cited: Cited, scope: Scope
     ) -> State:
-        """The state after a question and its answer, which tells the country where the question named none."""
+        """The state after a question and its answer, which tells the country where the
+        question named none.
+        """
         reading = read_names(full, self.catalog)
         if (
             not reading.countries
@@ -182,12 +200,14 @@ class FollowUps:
             full = self._exchanged(reading, state)
             if series and not reading.figure_years:
                 for old in reversed(read_names(full, self.catalog).figure_years):
-                    full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"
+                    full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"  # noqa: E501
             return f"{full.rstrip(' ?.!')} {series}?" if series else full
         return self._filled(read_names(message, self.catalog, scope), state, scope)
 
     def _filled(self, reading: Reading, state: State, scope: Scope) -> str:
-        """The message with what the conversation has for the slots that it leaves open."""
+        """The message with what the conversation has for the slots that it leaves
+        open.
+        """
         message, chosen, names = (
             reading.text,
             scope.get(COUNTRY),
@@ -217,7 +237,9 @@ class FollowUps:
         )
 
     def _with_counted_years(self, message: str, state: State) -> str:
-        """The message with the year that it counts from the last one of the conversation ("two years earlier")."""
+        """The message with the year that it counts from the last one of the
+        conversation ("two years earlier").
+        """
         named, counted = state.reading.every_year, _YEARS_FROM.search(message)
         if counted is None or not named:
             return message
@@ -239,7 +261,9 @@ class FollowUps:
         return len(rest) > (1 if reading.about else FEW_WORDS)
 
     def _compared(self, reading: Reading, rest: Sequence[str], state: State) -> str:
-        """The comparison that a message without a thing of its own asks for; "" where it asks for none."""
+        """The comparison that a message without a thing of its own asks for; "" where
+        it asks for none.
+        """
         message, years, before = (
             reading.text,
             reading.every_year,
@@ -279,7 +303,9 @@ class FollowUps:
         return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
     def _names(self, reading: Reading, state: State, scope: Scope) -> list[str]:
-        """The countries and years of the conversation that a message and the chosen scope leave open."""
+        """The countries and years of the conversation that a message and the chosen
+        scope leave open.
+        """
         message, countries = reading.text, tuple[str, ...]()
         if (
             not reading.about
@@ -304,7 +330,9 @@ class FollowUps:
         ]
 
     def _thing(self, message: str, state: State) -> str:
-        """The words of the last question that say what it asks for, without those that the message has."""
+        """The words of the last question that say what it asks for, without those that
+        the message has.
+        """
         seen, words, reading = (
             set(self._analyzer.terms(message)),
             list[str](),
@@ -419,7 +447,9 @@ def _years_in_words(years: Sequence[NamedYears]) -> list[str]:
 
 
 def _with(question: str, names: Sequence[str]) -> str:
-    """The question with more words in brackets: no rule takes them for a sentence of their own."""
+    """The question with more words in brackets: no rule takes them for a sentence of
+    their own.
+    """
     names = [name for name in names if name]
     carried = " ".join([*names[:1], *map(placed, names[1:])])
     return f"{question.rstrip(' ?!.')}? ({carried})" if carried else question

@@ -1,7 +1,9 @@
-"""The kind of request of a question, by closed classes of words: superlatives, bounds, words for time and number.
+"""The kind of request of a question, by closed classes of words: superlatives, bounds,
+words for time and number.
 
-Nothing here knows what reports are about: which figure is meant is the business of the index of indicators. Small talk
-and overviews, which no passage answers, are read as bags of words: all their words are of kinds that ask nothing else.
+Nothing here knows what reports are about: which figure is meant is the business of the
+index of indicators. Small talk and overviews, which no passage answers, are read as
+bags of words: all their words are of kinds that ask nothing else.
 """
 
 from collections.abc import Sequence
@@ -48,7 +50,9 @@ _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """``above``: greater than ``value``, else less than it. ``unit``: "%", "$" or "" where none is said."""
+    """``above``: greater than ``value``, else less than it. ``unit``: "%", "$" or ""
+    where none is said.
+    """
 
     above: bool
     value: Decimal
@@ -60,9 +64,12 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``topic``: the question without its names and without the words that only say what kind it is.
+    """``topic``: the question without its names and without the words that only say
+    what kind it is.
 
-    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else the total."""
+    ``most``: how many of a ranking, 0 = not said. ``average``: of an aggregate, else
+    the total.
+    """
 
     kind: Kind
     topic: str
@@ -73,24 +80,31 @@ class Request:
 
 
 def asks_for_prose(text: str) -> bool:
-    """Return whether a question asks why, how or what happened, and so for sentences instead of a figure or a name."""
+    """Return whether a question asks why, how or what happened, and so for sentences
+    instead of a figure or a name.
+    """
     return _PROSE.search(text) is not None
 
 
 def asks_for_advice(text: str) -> bool:
-    """Return whether a question asks what the person who asks should do, or what the program thinks."""
+    """Return whether a question asks what the person who asks should do, or what the
+    program thinks.
+    """
     return _ADVICE.search(text) is not None
 
 
 def series_words(text: str) -> str:
-    """Return the words that ask for one thing over time: "over the years", "a chart"; "" without any."""
+    """Return the words that ask for one thing over time: "over the years", "a chart";
+    "" without any.
+    """
     match = _SERIES.search(text)
     return match[0].strip() if match else ""
 
 
 def read_request(reading: Reading, *, countries: int) -> Request:
-    """Return what a question asks for; ``countries``: how many of the data it is about. Only a question about no single
-    country ranks, filters or counts countries."""
+    """Return what a question asks for; ``countries``: how many of the data it is about.
+    Only a question about no single country ranks, filters or counts countries.
+    """
     plain, years = (
         " ".join(remove_names(reading.text, reading.names).split()),
         reading.every_year,
@@ -135,7 +149,9 @@ def read_request(reading: Reading, *, countries: int) -> Request:
 
 
 def _of_all(plain: str, bound: Bound | None) -> Kind:
-    """Return the kind of a question about all countries; "value" if it asks nothing of that kind."""
+    """Return the kind of a question about all countries; "value" if it asks nothing of
+    that kind.
+    """
     if _HOW_MANY.search(plain):
         return "count"
     if bound or (_sign(plain) and _WHICH.search(plain)):
@@ -184,8 +200,10 @@ _GREETING_WORDS = words("greeting_words") | _THANKS
 
 
 def small_talk(text: str) -> Literal["", "thanks", "greeting"]:
-    """Return what a message is that asks nothing of the reports: thanks ("ok thanks, bye!"), or a greeting, or a
-    question about the program ("What can you do?"); "" for others."""
+    """Return what a message is that asks nothing of the reports: thanks ("ok thanks,
+    bye!"), or a greeting, or a question about the program ("What can you do?"); "" for
+    others.
+    """
     message_words = set(WORD_PATTERN.findall(text.lower()))
     is_of_program = (
         not message_words.isdisjoint({"you", "i"})
@@ -227,7 +245,9 @@ _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())
 
 
 def topic_of(question: str, reading: Reading) -> Topic | None:
-    """Return what a question asks about the library; None if it asks about anything else besides names of a scope."""
+    """Return what a question asks about the library; None if it asks about anything
+    else besides names of a scope.
+    """
     all_words = _words_of(question, [*reading.countries, *reading.every_year])
     if not all_words <= _OF_LIBRARY:
         return None
@@ -250,7 +270,9 @@ def topic_of(question: str, reading: Reading) -> Topic | None:
 
 
 def asks_of_all(question: str) -> bool:
-    """Return whether no single passage, or only the first page, says what a question asks for."""
+    """Return whether no single passage, or only the first page, says what a question
+    asks for.
+    """
     content_words = _words_of(question, ())
     is_origin = (
         not content_words.isdisjoint(_ORIGIN)
@@ -266,15 +288,19 @@ def asks_of_all(question: str) -> bool:
 def asks_what_it_is_about(
     question: str, names: Sequence[Named | NamedDocument]
 ) -> bool:
-    """Return whether a question asks for an overview of what it names, and for nothing in it: "Tell me about Kenya"."""
+    """Return whether a question asks for an overview of what it names, and for nothing
+    in it: "Tell me about Kenya".
+    """
     content_words = _words_of(question, names)
     has_subject = bool(names) or not content_words.isdisjoint(_OVERVIEW | _SAYING)
     return has_subject and content_words <= _OF_FORM | _OVERVIEW | _SAYING
 
 
 def asks_of_reports(question: str, *, names: bool) -> bool:
-    """Return whether a question about what is attached to it speaks of the library's reports, too, or whether it is
-    right. "The report" alone may be what is attached. ``names``: it, or its scope, names a country or a report."""
+    """Return whether a question about what is attached to it speaks of the library's
+    reports, too, or whether it is right. "The report" alone may be what is attached.
+    ``names``: it, or its scope, names a country or a report.
+    """
     mention = _REPORTS.search(_OWN.sub(" ", question))
     of_reports = mention is not None and (names or mention["several"] is not None)
     return of_reports or _VERIFIES.search(question) is not None

@@ -1,11 +1,14 @@
 """Names of countries, years and reports in a text.
 
-Countries by name or alias, by ISO code, by what their people are called; the years of figures ("in 2023") and of
-editions ("the 2023 report", "the latest edition"); reports by their titles.
+Countries by name or alias, by ISO code, by what their people are called; the years of
+figures ("in 2023") and of editions ("the 2023 report", "the latest edition"); reports
+by their titles.
 
-No word of a language may become a country by mistake. So a misspelt name counts only if it sounds like the right one
-("Phillipines", "mozambik"), or if one letter of an English name differs: never the first one, and of a short name only
-a vowel, or two letters that changed places."""
+No word of a language may become a country by mistake. So a misspelt name counts only if
+it sounds like the right one ("Phillipines", "mozambik"), or if one letter of an English
+name differs: never the first one, and of a short name only a vowel, or two letters that
+changed places.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,7 +51,9 @@ _COUNTRY_WORD = re.compile(r"\b(?:countr(?:y|ies)|nations?|code)\W+$", re.IGNORE
 _MONEY = re.compile(
     r"\s*(?:(?:dollars?|pounds?|yen|yuan|francs?|rou?bles?|cents)\b|\$)", re.IGNORECASE
 )
-"""Prices are told in these all over the world: a country of the library has to be meant."""
+"""Prices are told in these all over the world: a country of the library has to be
+meant.
+"""
 _NOUN = re.compile(
     r"\s+(?!(?:is|are|was|were|has|had|and|or|in|of|to|with|for|from|than|does|did|do|vs)\b)[a-z]"
 )
@@ -68,8 +73,10 @@ def find_countries(
 ) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
-    ``library``: the names of the library's countries, which need not be countries of ISO 3166. Others are found by a
-    misspelt name only where it sounds right ("Tanzannia"), by a code only behind the word "country"."""
+    ``library``: the names of the library's countries, which need not be countries of
+    ISO 3166. Others are found by a misspelt name only where it sounds right
+    ("Tanzannia"), by a code only behind the word "country".
+    """
     codes = frozenset(map(country_key, library))
 
     def is_clear(country: NamedCountry, *, is_code: bool) -> bool:
@@ -91,7 +98,9 @@ def find_countries(
 def lists(
     text: str, names: Iterable[NamedCountry], joined: re.Pattern[str]
 ) -> list[list[NamedCountry]]:
-    """Return names in groups: those of one follow each other with no more than ``joined`` in between."""
+    """Return names in groups: those of one follow each other with no more than
+    ``joined`` in between.
+    """
     groups: list[list[NamedCountry]] = []
     for name in names:
         if groups and joined.fullmatch(text, groups[-1][-1].end, name.start):
@@ -107,7 +116,9 @@ def country_key(name: str) -> str:
 
 
 def keys_in(text: str) -> frozenset[str]:
-    """Return the keys of all countries that a report's text names: it spells them right."""
+    """Return the keys of all countries that a report's text names: it spells them
+    right.
+    """
     return frozenset(
         key for country in find_countries(text, misspelt=False) for key in country.keys
     )
@@ -115,7 +126,9 @@ def keys_in(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup:
-    """Keys by normalised name, and of how many words a name is at most that begins with a word."""
+    """Keys by normalised name, and of how many words a name is at most that begins with
+    a word.
+    """
 
     keys: dict[str, tuple[str, ...]]
     words: dict[str, int]
@@ -239,7 +252,9 @@ def _named(
 
 
 def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
-    """A word in capitals that is an ISO code; "US" before a noun is what belongs to the country."""
+    """A word in capitals that is an ISO code; "US" before a noun is what belongs to the
+    country.
+    """
     written = _POSSESSIVE.sub("", word[0])
     code = written.replace(".", "")
     if code not in {"US", "USA"} and (
@@ -273,8 +288,10 @@ _VOWELS = str.maketrans("aeiou", "-----")
 
 @lru_cache(maxsize=4096)
 def meant_country(words: tuple[str, ...]) -> str | None:
-    """Return the normalised name that one or two normalised words were taken for; None where it is none or not clear.
-    Of a name of two words one is right: "Costa Rika", "Suth Africa"."""
+    """Return the normalised name that one or two normalised words were taken for; None
+    where it is none or not clear. Of a name of two words one is right: "Costa Rika",
+    "Suth Africa".
+    """
     written, sound = " ".join(words), by_ear(" ".join(words))
     if (
         not written.replace(" ", "").isalpha()
@@ -312,7 +329,9 @@ def meant_country(words: tuple[str, ...]) -> str | None:
 
 
 def _is_near(sound: str, name: str) -> bool:
-    """Return whether the two differ by at most one letter added, dropped or changed, too much for a short name."""
+    """Return whether the two differ by at most one letter added, dropped or changed,
+    too much for a short name.
+    """
     if min(len(sound), len(name)) > SHORTEST_SOUND:
         return True
     return len(sound) == len(name) and (
@@ -348,7 +367,9 @@ _SINCE = pattern(r"\bsince\s+(?:the\s+)?{year}")
 _SINGLE = pattern("{year}")
 _MORE_YEARS = pattern(r"^(?:{and_year}(?:19|20)\d\d\b)+")
 _YEARS_BEFORE = pattern(r"(?:\b(?:19|20)\d\d{and_year})+$")
-"""Years in a list share what stands before and behind it: "the 2021 and 2023 reports"."""
+"""Years in a list share what stands before and behind it: "the 2021 and 2023
+reports".
+"""
 _REPORT_AFTER = pattern(r"^(?:['’]s)?\s+(?:(?-i:[A-Z])[\w'’-]+\s+){0,2}{report}\b")
 _REPORT_BEFORE = pattern(
     r"\b{report}(?:\s+(?:on|about|for|of)(?-i:(?:\s+(?:the|of|and))*\s+[A-Z][\w'’-]*){1,4})?[\s:(]+"
@@ -393,8 +414,10 @@ def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> Nam
 
 
 def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
-    """Return the years of "the latest report", "the last two editions" and the like, counted among ``editions``. "The
-    previous report" is the one before the newest, or before an edition that the text names first."""
+    """Return the years of "the latest report", "the last two editions" and the like,
+    counted among ``editions``. "The previous report" is the one before the newest, or
+    before an edition that the text names first.
+    """
     all_editions, relative = sorted(editions), list[NamedYears]()
     named = [years for years in find_years(text) if years.of_report]
     for match in islice(EDITIONS.finditer(text), MOST_YEARS):
@@ -426,8 +449,10 @@ _NO_TELLING = frozenset(analyzer("english").terms(" ".join(words("title_words"))
 
 
 def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | None:
-    """Return the report whose title the text has, by the longest title; None where it has none. A title is a title
-    beside a word for a report, in quotation marks or with its capitals: "food security" is a topic."""
+    """Return the report whose title the text has, by the longest title; None where it
+    has none. A title is a title beside a word for a report, in quotation marks or with
+    its capitals: "food security" is a topic.
+    """
     if not (_REPORT.search(text) or _LOOKS_LIKE_TITLE.search(text)):
         return None
     words = list(_TITLE_WORD.finditer(text))

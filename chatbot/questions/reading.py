@@ -1,8 +1,11 @@
-"""The names in a question, the countries it is about, and its wording: names put into it and taken out.
+"""The names in a question, the countries it is about, and its wording: names put into
+it and taken out.
 
-A country is what the question is about, wherever it stands, unless a word binds it to something else ("imports from
-France", "higher than in Mali") and something else is there to be asked about. A country that has no report in scope has
-to be more plainly the subject: a question that is refused by mistake cannot be answered at all."""
+A country is what the question is about, wherever it stands, unless a word binds it to
+something else ("imports from France", "higher than in Mali") and something else is
+there to be asked about. A country that has no report in scope has to be more plainly
+the subject: a question that is refused by mistake cannot be answered at all.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -48,9 +51,12 @@ _OF_OTHERS = pattern(r"\b(?:{of_others}\b|who\b[^?]*\bborders?\b)")
 
 
 def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading:  # noqa: B008  # frozen and empty
-    """Return what a question names: countries of ISO 3166 and of the data, years, the title of a report.
+    """Return what a question names: countries of ISO 3166 and of the data, years, the
+    title of a report.
 
-    ``scope``: "the latest report" is one of its reports, and a country outside of it counts as one without a report."""
+    ``scope``: "the latest report" is one of its reports, and a country outside of it
+    counts as one without a report.
+    """
     countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[
         :MAX_COUNTRIES
     ]
@@ -88,9 +94,11 @@ class ReadByModel(BaseModel):
 
 
 def read_by_model(text: str, fields: object, catalog: Catalog, scope: Scope) -> Reading:
-    """Return the reading of a text that a language model filled; that of the rules, where it does not fit the text.
+    """Return the reading of a text that a language model filled; that of the rules,
+    where it does not fit the text.
 
-    ``fields``: those of `ReadByModel`. A country or year that the text does not have is a mistake of the model.
+    ``fields``: those of `ReadByModel`. A country or year that the text does not have is
+    a mistake of the model.
     """
     reading = read_names(text, catalog, scope)
     try:
@@ -148,7 +156,9 @@ def keys_of(scope: Scope) -> set[str]:
 
 
 def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value]:
-    """Return the data's values for these countries, in text order. The short name of two means both that are there."""
+    """Return the data's values for these countries, in text order. The short name of
+    two means both that are there.
+    """
     keys = dict.fromkeys(key for country in countries for key in country.keys)
     return [
         value
@@ -234,7 +244,9 @@ _EDGES = pattern(
 
 
 def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> str:
-    """The country as it is written, with its article; with ``usual`` its usual name instead of its people's."""
+    """The country as it is written, with its article; with ``usual`` its usual name
+    instead of its people's.
+    """
     if country.by_people:
         return usual_name(country.keys[0]) if usual else country.text
     return (
@@ -243,7 +255,9 @@ def name_in_words(text: str, country: NamedCountry, *, usual: bool = False) -> s
 
 
 def in_a_sentence(name: str) -> str:
-    """An acronym and a name keep their capitals; "Exports - partners" are exports (partners)."""
+    """An acronym and a name keep their capitals; "Exports - partners" are exports
+    (partners).
+    """
     name, _, part = HEADING_NUMBER.sub("", name).partition(DASH)
     if part:
         return f"{in_a_sentence(name)} ({part})"
@@ -252,7 +266,9 @@ def in_a_sentence(name: str) -> str:
 
 
 def is_plural(name: str) -> bool:
-    """Judge by the last word of the thing itself: "exports (partners)" are several, the "birth rate of Mali" is one."""
+    """Judge by the last word of the thing itself: "exports (partners)" are several, the
+    "birth rate of Mali" is one.
+    """
     last = (
         re.split(r"[(:,]| (?:of|in|from|at|for|to) ", name)[0]
         .strip()
@@ -268,7 +284,9 @@ def list_in_words(names: Iterable[str], last: str = "and", comma: str = ", ") ->
 
 
 def add_name(question: str, name: str) -> str:
-    """The question with a name, or years, behind it: inside the brackets that it ends with."""
+    """The question with a name, or years, behind it: inside the brackets that it ends
+    with.
+    """
     text = question.rstrip()
     if text.endswith(")") and "? (" in text:
         return f"{text[:-1]} {placed(name)})"
@@ -276,7 +294,9 @@ def add_name(question: str, name: str) -> str:
 
 
 def placed(name: str) -> str:
-    """A name with the word that says where or when, if it has none: "in Kenya", "since 2021"."""
+    """A name with the word that says where or when, if it has none: "in Kenya", "since
+    2021".
+    """
     return name if _PLACED.match(name) else f"in {name}"
 
 
@@ -302,4 +322,4 @@ def as_sentence(text: str) -> str:
     """The text with a capital, and with the sign that ends a question or a command."""
     text = tidy(text).rstrip(" ?.!")
     sign = "." if _COMMAND.match(text) else "?"
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(')') and '?' in text else sign}"
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(')') and '?' in text else sign}"  # noqa: E501

@@ -1,4 +1,6 @@
-"""The sides of a comparison, and the parts of a question: each country, year, report or thing on its own."""
+"""The sides of a comparison, and the parts of a question: each country, year, report or
+thing on its own.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -56,9 +58,11 @@ FEW_TERMS = 4
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """``query`` is searched inside ``scope``. ``ready``: it has a report that can be searched.
+    """``query`` is searched inside ``scope``. ``ready``: it has a report that can be
+    searched.
 
-    ``year``: of the figures that are compared; any edition may have them."""
+    ``year``: of the figures that are compared; any edition may have them.
+    """
 
     name: str
     scope: Scope
@@ -69,9 +73,11 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """At least two ``compared``, or none. ``left_out``: the names of those that were too many.
+    """At least two ``compared``, or none. ``left_out``: the names of those that were
+    too many.
 
-    ``bare``: the question does not say what of them is compared."""
+    ``bare``: the question does not say what of them is compared.
+    """
 
     compared: tuple[Side, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -81,9 +87,11 @@ class Sides:
 def sides(
     reading: Reading, scope: Scope, catalog: Catalog, *, any_reports: bool = False
 ) -> Sides:
-    """Return the sides of a question: countries, else editions, else years of figures, else the reports in scope. A
-    country or year that the question names alone narrows every side; the scope is never left. ``any_reports``: also the
-    reports of a question that compares nothing."""
+    """Return the sides of a question: countries, else editions, else years of figures,
+    else the reports in scope. A country or year that the question names alone narrows
+    every side; the scope is never left. ``any_reports``: also the reports of a question
+    that compares nothing.
+    """
     named = compared_countries(reading)
     countries = _inside(scope, COUNTRY, values_of(named, catalog), catalog)
     narrowed = scope.having(COUNTRY, countries)
@@ -148,7 +156,9 @@ def terms_of_topic(text: str) -> set[str]:
 
 
 def compared_countries(reading: Reading) -> list[NamedCountry]:
-    """Return what the question is about and the other end of its comparison ("higher than in Mali"), in text order."""
+    """Return what the question is about and the other end of its comparison ("higher
+    than in Mali"), in text order.
+    """
     text, countries = reading.text, list[NamedCountry]()
     for names in lists(text, reading.countries, _LISTED):
         is_end = False
@@ -164,7 +174,9 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
 def _inside(
     scope: Scope, field: str, named: Sequence[Value], catalog: Catalog
 ) -> list[Value]:
-    """The named values that the scope admits; those of the scope, where it has several and the question names none."""
+    """The named values that the scope admits; those of the scope, where it has several
+    and the question names none.
+    """
     chosen = scope.get(field)
     admitted = [value for value in named if chosen is None or chosen.matches(value)]
     if not admitted and isinstance(chosen, Values) and len(chosen.values) > 1:
@@ -177,7 +189,9 @@ def _inside(
 
 
 def _reports(scope: Scope, catalog: Catalog, *, editions_of_one: bool) -> list[Side]:
-    """The two newest editions of one country, else the single reports in scope, where they are few."""
+    """The two newest editions of one country, else the single reports in scope, where
+    they are few.
+    """
     years = editions(scope, catalog)
     if editions_of_one and len(catalog.values(COUNTRY, scope)) == 1 and len(years) > 1:
         return [
@@ -200,8 +214,10 @@ def asks_several(reading: Reading) -> bool:
 def sub_questions(
     reading: Reading, things: Callable[[str], Sequence[str]], most: int = MOST_PARTS
 ) -> list[str]:
-    """Return the question in parts that can each be searched alone, at most ``most``; ``[text]`` where it is one. By
-    sentence, else by thing and country. ``things`` returns the things that a topic lists, itself where it is one."""
+    """Return the question in parts that can each be searched alone, at most ``most``;
+    ``[text]`` where it is one. By sentence, else by thing and country. ``things``
+    returns the things that a topic lists, itself where it is one.
+    """
     text, clauses, parts = reading.text, list(_clauses(reading.text)), list[str]()
     named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
     if len(clauses) > 1:
@@ -235,7 +251,9 @@ def sub_questions(
 
 
 def _by_country(reading: Reading) -> list[tuple[str, str]]:
-    """The question for each of the countries that it lists, and the country; itself where it lists none."""
+    """The question for each of the countries that it lists, and the country; itself
+    where it lists none.
+    """
     countries, text = compared_countries(reading), reading.text
     if len(countries) < 2:
         return [(text, "")]

@@ -1,4 +1,6 @@
-"""Search, threshold, fusion, reranking and cut under a scope. A method is one file and one row below."""
+"""Search, threshold, fusion, reranking and cut under a scope. A method is one file and
+one row below.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -18,7 +20,9 @@ class RetrievalMethod(Protocol):
 
     @property
     def refines(self) -> bool:
-        """True if names of the scope are left out of the search, and headings and editions order the hits."""
+        """True if names of the scope are left out of the search, and headings and
+        editions order the hits.
+        """
 
     def candidates(self, top_k: int) -> int:
         """Matches to request of each search."""

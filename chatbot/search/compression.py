@@ -1,5 +1,6 @@
-"""In-memory compression: a document attached to one question is split, embedded, filtered and forgotten. As in seed
-000, GPT Researcher's ContextCompressor (R-A1, R-A2)."""
+"""In-memory compression: a document attached to one question is split, embedded,
+filtered and forgotten. As in seed 000, GPT Researcher's ContextCompressor (R-A1, R-A2).
+"""
 
 import math
 import time
@@ -27,18 +28,26 @@ from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
 
 MAX_PASSAGES = 2000
-"""Passages that can be embedded while a person waits; more belongs in the knowledge base."""
+"""Passages that can be embedded while a person waits; more belongs in the knowledge
+base.
+"""
 BATCH, LOCAL_BATCH = 128, 4
-"""Passages embedded between two checks for cancellation; in this process, work of a moment."""
+"""Passages embedded between two checks for cancellation; in this process, work of a
+moment.
+"""
 MOST_SAID = 0.5
-"""A passage with more than this share of the question's words is close, whatever its vector."""
+"""A passage with more than this share of the question's words is close, whatever its
+vector.
+"""
 RESERVED = 1
 """Passages from the beginning that a question about the whole gets at least."""
 
 
 class Compressor:
-    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as in the seed. A passage is also
-    close if it has most of what the question says, by words that are rare in the documents."""
+    """Retrieval over documents that are in no store. ``least_cosine`` is inclusive, as
+    in the seed. A passage is also close if it has most of what the question says, by
+    words that are rare in the documents.
+    """
 
     def __init__(
         self,
@@ -63,16 +72,19 @@ class Compressor:
         whole: int = 0,
         of_all: bool = False,
     ) -> tuple[Retrieval, list[Chunk]]:
-        """Return the closest passages, best first, and all passages, which `Neighbours` needs.
+        """Return the closest passages, best first, and all passages, which `Neighbours`
+        needs.
 
-        Documents of together at most ``whole`` tokens are returned whole, with the close passages first.
-        Few or no passages are close to a question about the whole ("summarise this", "who wrote it", or ``of_all``). It
-        gets passages from the beginning of each document in turn, and those nearest to all others.
+        Documents of together at most ``whole`` tokens are returned whole, with the
+        close passages first. Few or no passages are close to a question about the whole
+        ("summarise this", "who wrote it", or ``of_all``). It gets passages from the
+        beginning of each document in turn, and those nearest to all others.
 
         Raises:
             LoadError: the documents are too long for one question.
             DependencyError: the embedder failed.
-            CancelledError: ``request`` was cancelled."""
+            CancelledError: ``request`` was cancelled.
+        """
         chunks = self._chunks(documents, request)
         started = time.perf_counter()
         texts = [chunk.search_text for chunk in chunks]
@@ -94,7 +106,8 @@ class Compressor:
             for place in close
         }
         if about_all:
-            # Nothing else is close, so half of the rest comes from the beginnings and half is the most central.
+            # Nothing else is close, so half of the rest comes from the beginnings and
+            # half is the most central.
             beginnings = [place for place in _beginnings(chunks) if place not in chosen]
             chosen |= dict.fromkeys(
                 beginnings[: (top_k - len(close) + 1) // 2], "beginning"
@@ -119,7 +132,9 @@ class Compressor:
         ), chunks
 
     def _shares(self, query: str, texts: Sequence[str]) -> Vector:
-        """Return the share of the question's words in each text, weighted by inverse document frequency."""
+        """Return the share of the question's words in each text, weighted by inverse
+        document frequency.
+        """
         sets = [set(self._analyzer.terms(text)) for text in texts]
         counts = {
             term: sum(term in terms for terms in sets)
@@ -149,7 +164,8 @@ class Compressor:
             if len(chunks) + made >= MAX_PASSAGES:
                 names = ", ".join(document.name for document in documents)
                 raise LoadError(
-                    f"{names}: too long to be read for one question. Add it to the knowledge base instead."
+                    f"{names}: too long to be read for one question. Add it to the "
+                    "knowledge base instead."
                 )
 
         for document in documents:
@@ -162,8 +178,9 @@ class Compressor:
 def embedded(
     embedder: Embedder, texts: Sequence[str], request: RequestContext
 ) -> Matrix:
-    """Return a row for each text; equal texts are embedded once. Raises CancelledError: ``request`` was cancelled; this
-    is checked between batches."""
+    """Return a row for each text; equal texts are embedded once. Raises CancelledError:
+    ``request`` was cancelled; this is checked between batches.
+    """
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
     step = LOCAL_BATCH if embedder.local else BATCH
@@ -177,7 +194,9 @@ def embedded(
 
 
 class Neighbours:
-    """The passages of attachments, for the context around a hit. ``store``: has those of all other hits."""
+    """The passages of attachments, for the context around a hit. ``store``: has those
+    of all other hits.
+    """
 
     def __init__(self, chunks: Sequence[Chunk], store: Store) -> None:
         self._chunks = chunks
@@ -204,7 +223,9 @@ class Neighbours:
 
 
 def _beginnings(chunks: Sequence[Chunk]) -> list[int]:
-    """Return the positions of all chunks: the first of each document, then the second of each, and so on."""
+    """Return the positions of all chunks: the first of each document, then the second
+    of each, and so on.
+    """
     numbers = Counter[str]()
     order: list[tuple[int, int]] = []
     for place, chunk in enumerate(chunks):

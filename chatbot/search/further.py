@@ -1,4 +1,6 @@
-"""Suggested questions after an answer; each can be answered in the scope, as a search has shown."""
+"""Suggested questions after an answer; each can be answered in the scope, as a search
+has shown.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +21,9 @@ from .subjects import with_article
 MOST = 3
 FEW_WORDS = 4
 TRIED = 4
-"""Editions, and countries, that are looked at for one that says something under the same heading."""
+"""Editions, and countries, that are looked at for one that says something under the
+same heading.
+"""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
 
 
@@ -40,11 +44,14 @@ def further_questions(
     *,
     in_english: bool = True,
 ) -> list[Further]:
-    """Return at most three questions: the same of another edition, of another country, and what else was found.
+    """Return at most three questions: the same of another edition, of another country,
+    and what else was found.
 
-    ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose, which is never left. ``search``
-    finds the best passages for words in a scope. Where not ``in_english``, questions are names and headings alone:
-    search understands them, and they fit a page in any language."""
+    ``cited`` is the passage that the answer rests on; ``scope`` the one a person chose,
+    which is never left. ``search`` finds the best passages for words in a scope. Where
+    not ``in_english``, questions are names and headings alone: search understands them,
+    and they fit a page in any language.
+    """
     about, country, year = (
         cited.heading,
         cited.metadata.get(COUNTRY),
@@ -63,7 +70,10 @@ def further_questions(
             YEAR, year, _within(scope, COUNTRY, country), about, catalog, search
         ):
             other, inside = edition
-            text = f"What {'were' if is_plural(name) else 'was'} {_possessive(country)} {name} in the {other} report?"
+            text = (
+                f"What {'were' if is_plural(name) else 'was'} {_possessive(country)} "
+                f"{name} in the {other} report?"
+            )
             more.append(
                 Further(text if in_english else f"{country}: {name} ({other})", inside)
             )
@@ -103,8 +113,10 @@ def further_questions(
 def first_questions(
     title: str, country: Value | None, headings: Iterable[str], language: str
 ) -> list[str]:
-    """Return questions to a report that nobody has asked yet: what it is about, then about its first headings that
-    read well, as names and headings alone where the language is not English."""
+    """Return questions to a report that nobody has asked yet: what it is about, then
+    about its first headings that read well, as names and headings alone where the
+    language is not English.
+    """
     usable = [
         one
         for one in dict.fromkeys(
@@ -141,7 +153,9 @@ def _other(
     catalog: Catalog,
     search: Search,
 ) -> tuple[Value, Scope] | None:
-    """The nearest other value of a field whose reports say something under the same heading, and its scope."""
+    """The nearest other value of a field whose reports say something under the same
+    heading, and its scope.
+    """
     values = (
         []
         if scope is None
@@ -149,7 +163,9 @@ def _other(
     )
     if isinstance(value, int):
         values.sort(key=lambda other: (abs(int(other) - value), -int(other)))
-    else:  # from where the alphabet stands, so that not everything is compared with Afghanistan
+    # from where the alphabet stands, so that not everything is compared with
+    # Afghanistan
+    else:
         values.sort(key=lambda other: (str(other) < str(value), str(other)))
     for other in values[:TRIED]:
         inside = _within(scope or Scope(), field, other)

@@ -1,9 +1,11 @@
 """The index of indicators: which heading, and which label below it, a question means.
 
-A heading is known by its name and by the phrases that the library's glossary has for it ("how old people are" for
-"Median age"). A question is compared with each phrase by vectors and by words; the best phrase counts. Words are
-weighed by how few headings have them, and a phrase loses for what it says beyond the question: a heading that is the
-term asked for stands above one that contains it ("GDP" above "GDP per capita")."""
+A heading is known by its name and by the phrases that the library's glossary has for it
+("how old people are" for "Median age"). A question is compared with each phrase by
+vectors and by words; the best phrase counts. Words are weighed by how few headings have
+them, and a phrase loses for what it says beyond the question: a heading that is the
+term asked for stands above one that contains it ("GDP" above "GDP per capita").
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -28,18 +30,26 @@ WORDS = 0.5
 SURE = 1.0
 """The score from which words alone name a heading."""
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
-"""Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384 dimensions."""
+"""Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384
+dimensions.
+"""
 REST = {"other", "unspecified", "none"}
 """Labels of what a list does not name."""
 LABEL_LEAD = 0.05
-"""By how much a label's phrase must be nearer to the question than its heading's own to be meant instead of it."""
+"""By how much a label's phrase must be nearer to the question than its heading's own to
+be meant instead of it.
+"""
 
 Key = tuple[str, str | None]
-"""A heading and one of its labels: "" is the heading itself, None the heading with all of its labels."""
+"""A heading and one of its labels: "" is the heading itself, None the heading with all
+of its labels.
+"""
 
 
 class Near(NamedTuple):
-    """The closeness of a phrase to the question: their cosine, and the weight of common words as a share of all."""
+    """The closeness of a phrase to the question: their cosine, and the weight of common
+    words as a share of all.
+    """
 
     cosine: float
     words: float
@@ -50,8 +60,9 @@ class Near(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The phrases of one heading or label: the words of each and of all, and the row of the first one's vector.
-    ``number``: of the group, from 0."""
+    """The phrases of one heading or label: the words of each and of all, and the row of
+    the first one's vector. ``number``: of the group, from 0.
+    """
 
     terms: Sequence[frozenset[str]]
     every: frozenset[str]
@@ -66,7 +77,9 @@ class _Topic(NamedTuple):
     weight: Callable[[str], float]
 
     def shared(self, terms: frozenset[str]) -> float:
-        """Return the weight of the common words as a share of that of all words (Jaccard)."""
+        """Return the weight of the common words as a share of that of all words
+        (Jaccard).
+        """
         if self.terms.isdisjoint(terms):
             return 0.0
         common, every = (
@@ -77,7 +90,9 @@ class _Topic(NamedTuple):
 
 
 class _Phrases:
-    """Glossary entries by heading and label. ``groups``: the phrases embedded so far."""
+    """Glossary entries by heading and label. ``groups``: the phrases embedded so
+    far.
+    """
 
     def __init__(
         self, entries: Sequence[GlossaryEntry], terms: Callable[[str], Sequence[str]]
@@ -107,7 +122,9 @@ class _Phrases:
             for words in one.other_words
             if " " in words
         }
-        """As headings have them ("GDP"), by what they stand for ("gross domestic product")."""
+        """As headings have them ("GDP"), by what they stand for ("gross domestic
+        product").
+        """
 
     def add(self, keys: Sequence[Key], embedder: Embedder) -> None:
         """Embed the phrases of these headings and labels. Raises EmbeddingError."""
@@ -116,7 +133,8 @@ class _Phrases:
             [text for phrases in texts.values() for text in phrases]
         )
         start = len(self.vectors)
-        # Another matrix, of which all rows are there: other threads may be reading this one.
+        # Another matrix, of which all rows are there: other threads may be reading this
+        # one.
         self.vectors = np.concatenate([self.vectors, vectors]) if start else vectors
         for key, phrases in texts.items():
             terms = [frozenset(self._terms(text)) for text in phrases]
@@ -168,10 +186,12 @@ class IndicatorIndex:
         *,
         labels: Mapping[str, Iterable[str]] = MappingProxyType({}),
     ) -> list[Near | None]:
-        """Return how near each heading is to what is asked, by its best phrase or one of its labels'.
+        """Return how near each heading is to what is asked, by its best phrase or one
+        of its labels'.
 
-        ``labels``: those of each heading in the data, compared by words alone. None for an empty heading. Raises
-        EmbeddingError."""
+        ``labels``: those of each heading in the data, compared by words alone. None for
+        an empty heading. Raises EmbeddingError.
+        """
         topic_words, compared = self._compared(
             topic, [(name, None) for name in headings if name], request
         )
@@ -190,9 +210,10 @@ class IndicatorIndex:
         labels: Mapping[str, int],
         request: RequestContext | None = None,
     ) -> str:
-        """Return which of a heading's labels is meant; ``labels`` with the number of subjects that have each. The
-        heading's own figure, else the label that most subjects have, where the question names none of them. Raises
-        EmbeddingError."""
+        """Return which of a heading's labels is meant; ``labels`` with the number of
+        subjects that have each. The heading's own figure, else the label that most
+        subjects have, where the question names none of them. Raises EmbeddingError.
+        """
         default = (
             ""
             if "" in labels
@@ -208,8 +229,9 @@ class IndicatorIndex:
     def sure_headings(
         self, topic: str, but: Collection[str], request: RequestContext | None = None
     ) -> list[str]:
-        """Return the headings, other than ``but``, that a question surely means by their phrases in the glossary.
-        Raises EmbeddingError."""
+        """Return the headings, other than ``but``, that a question surely means by
+        their phrases in the glossary. Raises EmbeddingError.
+        """
         keys = [
             (name, None) for name in sorted(self._current().headings.difference(but))
         ]
@@ -217,8 +239,9 @@ class IndicatorIndex:
         return [name for (name, _), near in compared.items() if near.score >= SURE]
 
     def names_one(self, words: str, headings: Iterable[str], beside: str = "") -> bool:
-        """Return whether words surely mean a heading, and none of the labels below the heading ``beside``. Raises
-        EmbeddingError."""
+        """Return whether words surely mean a heading, and none of the labels below the
+        heading ``beside``. Raises EmbeddingError.
+        """
         whole = [
             (name, None) for name in [*headings, *self._current().headings, beside]
         ]
@@ -257,8 +280,9 @@ class IndicatorIndex:
         request: RequestContext | None = None,
         least: float = 0.0,
     ) -> tuple[_Topic, Mapping[Key, Near]]:
-        """Return what is asked, and how near the best phrase of each key is to it, without keys that cannot score
-        ``least``. Words are weighed by the headings of the glossary and of ``keys``: the same question weighs the same.
+        """Return what is asked, and how near the best phrase of each key is to it,
+        without keys that cannot score ``least``. Words are weighed by the headings of
+        the glossary and of ``keys``: the same question weighs the same.
         """
         phrases = self._current()
         with self._lock:
@@ -298,8 +322,10 @@ class IndicatorIndex:
         return topic_words, nearness
 
     def compared_text(self, topic: str) -> str:
-        """Return what of a topic is embedded: abbreviations as headings have them, no years, which no heading names.
-        Of a question for a share only the other words that say something: most headings are a share of something."""
+        """Return what of a topic is embedded: abbreviations as headings have them, no
+        years, which no heading names. Of a question for a share only the other words
+        that say something: most headings are a share of something.
+        """
         for in_full, abbreviation in self._current().abbreviations.items():
             topic = re.sub(
                 rf"\b{re.escape(in_full)}\b", abbreviation, topic, flags=re.IGNORECASE
@@ -376,8 +402,10 @@ class Glossary:
         return [entry for entry in entries if entry.source in sources]
 
     def define(self, text: str, scope: Scope) -> list[Definition]:
-        """Return the meanings that a question asks for; none unless it names one term and nothing else. "What is X?"
-        asks for a meaning where no scope says of which country."""
+        """Return the meanings that a question asks for; none unless it names one term
+        and nothing else. "What is X?" asks for a meaning where no scope says of which
+        country.
+        """
         words = _EVERY_WORD.findall(text.casefold())
         named = _without_asking(words)
         asking = set(words) - set(named)
@@ -401,8 +429,10 @@ class Glossary:
         ]
 
     def _by_name(self) -> Mapping[str, Sequence[GlossaryEntry]]:
-        """Index the entries by term, those of the samples last. Other words are names only of entries without a
-        heading: those of a heading are ways to ask for its figures."""
+        """Index the entries by term, those of the samples last. Other words are names
+        only of entries without a heading: those of a heading are ways to ask for its
+        figures.
+        """
         entries = self._entries()
         if self._index[0] is not entries:
             names: defaultdict[str, list[GlossaryEntry]] = defaultdict(list)

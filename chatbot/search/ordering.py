@@ -1,8 +1,10 @@
-"""What a question is searched with, and what comes first of what was found: the passage whose heading is what is asked,
-in the edition that is asked.
+"""What a question is searched with, and what comes first of what was found: the passage
+whose heading is what is asked, in the edition that is asked.
 
-Names that the scope has already are left out of the search: they distinguish nothing. Both orders are this product's
-own, measured in benchmarks/README.md; a seed's preset has neither."""
+Names that the scope has already are left out of the search: they distinguish nothing.
+Both orders are this product's own, measured in benchmarks/README.md; a seed's preset
+has neither.
+"""
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -28,22 +30,34 @@ Terms = Callable[[str], Sequence[str]]
 DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
 OLDER = 1.0
-"""Penalty of an older edition if no year is asked, in standard deviations: its heading may be gone."""
+"""Penalty of an older edition if no year is asked, in standard deviations: its heading
+may be gone.
+"""
 PEAK = 2.0
-"""Standard deviations of the score before from which more counts for nothing where a heading names what is asked: a
-rare word that one passage has by chance stands out further than any heading can. A name is no chance."""
+"""Standard deviations of the score before from which more counts for nothing where a
+heading names what is asked: a rare word that one passage has by chance stands out
+further than any heading can. A name is no chance.
+"""
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
 PROSE = 0.5
 """Share of the headings' weight where a question asks for prose."""
 JUDGED_HITS = 3
-"""First hits that say whether a question is answered: by their headings, or by what they tell of a year."""
+"""First hits that say whether a question is answered: by their headings, or by what
+they tell of a year.
+"""
 READ = 20
-"""First hits whose language says whether the embedding model knows that of the passages."""
+"""First hits whose language says whether the embedding model knows that of the
+passages.
+"""
 STATEMENT = 1.0
-"""Weight of the best statement of a passage where no heading is near, in standard deviations."""
+"""Weight of the best statement of a passage where no heading is near, in standard
+deviations.
+"""
 NAMED = 0.6
-"""Cosine from which a heading names what is asked; below it the headings' weight falls with its square."""
+"""Cosine from which a heading names what is asked; below it the headings' weight falls
+with its square.
+"""
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(
@@ -55,10 +69,13 @@ _OWNED = re.compile(r"['’]s?(?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """``question`` reads as one, for vectors of passages; ``topic`` has nothing of what the scope says, for words.
+    """``question`` reads as one, for vectors of passages; ``topic`` has nothing of what
+    the scope says, for words.
 
-    ``figure_years`` and ``editions`` are those the question names, whether or not the scope has them. ``foreign``: it
-    is in another language than the keywords of the reports. ``prose``: it asks why or how, which no heading names."""
+    ``figure_years`` and ``editions`` are those the question names, whether or not the
+    scope has them. ``foreign``: it is in another language than the keywords of the
+    reports. ``prose``: it asks why or how, which no heading names.
+    """
 
     question: str
     topic: str
@@ -69,9 +86,11 @@ class SearchText:
 
 
 def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
-    """Return a question without what its scope says; as it is, where nothing would be left.
+    """Return a question without what its scope says; as it is, where nothing would be
+    left.
 
-    ``language``: of the reports."""
+    ``language``: of the reports.
+    """
     query = reading.text
     foreign = language == "english" and is_foreign(query)
     keys, years, documents = keys_of(scope), scope.get(YEAR), scope.get("document_name")
@@ -107,8 +126,10 @@ def search_text(reading: Reading, scope: Scope, *, language: str) -> SearchText:
 def _without(
     query: str, names: Sequence[Named | NamedDocument], country: str = ""
 ) -> str:
-    """The question without these names and the words that only lead to them. With ``country`` in the place of a
-    country's name: what is left reads as a question, and embeds as one."""
+    """The question without these names and the words that only lead to them. With
+    ``country`` in the place of a country's name: what is left reads as a question, and
+    embeds as one.
+    """
     for name in sorted(names, key=lambda name: -name.start):
         before, after = query[: name.start], query[name.end :]
         if not isinstance(name, NamedCountry) or name.by_people:
@@ -126,8 +147,10 @@ def _without(
 class Refiner:
     """Orders what is found by heading and by edition. Thread-safe.
 
-    ``weight`` is that of the headings' standardised similarity beside the standardised score before; without an
-    ``index`` headings order nothing. ``language``: of the reports. ``general``: the collection of general documents."""
+    ``weight`` is that of the headings' standardised similarity beside the standardised
+    score before; without an ``index`` headings order nothing. ``language``: of the
+    reports. ``general``: the collection of general documents.
+    """
 
     def __init__(
         self,
@@ -150,7 +173,9 @@ class Refiner:
         hits: Sequence[SearchHit],
         request: RequestContext | None,
     ) -> list[SearchHit]:
-        """Best first. A passage without a heading is taken for an average one. Raises EmbeddingError."""
+        """Best first. A passage without a heading is taken for an average one. Raises
+        EmbeddingError.
+        """
         hits, rest = hits[:DEPTH], hits[DEPTH:]
         # A caption of many words is no name of what its passage says.
         every = map(attrgetter("chunk.heading"), hits)
@@ -180,7 +205,8 @@ class Refiner:
         )
         terms = analyzer_for(text.topic, self.language).terms
         if text.figure_years and is_story(text, hits, similar, terms):
-            # A heading names what happened in a year only where its passage has the year.
+            # A heading names what happened in a year only where its passage has the
+            # year.
             of_year = [_in_passage(text.figure_years, hit) > 0 for hit in hits]
             named = np.where(of_year, np.maximum(named, 0), np.minimum(named, 0))
         elif nearness == 1 and not text.prose:
@@ -204,7 +230,9 @@ class Refiner:
 def best_statements(
     question: str, hits: Sequence[SearchHit], language: str
 ) -> ScoreArray:
-    """Return how much of the question a single line or sentence of each passage says, below its heading."""
+    """Return how much of the question a single line or sentence of each passage says,
+    below its heading.
+    """
     terms = analyzer_for(question, language).terms
     lines = [
         [terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)]
@@ -217,7 +245,9 @@ def best_statements(
 def is_story(
     text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, terms: Terms
 ) -> bool:
-    """Return whether a sentence has a year asked and a word of the question, and no near heading a figure of it."""
+    """Return whether a sentence has a year asked and a word of the question, and no
+    near heading a figure of it.
+    """
     if np.any(
         similar[
             [_matched(text.figure_years, hit.chunk.figure_years) > 0 for hit in hits]
@@ -235,7 +265,9 @@ def is_story(
 def sentences_of_years(
     years: Sequence[NamedYears], hits: Iterable[SearchHit]
 ) -> Iterator[str]:
-    """Yield the sentences of passages, which are no labels with their values, that name one of the years."""
+    """Yield the sentences of passages, which are no labels with their values, that name
+    one of the years.
+    """
     for hit in filter(partial(_in_passage, years), hits):
         for sentence in filter(PROSE_SENTENCE.search, sentences(hit.chunk.text)):
             if _matched(years, map(int, YEAR_PATTERN.findall(sentence))):
@@ -255,7 +287,9 @@ def _in_passage(years: Sequence[NamedYears], hit: SearchHit) -> int:
 
 
 def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
-    """1 for each hit of which its country has a newer edition among the hits, else 0."""
+    """1 for each hit of which its country has a newer edition among the hits, else
+    0.
+    """
     newest: dict[Hashable, int] = {}
     for hit in hits:
         country = hit.chunk.metadata.get(COUNTRY)
@@ -271,12 +305,15 @@ def _is_older(hits: Sequence[SearchHit]) -> ScoreArray:
 def by_edition(
     hits: Sequence[SearchHit], text: SearchText, scope: Scope, terms: Terms
 ) -> list[SearchHit]:
-    """Order the editions of each line among its own places; those that are not asked go behind all others. A line is
-    what a country's reports say under one heading. Asked is the edition that the question names, else one with a figure
-    of the year it names, else the edition of that year; of several the newest. If the first line has the best vector
-    score too, it is clear what is asked, and two of its older editions stand behind the first passage: they may say
-    more. Where the question names a year of figures, only those with such a figure do: it may have been revised. Where
-    someone chose years, all stay."""
+    """Order the editions of each line among its own places; those that are not asked go
+    behind all others. A line is what a country's reports say under one heading. Asked
+    is the edition that the question names, else one with a figure of the year it names,
+    else the edition of that year; of several the newest. If the first line has the best
+    vector score too, it is clear what is asked, and two of its older editions stand
+    behind the first passage: they may say more. Where the question names a year of
+    figures, only those with such a figure do: it may have been revised. Where someone
+    chose years, all stay.
+    """
     if scope.get(YEAR) is not None or scope.get("document_name") is not None:
         return list(hits)
     keys = [_line(hit.chunk, place, terms) for place, hit in enumerate(hits)]

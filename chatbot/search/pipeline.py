@@ -1,5 +1,7 @@
-"""One retrieval: embed the question, search under the scope, threshold, fuse, load, rerank, cut. A summary leads to
-pages and is no source itself, so the passages that it is made from take its place."""
+"""One retrieval: embed the question, search under the scope, threshold, fuse, load,
+rerank, cut. A summary leads to pages and is no source itself, so the passages that it
+is made from take its place.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +39,23 @@ MAX_CANDIDATES = 10_000
 KEYWORD_EXEMPT = 10
 """First passages of the keyword search that the threshold never drops."""
 EDITIONS = 3
-"""Passages that should pass the threshold for each one requested, as one of several editions is used (`by_edition`)."""
+"""Passages that should pass the threshold for each one requested, as one of several
+editions is used (`by_edition`).
+"""
 TRIES = 20
-"""Attempts of a search while reports change. On a busy machine one takes as long as a step of a replacement (measured:
-five in a row met one, and the answer was empty)."""
+"""Attempts of a search while reports change. On a busy machine one takes as long as a
+step of a replacement (measured: five in a row met one, and the answer was empty).
+"""
 SUMMARY_SOURCES = 2
 """Passages in place of a summary."""
 SOURCE_SHARE = 0.5
-"""The share of a sentence's words that a passage must have to be its source: a model writes in words of its own."""
+"""The share of a sentence's words that a passage must have to be its source: a model
+writes in words of its own.
+"""
 KEPT_SUMMARIES = 2_000
-"""Summaries of a store whose sources are kept: their whole report is read once to find them."""
+"""Summaries of a store whose sources are kept: their whole report is read once to find
+them.
+"""
 Unsettled = Callable[[], Mapping[str, str]]
 Matches = tuple[list[Match], list[Match]]
 """The matches of the vector search and of the keyword search."""
@@ -77,10 +86,12 @@ class Retriever:
         reranker: Callable[[str], Reranker | None] = lambda name: None,
         refiner: Refiner | None = None,
     ) -> None:
-        """``settings``: of a search without its own. ``unsettled``, ``position``, ``known``: see `settled_search`.
+        """``settings``: of a search without its own. ``unsettled``, ``position``,
+        ``known``: see `settled_search`.
 
         ``reranker`` returns the reranker of a name, None for none.
-        ``refiner``: for methods that may be refined; None = none is."""
+        ``refiner``: for methods that may be refined; None = none is.
+        """
         self._store = store
         self._embedder = embedder
         self._settings = settings
@@ -104,15 +115,17 @@ class Retriever:
         reranker: Reranker | None = None,
         request: RequestContext | None = None,
     ) -> Retrieval:
-        """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report if it is given.
+        """Return up to ``top_k`` hits inside ``scope``, and on ``page`` of their report
+        if it is given.
 
-        ``general``: documents of the general collection about no country are searched beside those of the countries
-        chosen (`split_by_country_tag`). ``reading``: of the query, if it was read before. ``reranker`` replaces that of
-        the settings.
+        ``general``: documents of the general collection about no country are searched
+        beside those of the countries chosen (`split_by_country_tag`). ``reading``: of
+        the query, if it was read before. ``reranker`` replaces that of the settings.
 
         Raises:
             UnknownNameError: no such method.
-            DependencyError: the embedder, the search or the reranker failed."""
+            DependencyError: the embedder, the search or the reranker failed.
+        """
         settings = settings or self._settings
         chosen = RETRIEVAL_METHODS.builder(
             RETRIEVAL_METHODS.check(method, field="retrieval_method")
@@ -208,7 +221,8 @@ class _Search:
             hits, threshold, complete = self._ranked(vector, near, worded, considered)
             meant = list[str]()
             if searched is text and self.refiner and self.refiner.index:
-                # Passages of these headings are found by their words: the question's own may stand in none of them.
+                # Passages of these headings are found by their words: the question's
+                # own may stand in none of them.
                 present = set(map(attrgetter("chunk.heading"), hits))
                 meant = self.refiner.index.sure_headings(
                     text.topic, present, self.request
@@ -216,7 +230,9 @@ class _Search:
             if meant:
                 searched = replace(text, topic=" ".join([text.topic, *meant]))
             elif complete:
-                break  # else a report was replaced during the search, and its new passages are there now
+                # else a report was replaced during the search, and its new passages are
+                # there now
+                break
         if self.page is not None:
             hits = [hit for hit in hits if hit.chunk.page == self.page]
         if self.refiner:
@@ -226,7 +242,9 @@ class _Search:
         return hits[: self.top_k], threshold
 
     def nearness(self, hits: Sequence[SearchHit], text: SearchText) -> list[SearchHit]:
-        """Return the hits with their scores for this text: those for texts with and without a name differ."""
+        """Return the hits with their scores for this text: those for texts with and
+        without a name differ.
+        """
         vector = self.embedder.embed_query(text.question, request=self.request)
         scores = self.store.vector_scores(
             vector, [hit.chunk.id for hit in hits if hit.score is not None]
@@ -243,7 +261,8 @@ class _Search:
             if self.settings.num_candidates == "auto"
             else self.settings.num_candidates
         )
-        # Reports share only names with a question in another language, and names are what all hits are about.
+        # Reports share only names with a question in another language, and names are
+        # what all hits are about.
         by_meaning = (
             text.foreign and self.method.uses_vectors and self.embedder.multilingual
         )
@@ -276,7 +295,9 @@ class _Search:
     def _ranked(
         self, vector: Vector, near: Sequence[Match], worded: Sequence[Match], count: int
     ) -> tuple[list[SearchHit], Threshold | None, bool]:
-        """Return at most ``count`` fused hits, the threshold they passed, and whether none was deleted meanwhile."""
+        """Return at most ``count`` fused hits, the threshold they passed, and whether
+        none was deleted meanwhile.
+        """
         by_keyword = {match.chunk_id: match.score for match in worded}
         by_vector = {match.chunk_id: match.score for match in near}
         scores = by_vector | self.store.vector_scores(
@@ -298,8 +319,9 @@ class _Search:
             # The first keyword matches stay whatever their vector score (R-D5).
             passed = {id for id, score in scores.items() if score > threshold.used}
             passed.update([*by_keyword][:KEYWORD_EXEMPT])
-        # The threshold decides before fusion, but the scores are normalised over all matches of both searches: over
-        # the survivors alone they spread differently for every question (measured: nDCG .621 -> .651).
+        # The threshold decides before fusion, but the scores are normalised over all
+        # matches of both searches: over the survivors alone they spread differently for
+        # every question (measured: nDCG .621 -> .651).
         ranked = [
             row for row in self.method.rank(near, worded, scores) if row[0] in passed
         ][:count]
@@ -339,10 +361,13 @@ def settled_search(
 ) -> Matches:
     """Search one version of each report: never half of it, never two.
 
-    While a report is written or removed, the store may hold passages of another version of it. Their matches are
-    dropped after the search, and the search is widened by what was dropped, so that no result gets shorter.
-    ``search(n)`` returns up to n matches of each kind; ``unsettled()`` the versions that may be seen, as they are at
-    this ``position()`` of the catalog's log, and ``known()`` as they were read in this request before."""
+    While a report is written or removed, the store may hold passages of another version
+    of it. Their matches are dropped after the search, and the search is widened by what
+    was dropped, so that no result gets shorter. ``search(n)`` returns up to n matches
+    of each kind; ``unsettled()`` the versions that may be seen, as they are at this
+    ``position()`` of the catalog's log, and ``known()`` as they were read in this
+    request before.
+    """
     before, visible = position(), (known or unsettled)()
     for _ in range(TRIES):
         matches, dropped = (
@@ -354,13 +379,16 @@ def settled_search(
         }
         versions = set(map(Chunk.version_of, one_each.values()))
         after, now = unsettled(), position()
-        # What was dropped may have been all there was: replaced twice during the search, to the same version again.
+        # What was dropped may have been all there was: replaced twice during the
+        # search, to the same version again.
         unchanged = after == visible and not (dropped and now != before)
         before, visible = now, after
-        # A report with two versions was replaced between the two searches, so quickly that it is settled again.
+        # A report with two versions was replaced between the two searches, so quickly
+        # that it is settled again.
         if unchanged and len(versions) == len(dict(versions)):
             break
-    return matches  # at the latest when reports change faster than a search takes: true a moment ago
+    # at the latest when reports change faster than a search takes: true a moment ago
+    return matches
 
 
 def _widened(
@@ -405,7 +433,9 @@ class _Clock:
 
 
 class SummarySentence(NamedTuple):
-    """A sentence of a summary, its words, and the id of the passage that is its source."""
+    """A sentence of a summary, its words, and the id of the passage that is its
+    source.
+    """
 
     text: str
     words: frozenset[str]
@@ -425,9 +455,10 @@ def without_summaries(
     *,
     top_k: int,
 ) -> tuple[SearchHit, ...]:
-    """Replace each summary by its sources, with its scores; those of the sentences nearest to ``query`` come first.
-    Return at most ``top_k`` hits. A summary whose sentences are in no passage stays: that of a table counts its
-    rows."""
+    """Replace each summary by its sources, with its scores; those of the sentences
+    nearest to ``query`` come first. Return at most ``top_k`` hits. A summary whose
+    sentences are in no passage stays: that of a table counts its rows.
+    """
     by_id = {hit.chunk.id: hit for hit in hits}
     placed: dict[str, SearchHit] = {}
     for hit in hits:
@@ -450,9 +481,11 @@ def without_summaries(
 def of_whole_report(
     record: DocumentRecord, store: Store, analyzer: Analyzer, *, top_k: int
 ) -> tuple[tuple[SearchHit, ...], list[SummarySentence]]:
-    """Return at most ``top_k`` passages that say what a report is about, and the sentences of its summary. These are
-    its first passage, the sources of its summary, and then more of its beginning; of a table the summary itself, which
-    counts its rows. A report of an older system has none: its passages have other ids."""
+    """Return at most ``top_k`` passages that say what a report is about, and the
+    sentences of its summary. These are its first passage, the sources of its summary,
+    and then more of its beginning; of a table the summary itself, which counts its
+    rows. A report of an older system has none: its passages have other ids.
+    """
     *ids, last = record.chunk_ids()
     summary = store.get([last])
     summarised = [
@@ -471,7 +504,9 @@ def of_whole_report(
 def _sentences(
     summary: Chunk, store: Store, analyzer: Analyzer
 ) -> list[SummarySentence]:
-    """Return the sentences of a summary that have a source among the passages of the same version of its report."""
+    """Return the sentences of a summary that have a source among the passages of the
+    same version of its report.
+    """
     kept_by_id = _SUMMARIES.setdefault(store, {})
     if summary.id in kept_by_id:  # the id has a version, so its sources never change
         return kept_by_id[summary.id]

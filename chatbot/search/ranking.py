@@ -1,4 +1,6 @@
-"""From the matches of several searches to one ranking: methods, fusions, thresholds, reports without a country."""
+"""From the matches of several searches to one ranking: methods, fusions, thresholds,
+reports without a country.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +19,10 @@ from ..questions.reading import COUNTRY, keys_of
 
 Scores = Mapping[str, float]
 Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
-"""Merge the scores of two searches by chunk id (R-B6): those of the vector search, those of the keyword search (both
-best first), the vector score of every candidate with an embedding, and the weight of the vector search."""
+"""Merge the scores of two searches by chunk id (R-B6): those of the vector search,
+those of the keyword search (both best first), the vector score of every candidate with
+an embedding, and the weight of the vector search.
+"""
 
 
 HYBRID_CANDIDATES = 100
@@ -27,7 +31,9 @@ HYBRID_CANDIDATES = 100
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """Implements `RetrievalMethod`: one search in its own order, or both with a fusion."""
+    """Implements `RetrievalMethod`: one search in its own order, or both with a
+    fusion.
+    """
 
     uses_vectors: bool
     uses_keywords: bool
@@ -91,18 +97,23 @@ def _over_union(
 
 
 zscore = partial(_over_union, standard)
-"""Standard deviations from the mean, over the union; a passage without a score has 0. Measured best over six sets
-(benchmarks/README.md)."""
+"""Standard deviations from the mean, over the union; a passage without a score has 0.
+Measured best over six sets (benchmarks/README.md).
+"""
 minmax = partial(
     _over_union, lambda scores: (scores - scores.min()) / (np.ptp(scores) or 1.0)
 )
-"""0 to 1 between the lowest and the highest of the union; a passage without a score has 0 before."""
+"""0 to 1 between the lowest and the highest of the union; a passage without a score has
+0 before.
+"""
 
 
 def bounded(
     near: Scores, worded: Scores, vector: Scores, vector_weight: float
 ) -> dict[str, float]:
-    """Seed 001: the vector score as it is, the keyword score over the highest; 0 for what a search did not find."""
+    """Seed 001: the vector score as it is, the keyword score over the highest; 0 for
+    what a search did not find.
+    """
     highest = max(worded.values(), default=0.0) or 1.0
     return {
         chunk_id: vector_weight * near.get(chunk_id, 0.0)
@@ -118,8 +129,9 @@ def rrf(
     vector_weight: float,
     constant: int = 60,
 ) -> dict[str, float]:
-    """Reciprocal rank fusion: the sum of weight / (constant + rank). The constant is that of Cormack, Clarke and
-    Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`."""
+    """Reciprocal rank fusion: the sum of weight / (constant + rank). The constant is
+    that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
+    """
     fused = dict.fromkeys({**near, **worded}, 0.0)
     for scores, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
         for rank, chunk_id in enumerate(scores, start=1):
@@ -149,8 +161,10 @@ SCALE = 10_000
 def adaptive_threshold(
     scores: Iterable[float], *, start: float, step: float, floor: float, keep: int = 1
 ) -> Threshold:
-    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores exceed (seed 003, R-D5). Without
-    scores return the start; with too few above the floor the floor. ``keep`` is 1 in the seed."""
+    """Return the highest of start, start - step, ..., ``floor`` that ``keep`` scores
+    exceed (seed 003, R-D5). Without scores return the start; with too few above the
+    floor the floor. ``keep`` is 1 in the seed.
+    """
     best = nlargest(keep, scores)
     first, last, stride = (
         round(start * SCALE),
@@ -166,17 +180,22 @@ def adaptive_threshold(
 
 
 PASSING_MENTION = 0.1
-"""Subtracted from the score of a passing mention: a list of countries is near to any question about a country."""
+"""Subtracted from the score of a passing mention: a list of countries is near to any
+question about a country.
+"""
 
 
 def split_by_country_tag(
     scope: Scope, catalog: Catalog, general: str = ""
 ) -> tuple[Scope, Scope | None]:
-    """Return the scope of the reports tagged with its countries, and that of untagged reports; None = there are none.
-    In a country's own reports its name is left out of the search. In untagged reports such a search would find every
-    other country, so these are searched separately, with the whole question. A scope that a person chose keeps them
-    out, but a glossary explains words of any country: if nothing but countries was chosen, by a caller without a limit,
-    the untagged documents of the collection ``general`` are searched too ("" = never)."""
+    """Return the scope of the reports tagged with its countries, and that of untagged
+    reports; None = there are none. In a country's own reports its name is left out of
+    the search. In untagged reports such a search would find every other country, so
+    these are searched separately, with the whole question. A scope that a person chose
+    keeps them out, but a glossary explains words of any country: if nothing but
+    countries was chosen, by a caller without a limit, the untagged documents of the
+    collection ``general`` are searched too ("" = never).
+    """
     countries = scope.get(COUNTRY)
     if not isinstance(countries, Values):
         return scope, None
@@ -196,9 +215,11 @@ def split_by_country_tag(
 def merge_untagged(
     tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
 ) -> list[SearchHit]:
-    """Put each untagged hit that names the country behind the last tagged one with at least its score. A hit that names
-    the country in its text only, not in its report's title or labels, loses PASSING_MENTION. Where a person chose the
-    scope, the untagged hits are general ones: they are marked, and come whatever they name."""
+    """Put each untagged hit that names the country behind the last tagged one with at
+    least its score. A hit that names the country in its text only, not in its report's
+    title or labels, loses PASSING_MENTION. Where a person chose the scope, the untagged
+    hits are general ones: they are marked, and come whatever they name.
+    """
     keys, countries = keys_of(scope), scope.get(COUNTRY)
     general = countries is not None and not countries.or_none
     merged = list(tagged)

@@ -1,9 +1,12 @@
-"""Relevance of the hits: the closeness of the best passage and heading, less the doubts.
+"""Relevance of the hits: the closeness of the best passage and heading, less the
+doubts.
 
-The scores alone separate little: the nearest of thousands of passages is near to "What is 17 times 23?", and what
-reports say of deaths is near to homicides. So the headings count as much as the passages, and doubts lower the
-closeness: words that no hit has, by how far the question moves without them, names that the hits lack, and advice.
-A statement that has all words and figures of the question answers it, in any language and however far its heading is.
+The scores alone separate little: the nearest of thousands of passages is near to "What
+is 17 times 23?", and what reports say of deaths is near to homicides. So the headings
+count as much as the passages, and doubts lower the closeness: words that no hit has, by
+how far the question moves without them, names that the hits lack, and advice. A
+statement that has all words and figures of the question answers it, in any language and
+however far its heading is.
 """
 
 import re
@@ -26,21 +29,29 @@ from .ordering import JUDGED_HITS, sentences_of_years
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
 CLOSEST, ANSWERS = 0.2, 0.7
-"""The closeness from which hits are quoted as the closest ones, and as an answer; 0 is the floor, 1 the threshold."""
+"""The closeness from which hits are quoted as the closest ones, and as an answer; 0 is
+the floor, 1 the threshold.
+"""
 DOUBT = 1.5
 """The amount that one doubt takes from the closeness."""
 MOVED = 0.3
-"""The share of the way that a question moves without the words that hits lack, which is taken from their nearness."""
+"""The share of the way that a question moves without the words that hits lack, which is
+taken from their nearness.
+"""
 MIN_WORDS = 2
-"""Words of a question that the missing ones are compared with: of a single word little can be said."""
+"""Words of a question that the missing ones are compared with: of a single word little
+can be said.
+"""
 _WORD, _NUMBER = re.compile(r"[^\W\d_]\w+"), re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Scores of one embedding model: below ``floor`` nothing is about the question, above ``threshold`` most is.
+    """Scores of one embedding model: below ``floor`` nothing is about the question,
+    above ``threshold`` most is.
 
-    ``floor`` 0: nothing is refused. Both the same: only the floor counts."""
+    ``floor`` 0: nothing is refused. Both the same: only the floor counts.
+    """
 
     floor: float
     threshold: float
@@ -49,9 +60,9 @@ class Bounds:
 SHIPPED: Mapping[str, Calibration] = {
     calibration.model_id: calibration
     for calibration in (
-        # 30 questions that are answered and 30 unrelated ones. At the floor none of the first is refused and .433 of
-        # the second are accepted; at the threshold .033 of each. 349 other questions gave the same floor
-        # (benchmarks/README.md).
+        # 30 questions that are answered and 30 unrelated ones. At the floor none of the
+        # first is refused and .433 of the second are accepted; at the threshold .033 of
+        # each. 349 other questions gave the same floor (benchmarks/README.md).
         Calibration(
             "minilm:all-minilm-l6-v2-int8",
             0.6,
@@ -69,9 +80,11 @@ SHIPPED: Mapping[str, Calibration] = {
             "two English reports; thirty passages in Spanish, French and German",
             "2026-11-22",
         ),
-        # Published, on other texts. Best passages of questions that are answered: cosine .80 and .81, of a question
-        # about something else .71 and .72 (github.com/run-llama/llama_index/issues/12487); three questions next to
-        # their subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine) / 2.
+        # Published, on other texts. Best passages of questions that are answered:
+        # cosine .80 and .81, of a question about something else .71 and .72
+        # (github.com/run-llama/llama_index/issues/12487); three questions next to their
+        # subject .774 to .790 (community.openai.com/t/1377685). A score is (1 + cosine)
+        # / 2.
         Calibration(
             "openai:text-embedding-ada-002",
             0.87,
@@ -82,14 +95,18 @@ SHIPPED: Mapping[str, Calibration] = {
         ),
     )
 }
-"""Relevance floors by embedding model: the best score below which no passage is about the question. What `python -m
-chatbot calibrate` stores in the database wins; a model that is in neither has no floor."""
+"""Relevance floors by embedding model: the best score below which no passage is about
+the question. What `python -m chatbot calibrate` stores in the database wins; a model
+that is in neither has no floor.
+"""
 
 
 def relevance_bounds(
     setting: float | str, model_id: str, stored: Calibration | None = None
 ) -> Bounds:
-    """Return the setting as both bounds, or for ``auto`` what is stored in the database or shipped; 0 = none."""
+    """Return the setting as both bounds, or for ``auto`` what is stored in the database
+    or shipped; 0 = none.
+    """
     if not isinstance(setting, str):
         return Bounds(setting, setting)
     calibration = stored or SHIPPED.get(model_id)
@@ -106,7 +123,9 @@ def best_score(hits: Sequence[SearchHit]) -> float:
 
 
 def nearness(hits: Sequence[SearchHit]) -> float:
-    """Return the mean of the best score and the nearest heading of the first hits; the best score without headings."""
+    """Return the mean of the best score and the nearest heading of the first hits; the
+    best score without headings.
+    """
     best = best_score(hits)
     return (
         best
@@ -129,7 +148,9 @@ class Judge:
     glossary: Callable[[], Sequence[GlossaryEntry]]
 
     def is_far(self, hits: Sequence[SearchHit]) -> bool:
-        """Return whether neither a passage nor a heading is near enough to be about the question."""
+        """Return whether neither a passage nor a heading is near enough to be about the
+        question.
+        """
         return max(best_score(hits), nearness(hits)) < self.bounds.floor
 
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
@@ -207,7 +228,9 @@ class Judge:
     def said_first(
         self, question: Reading, hits: Sequence[SearchHit]
     ) -> list[SearchHit]:
-        """Return the hits; of a question with a name, first those with a sentence or line that says all it asks."""
+        """Return the hits; of a question with a name, first those with a sentence or
+        line that says all it asks.
+        """
         needed, names = self._asked(question)
         return (
             sorted(hits, key=partial(self._is_said, question, needed), reverse=True)
@@ -216,7 +239,9 @@ class Judge:
         )
 
     def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
-        """Return whether a sentence or line, with its title and headings, has the ``needed`` terms and all numbers."""
+        """Return whether a sentence or line, with its title and headings, has the
+        ``needed`` terms and all numbers.
+        """
         terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
         needed = needed.union(_NUMBER.findall(question.text))
         missing = needed.difference(
@@ -227,7 +252,9 @@ class Judge:
         )
 
     def _asked(self, question: Reading) -> tuple[set[str], set[str]]:
-        """Return the terms that say what a question is about, and those of its names; without countries and reports."""
+        """Return the terms that say what a question is about, and those of its names;
+        without countries and reports.
+        """
         terms, topic = (
             analyzer_for(question.text, self.language).terms,
             remove_names(question.text, question.names),

@@ -1,5 +1,7 @@
-"""From a client's filters to a Scope: typed, allowlisted, checked against the data (R-D4); and scopes in words. An
-unknown field, type or value is an error that lists the valid ones, never a wider search."""
+"""From a client's filters to a Scope: typed, allowlisted, checked against the data
+(R-D4); and scopes in words. An unknown field, type or value is an error that lists the
+valid ones, never a wider search.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,8 +42,10 @@ FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
 class ScopeResolver:
-    """Builds scopes over the filter fields of one catalog. ``collections``: those that are searched. All scopes are
-    inside of ``limit``, and errors name no values outside of it."""
+    """Builds scopes over the filter fields of one catalog. ``collections``: those that
+    are searched. All scopes are inside of ``limit``, and errors name no values outside
+    of it.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,9 @@ class ScopeResolver:
         self._limit = limit
 
     def inside(self, limit: Scope) -> "ScopeResolver":
-        """Return the resolver of a caller who may see only what is inside of ``limit``."""
+        """Return the resolver of a caller who may see only what is inside of
+        ``limit``.
+        """
         return (
             ScopeResolver(self._catalog, self._fields, self._every, limit)
             if limit
@@ -72,13 +78,16 @@ class ScopeResolver:
         *,
         prefix: str = FILTERS,
     ) -> Scope:
-        """Return the scope of a request: OR within a field, AND across fields and with ``report_context``.
+        """Return the scope of a request: OR within a field, AND across fields and with
+        ``report_context``.
 
-        ``collections``: only in these; None = in all. ``prefix``: the path of the filters in the request, for errors.
+        ``collections``: only in these; None = in all. ``prefix``: the path of the
+        filters in the request, for errors.
 
-        Raises:
-            InvalidRequestError: a field, type, value or collection is unknown, a list is empty, or no report can
-                satisfy both."""
+        Raises: InvalidRequestError: a field, type, value or collection is unknown, a
+            list is empty, or no report can
+                satisfy both.
+        """
         conditions: dict[str, Condition] = {}
         for field, value in (filters or {}).items():
             if field not in self._fields:
@@ -117,7 +126,10 @@ class ScopeResolver:
             raise InvalidRequestError.for_field("collections", EMPTY)
         for name in collections or ():
             if name not in self._collections:
-                message = f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: {', '.join(self._collections)}."
+                message = (
+                    f"unknown collection {name[:LONGEST_SHOWN]!r}. Valid: "
+                    f"{', '.join(self._collections)}."
+                )
                 raise InvalidRequestError.for_field(
                     "collections", message, self._collections
                 )
@@ -132,10 +144,14 @@ class ScopeResolver:
         field = REPORT_CONTEXT_FIELDS.get(context_type)
         if field is None:
             valid = sorted(REPORT_CONTEXT_FIELDS)
-            message = f"{context_type[:LONGEST_SHOWN]!r} is not a report type. Valid: {', '.join(valid)}."
+            message = (
+                f"{context_type[:LONGEST_SHOWN]!r} is not a report type. Valid: "
+                f"{', '.join(valid)}."
+            )
             raise InvalidRequestError.for_field("report_context.type", message, valid)
         conditions = {field: self._condition("report_context.value", field, value)}
-        # Country reports have years too: where the data tells the types apart, the year means the yearly review.
+        # Country reports have years too: where the data tells the types apart, the year
+        # means the yearly review.
         if context_type == YEAR_IN_REVIEW and YEAR_IN_REVIEW in self._values("type"):
             conditions["type"] = Values((YEAR_IN_REVIEW,))
         return conditions
@@ -226,8 +242,10 @@ def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
 
 
 def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
-    """Return a sentence about the widest part of an empty scope that has reports, and what there is in it. Conditions
-    are dropped one at a time: the year first, then the collections, the country last."""
+    """Return a sentence about the widest part of an empty scope that has reports, and
+    what there is in it. Conditions are dropped one at a time: the year first, then the
+    collections, the country last.
+    """
     widened = [scope.without(name) for name in ("year", "type", "document_name")]
     for rest in (*widened, scope.within(()), scope.without("country_name")):
         if rest and rest != scope and (records := catalog.all(rest)):
@@ -248,7 +266,7 @@ def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
         reports = say(
             "{reports} without a scope", reports=counted(say, count, "report")
         )
-    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."
+    return f"{say('There is {reports}' if count == 1 else 'There are {reports}', reports=reports)}."  # noqa: E501
 
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
@@ -258,7 +276,9 @@ def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
 
 
 def describe(scope: Scope, say: Say = in_english) -> str:
-    """Return the scope in words, on one line and without tags: "Kenya or Mali, 2023 in the collection news"."""
+    """Return the scope in words, on one line and without tags: "Kenya or Mali, 2023 in
+    the collection news".
+    """
     parts: list[str] = []
     for _, condition in scope.conditions:
         if isinstance(condition, Values):
@@ -294,11 +314,15 @@ def describe(scope: Scope, say: Say = in_english) -> str:
 
 
 def inventory(catalog: Catalog, scope: Scope) -> str:
-    """Return what a scope holds, for prompts: how many reports, the countries with their editions, the newest first. On
-    one line, without tags."""
+    """Return what a scope holds, for prompts: how many reports, the countries with
+    their editions, the newest first. On one line, without tags.
+    """
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     example = (
-        f' (one is called "{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")'
+        (
+            " (one is called "
+            f'"{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")'
+        )
         if records
         else ""
     )
@@ -326,7 +350,9 @@ def inventory(catalog: Catalog, scope: Scope) -> str:
 def values_inside(
     records: Iterable[DocumentRecord], scope: Scope, field: str
 ) -> list[Value]:
-    """Return the values of a field in the parts of these reports that are in the scope, sorted."""
+    """Return the values of a field in the parts of these reports that are in the scope,
+    sorted.
+    """
     return sorted(
         {part[field] for part in _parts_inside(records, scope) if field in part},
         key=str,
@@ -347,7 +373,9 @@ def _parts_inside(
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeCollection:
-    """A collection of passages; ``description`` says what is in it, "" = not described."""
+    """A collection of passages; ``description`` says what is in it, "" = not
+    described.
+    """
 
     name: str
     description: str = ""
@@ -356,9 +384,10 @@ class KnowledgeCollection:
 def selectable_collections(
     collections: Sequence[KnowledgeCollection], allowed: Sequence[str] = ()
 ) -> list[KnowledgeCollection]:
-    """Return the collections that a model may choose among (R-C5); empty = there is no choice, so no call is needed.
-    The general one and those without a description are always searched. ``allowed``: `Scope.collections`, none =
-    all."""
+    """Return the collections that a model may choose among (R-C5); empty = there is no
+    choice, so no call is needed. The general one and those without a description are
+    always searched. ``allowed``: `Scope.collections`, none = all.
+    """
     choice = [
         one
         for one in collections[1:]

@@ -1,6 +1,8 @@
 """Corrects typing errors in an English question, by the words of the library.
 
-A word is replaced only if neither the library nor everyday English has it. Names are not changed."""
+A word is replaced only if neither the library nor everyday English has it. Names are
+not changed.
+"""
 
 import json
 import re
@@ -18,7 +20,9 @@ from ..models.embed import MINILM_FOLDER
 from ..questions.reading import NAME, remove_names
 
 LETTERS_PER_ERROR = 5
-"""Minimum letters of a word. One may be wrong, missing, added or swapped with the next; two from nine letters on."""
+"""Minimum letters of a word. One may be wrong, missing, added or swapped with the next;
+two from nine letters on.
+"""
 MAX_WORDS = 30
 """Words of a question that are checked."""
 _WORD = re.compile(rf"[^\W\d_]{{{LETTERS_PER_ERROR},}}")
@@ -26,7 +30,9 @@ _WORD = re.compile(rf"[^\W\d_]{{{LETTERS_PER_ERROR},}}")
 
 @cache
 def english_words() -> frozenset[str]:
-    """Return 22,000 frequent words: those that the built-in embedding model reads in one piece."""
+    """Return 22,000 frequent words: those that the built-in embedding model reads in
+    one piece.
+    """
     return frozenset(
         json.loads((MINILM_FOLDER / "tokenizer.json").read_bytes())["model"]["vocab"]
     )
@@ -35,8 +41,9 @@ def english_words() -> frozenset[str]:
 class Spelling:
     """Knows the words of a library. Thread-safe.
 
-    ``glossary`` and ``indicators`` return its entries, and its headings with their labels: the same objects until they
-    change."""
+    ``glossary`` and ``indicators`` return its entries, and its headings with their
+    labels: the same objects until they change.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""A question's countries and years compared with the data: which are missing, and which make a scope."""
+"""A question's countries and years compared with the data: which are missing, and which
+make a scope.
+"""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +34,9 @@ _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """``text`` names what is missing; ``everything``: nothing of what the question is about is there."""
+    """``text`` names what is missing; ``everything``: nothing of what the question is
+    about is there.
+    """
 
     text: str
     everything: bool
@@ -41,8 +45,10 @@ class Missing:
 def missing_subject(
     reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english
 ) -> Missing | None:
-    """The subject's country or edition without a report in the data, or outside the scope that was chosen. Data without
-    any country lacks none, and the same for years. Of years of figures see `missing_figures`."""
+    """The subject's country or edition without a report in the data, or outside the
+    scope that was chosen. Data without any country lacks none, and the same for years.
+    Of years of figures see `missing_figures`.
+    """
     countries = (
         _missing_countries(reading, scope, catalog, say) if reading.about else None
     )
@@ -57,8 +63,10 @@ def missing_subject(
 
 
 def everything_asked(reading: Reading, scope: Scope, catalog: Catalog) -> Reading:
-    """Return the reading with what the question compares its countries and editions with among what it is about. "What
-    is new in the 2025 report?" needs the edition before it."""
+    """Return the reading with what the question compares its countries and editions
+    with among what it is about. "What is new in the 2025 report?" needs the edition
+    before it.
+    """
     if not (reading.countries or reading.editions):
         return reading
     countries = compared_countries(reading)
@@ -78,11 +86,13 @@ def missing_figures(
     analyzer: Analyzer,
     say: Say = in_english,
 ) -> str | None:
-    """A sentence saying that what was asked has no figure of the years asked, and which years it has; None where nobody
-    can say so.
+    """A sentence saying that what was asked has no figure of the years asked, and which
+    years it has; None where nobody can say so.
 
-    ``hits`` are of a search for the question inside ``scope``. An edition of such a year is quoted instead, with the
-    year that its figures are of; what has no years at all is true in any."""
+    ``hits`` are of a search for the question inside ``scope``. An edition of such a
+    year is quoted instead, with the year that its figures are of; what has no years at
+    all is true in any.
+    """
     if not (named_years := reading.figure_years):
         return None
     topic = remove_names(reading.text, reading.names)
@@ -119,7 +129,10 @@ def missing_figures(
     )
     text = "No figure of {years} was found for this in the reports{scope}."
     if is_named:  # else they may be figures of something else
-        text = "No figure of {years} was found for this in the reports{scope}; the passages found have {known}."
+        text = (
+            "No figure of {years} was found for this in the reports{scope}; the "
+            "passages found have {known}."
+        )
     return say(
         text,
         years=_joined([named.text for named in named_years], say, "or"),
@@ -131,8 +144,9 @@ def missing_figures(
 def _of_what_is_asked(
     topic: str, hits: Sequence[SearchHit], analyzer: Analyzer
 ) -> tuple[list[SearchHit], bool]:
-    """The hits whose heading has most of the words asked for, and True; where none has any, those under the first hit's
-    heading, and False."""
+    """The hits whose heading has most of the words asked for, and True; where none has
+    any, those under the first hit's heading, and False.
+    """
     topic_terms = set(analyzer.terms(topic))
     shared = [
         len(topic_terms.intersection(analyzer.terms(hit.chunk.heading))) for hit in hits
@@ -147,8 +161,10 @@ def _of_what_is_asked(
 
 
 def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | None:
-    """``scope`` narrowed to the countries and editions that the question is about; None where that changes nothing.
-    Reports without a country or year stay, unless somebody chose values of it: one may be about this country."""
+    """``scope`` narrowed to the countries and editions that the question is about; None
+    where that changes nothing. Reports without a country or year stay, unless somebody
+    chose values of it: one may be about this country.
+    """
     if not (reading.about or reading.editions or reading.document):
         return None
     narrowed = _narrowed(
@@ -170,7 +186,9 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
 
 
 def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:
-    """Return the scope that a question names beyond the chosen one; empty if it narrows nothing."""
+    """Return the scope that a question names beyond the chosen one; empty if it narrows
+    nothing.
+    """
     reading = everything_asked(read_names(text, catalog, scope), scope, catalog)
     suggestion = suggest_scope(reading, scope, catalog)
     return suggestion.beyond(scope) if suggestion else Scope()
@@ -184,7 +202,9 @@ def _narrowed(
     *,
     or_none: bool = False,
 ) -> Scope:
-    """The scope with only these values of a field, or none, as far as it admits them."""
+    """The scope with only these values of a field, or none, as far as it admits
+    them.
+    """
     kept = [
         value
         for value in catalog.values(field)
@@ -259,7 +279,9 @@ def _missing_countries(
 
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:
-    """Keys of the countries that reports without a country name in title, file name, labels, description or rows."""
+    """Keys of the countries that reports without a country name in title, file name,
+    labels, description or rows.
+    """
     if (chosen := scope.get(COUNTRY)) is not None and not chosen.or_none:
         return set()
     untagged = catalog.all(scope.having(COUNTRY, [NO_VALUE], or_none=True))
@@ -295,12 +317,16 @@ def _what_there_is(scope: Scope, catalog: Catalog, say: Say) -> str:
 
 
 def with_article(country: str, say: Say = in_english) -> str:
-    """A country with its article, where the language of ``say`` has one for an English name."""
+    """A country with its article, where the language of ``say`` has one for an English
+    name.
+    """
     return say("the {name}", name=country) if takes_article(country) else country
 
 
 def _shown(country: NamedCountry) -> str:
-    """The name as it was written, if it was written as a name; of a misspelt one what it was taken for."""
+    """The name as it was written, if it was written as a name; of a misspelt one what
+    it was taken for.
+    """
     if (
         country.by_people
         or country.taken_as
@@ -314,7 +340,9 @@ def _shown(country: NamedCountry) -> str:
 def _missing_years(
     reading: Reading, scope: Scope, catalog: Catalog, say: Say
 ) -> Missing | None:
-    """The editions asked about that have no report, of any of its countries or of one."""
+    """The editions asked about that have no report, of any of its countries or of
+    one.
+    """
     if scope.get(YEAR) is not None or scope.get(DOCUMENT) is not None:
         return None
     countries = values_of(reading.about, catalog)

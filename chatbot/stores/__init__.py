@@ -1,4 +1,6 @@
-"""Stores of passages, and which of them serves a database. One contract suite runs over all of them."""
+"""Stores of passages, and which of them serves a database. One contract suite runs over
+all of them.
+"""
 
 from dataclasses import dataclass
 
@@ -20,16 +22,24 @@ STORES: Registry[Store] = Registry(
 
 @dataclass(frozen=True, slots=True)
 class StoreTraits:
-    """The traits of a store that others need before it is opened: the constant TRAITS of its module."""
+    """The traits of a store that others need before it is opened: the constant TRAITS
+    of its module.
+    """
 
     has_search_indexes: bool = False
-    """True if it searches by the MongoDB server's own engine, whose indexes have to be created first."""
+    """True if it searches by the MongoDB server's own engine, whose indexes have to be
+    created first.
+    """
     in_database: bool = True
-    """Its passages are in the collections of the database, where `reembed` and `copy` reach them."""
+    """Its passages are in the collections of the database, where `reembed` and `copy`
+    reach them.
+    """
 
 
 def store_traits(name: str) -> StoreTraits:
-    """Return the traits of the store of that name. Raises UnknownNameError, MissingPackageError."""
+    """Return the traits of the store of that name. Raises UnknownNameError,
+    MissingPackageError.
+    """
     traits: StoreTraits = STORES.module(name).TRAITS
     return traits
 
@@ -48,15 +58,18 @@ class Engine:
 
 
 def choose_engine(settings: Settings, database: Database) -> Engine:
-    """Return the engine that VECTOR_SEARCH names; for ``auto`` $vectorSearch if the server has it, else this process.
-    Raises UnknownNameError: VECTOR_SEARCH names no store; SettingsError: the store searches by a MongoDB server's
-    engine, but there is no server; DatabaseError, SearchEngineError: the server or its search engine does not
-    answer."""
+    """Return the engine that VECTOR_SEARCH names; for ``auto`` $vectorSearch if the
+    server has it, else this process. Raises UnknownNameError: VECTOR_SEARCH names no
+    store; SettingsError: the store searches by a MongoDB server's engine, but there is
+    no server; DatabaseError, SearchEngineError: the server or its search engine does
+    not answer.
+    """
     if settings.vector_search != "auto":
         name = STORES.check(settings.vector_search, field="VECTOR_SEARCH")
         if database.embedded and store_traits(name).has_search_indexes:
             raise SettingsError(
-                f"VECTOR_SEARCH={name} needs a MongoDB server: set MONGODB_URI, or VECTOR_SEARCH=auto."
+                f"VECTOR_SEARCH={name} needs a MongoDB server: set MONGODB_URI, or "
+                "VECTOR_SEARCH=auto."
             )
         return Engine(name, "as set in VECTOR_SEARCH")
     if database.embedded:

@@ -1,7 +1,9 @@
 """Passages in MongoDB collections: everything of a store but its searches.
 
-Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that collections of that system and of
-this one look alike. A returned chunk never carries its embedding."""
+Field names are seed 003's (`data`, `data_embedding`, `document_title`, ...), so that
+collections of that system and of this one look alike. A returned chunk never carries
+its embedding.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
@@ -29,12 +31,16 @@ from ..language import analyzer
 from .keywords import Bm25
 
 NEAR, NEIGHBOURS = 4, 12
-"""Chunks on each side that are read for the surroundings of one: at first, and where these are all within."""
+"""Chunks on each side that are read for the surroundings of one: at first, and where
+these are all within.
+"""
 
 
 @dataclass(kw_only=True, eq=False)
 class BuiltStore:
-    """What every store is built from. ``slot`` holds the vectors, which have so many ``dimensions``."""
+    """What every store is built from. ``slot`` holds the vectors, which have so many
+    ``dimensions``.
+    """
 
     expected: ClassVar[str]
     """Ends the message about a vector of another model, after "has 2 dimensions, "."""
@@ -52,8 +58,9 @@ class BuiltStore:
         self._bm25 = Bm25(self.settings.bm25_k1, self.settings.bm25_b)
 
     def _check(self, vector: Vector) -> Vector:
-        """Return a question's vector as float32. Raises EmbedderMismatchError: the vector is of another model;
-        SearchEngineError: it is all zeros or not finite."""
+        """Return a question's vector as float32. Raises EmbedderMismatchError: the
+        vector is of another model; SearchEngineError: it is all zeros or not finite.
+        """
         self.check_length(vector, "question")
         if not np.all(np.isfinite(vector)) or not np.any(vector):
             raise no_direction()
@@ -68,16 +75,22 @@ class BuiltStore:
 
 
 class MongoChunks(BuiltStore):
-    """Chunks in the knowledge collections. Base of the stores that search these collections."""
+    """Chunks in the knowledge collections. Base of the stores that search these
+    collections.
+    """
 
     def collections(self) -> list[Collection]:
         return [self.database[name] for name in self._names]
 
     def prepare(self) -> None:
-        """Do nothing: the services create ordinary indexes, `index create` the search indexes."""
+        """Do nothing: the services create ordinary indexes, `index create` the search
+        indexes.
+        """
 
     def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
-        """Write chunks, each into the collection it names; ``vectors[i]`` belongs to ``chunks[i]``."""
+        """Write chunks, each into the collection it names; ``vectors[i]`` belongs to
+        ``chunks[i]``.
+        """
         by_collection: dict[str, list[Json]] = {}
         for chunk, vector in zip(chunks, vectors, strict=True):
             name = chunk.collection or self._names[0]
@@ -98,10 +111,13 @@ class MongoChunks(BuiltStore):
             )
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
-        """Delete also the rows that do not name their report, where it is one of an older system."""
+        """Delete also the rows that do not name their report, where it is one of an
+        older system.
+        """
         kept, deleted = set(keep), 0
         for collection in self.collections():
-            # Looked up first: a $nin over hundreds of ids scans the whole collection on SQLite.
+            # Looked up first: a $nin over hundreds of ids scans the whole collection on
+            # SQLite.
             each = forms.id_forms([document_id], embedded=self.database.embedded)
             both = {
                 "document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}
@@ -125,7 +141,9 @@ class MongoChunks(BuiltStore):
     def get(
         self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None
     ) -> list[Chunk]:
-        """Look only into these collections (None = all); ids of an older system may be ObjectIds."""
+        """Look only into these collections (None = all); ids of an older system may be
+        ObjectIds.
+        """
         chunks: dict[str, Chunk] = {}
         for collection in self.collections() if collections is None else collections:
             if missing := [
@@ -147,14 +165,17 @@ class MongoChunks(BuiltStore):
         }
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
-        """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
+        """Chunks without a vector are left out; the matrix has shape (0, 0) where there
+        are none.
+        """
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
         for collection in self.collections():
             for row in collection.find(
                 forms.of_document(document_id, embedded=self.database.embedded)
             ):
-                # All of one model, which need not be the configured one: figures and deletions need the others, too.
+                # All of one model, which need not be the configured one: figures and
+                # deletions need the others, too.
                 dimensions = vectors[0].size if vectors else None
                 if (
                     vector := forms.usable_vector(
@@ -168,7 +189,9 @@ class MongoChunks(BuiltStore):
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int
     ) -> list[list[Chunk]]:
-        """Look up the neighbours by their ids, once in each collection that has some of the chunks."""
+        """Look up the neighbours by their ids, once in each collection that has some of
+        the chunks.
+        """
         names = dict.fromkeys(chunk.collection for chunk in chunks)
         collections = [self.database[name] for name in self._names if name in names]
         return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
@@ -196,7 +219,9 @@ def is_retired(row: Mapping[str, Any]) -> bool:
 def ensure_ordinary_indexes(
     database: Database, collections: Iterable[str], filter_fields: Iterable[str]
 ) -> None:
-    """Create ordinary indexes for everything that is looked up, and with them the collections."""
+    """Create ordinary indexes for everything that is looked up, and with them the
+    collections.
+    """
     fields = tuple(filter_fields)
     for name in collections:
         database[name].create_index([("document_id", 1), ("ordinal", 1)])
@@ -207,7 +232,9 @@ def ensure_ordinary_indexes(
 def read_surroundings(
     chunks: Sequence[Chunk], margin: int, get: Callable[[Sequence[str]], list[Chunk]]
 ) -> list[list[Chunk]]:
-    """Implement `Store.surroundings`: look up few neighbours of each chunk, and more where all of those are within."""
+    """Implement `Store.surroundings`: look up few neighbours of each chunk, and more
+    where all of those are within.
+    """
     read: dict[str, Chunk] = {}
 
     def near(chunk: Chunk, offsets: Iterable[int]) -> list[Chunk]:
@@ -259,7 +286,9 @@ STORED = [
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
-    """Return a chunk's row as seed 003 stores it, without its embedding; each filter field has a value."""
+    """Return a chunk's row as seed 003 stores it, without its embedding; each filter
+    field has a value.
+    """
     values = {ROW_NAMES.get(name, name): getattr(chunk, name) for name in STORED}
     lists = {
         name: list(value) for name, value in values.items() if isinstance(value, tuple)
@@ -270,7 +299,9 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
 def chunk_from_json(
     row: Mapping[str, Any], *, collection: str, fields: Iterable[str]
 ) -> Chunk:
-    """Return a stored row as a chunk. Rows of older systems lack most fields, which are then empty."""
+    """Return a stored row as a chunk. Rows of older systems lack most fields, which are
+    then empty.
+    """
     name = forms.document_name_of(row)
     values: Json = {
         field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS
@@ -299,6 +330,9 @@ def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Mat
 def no_direction() -> SearchEngineError:
     """Return the error for a query vector that is all zeros or not finite."""
     return SearchEngineError(
-        "The embedding of the question is all zeros or not a number, so nothing can be near it.",
+        (
+            "The embedding of the question is all zeros or not a number, so nothing "
+            "can be near it."
+        ),
         remedy="Usually the text was empty; otherwise check the embedding model.",
     )

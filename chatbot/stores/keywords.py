@@ -1,14 +1,21 @@
-"""Keyword scores: BM25 (Robertson and Zaragoza, 2009; IDF as in Lucene, so it is never negative) and proximity.
+"""Keyword scores: BM25 (Robertson and Zaragoza, 2009; IDF as in Lucene, so it is never
+negative) and proximity.
 
-Proximity is how close together a passage has the question's words, which BM25 ignores. It has two measures, on the
-words that are indexed (stop words do not count as distance):
-- closeness: for each pair of words of the question that stand one after the other in the passage, the lighter one's
-  weight over the square of their least distance (Rasolofo and Savoy, ECIR 2003; over neighbouring occurrences only, as
-  Büttcher, Clarke and Lushman, SIGIR 2006, so that the cost grows with the occurrences, not with their pairs);
-- share: how much of the question's weight the best stretch of WINDOW words holds (span measures: Tao and Zhai, SIGIR
-  2007). As a square root it damps passages that have one rare word often and the others not at all.
+Proximity is how close together a passage has the question's words, which BM25 ignores.
+It has two measures, on the words that are indexed (stop words do not count as
+distance):
+- closeness: for each pair of words of the question that stand one after the other in
+  the passage, the lighter one's weight over the square of their least distance
+  (Rasolofo and Savoy, ECIR 2003; over neighbouring occurrences only, as Büttcher,
+  Clarke and Lushman, SIGIR 2006, so that the cost grows with the occurrences, not with
+  their pairs);
+- share: how much of the question's weight the best stretch of WINDOW words holds (span
+  measures: Tao and Zhai, SIGIR 2007). As a square root it damps passages that have one
+  rare word often and the others not at all.
 
-Only the POOL best passages by BM25 are refined, as in both papers. Measured in benchmarks/README.md."""
+Only the POOL best passages by BM25 are refined, as in both papers. Measured in
+benchmarks/README.md.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +29,9 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """For each term id the rows that hold it and how often: ``rows[starts[t]:starts[t + 1]]``, same for ``counts``."""
+    """For each term id the rows that hold it and how often: ``rows[starts[t]:starts[t +
+    1]]``, same for ``counts``.
+    """
 
     starts: NDArray[np.int64]
     rows: Ints
@@ -30,7 +39,9 @@ class Postings:
 
     @classmethod
     def build(cls, terms: Ints, lengths: Ints) -> "Postings":
-        """``terms``: every row's term ids one after another; ``lengths``: terms per row."""
+        """``terms``: every row's term ids one after another; ``lengths``: terms per
+        row.
+        """
         blocks = list(_blocks(terms, lengths))
         vocabulary = max(
             (int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0
@@ -63,11 +74,15 @@ class Postings:
 
 
 BLOCK_ROWS = 50_000
-"""Postings are made block by block: to sort all terms at once takes several times the memory of the result."""
+"""Postings are made block by block: to sort all terms at once takes several times the
+memory of the result.
+"""
 
 
 def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield (term, row, count) as arrays, sorted by term and row, for one block of rows after the other."""
+    """Yield (term, row, count) as arrays, sorted by term and row, for one block of rows
+    after the other.
+    """
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     for start in range(0, len(lengths), BLOCK_ROWS):
         held = lengths[start : start + BLOCK_ROWS]
@@ -87,18 +102,24 @@ def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """``k1``: the weight of further occurrences of a word; ``b``: how much long passages are held back."""
+    """``k1``: the weight of further occurrences of a word; ``b``: how much long
+    passages are held back.
+    """
 
     k1: float = 1.2
     b: float = 0.75
 
     def norms(self, average_length: float) -> tuple[float, float]:
-        """Return what is added to a count below the fraction: for every passage, and for each of its terms."""
+        """Return what is added to a count below the fraction: for every passage, and
+        for each of its terms.
+        """
         return self.k1 * (1 - self.b), self.k1 * self.b / average_length
 
 
 def inverse_document_frequency(documents: int, frequency: int) -> float:
-    """Return that of a term which ``frequency`` of the ``documents`` have; never negative."""
+    """Return that of a term which ``frequency`` of the ``documents`` have; never
+    negative.
+    """
     return float(np.log1p((documents - frequency + 0.5) / (frequency + 0.5)))
 
 
@@ -110,7 +131,9 @@ def bm25_scores(
     average_length: float,
     bm25: Bm25,
 ) -> Floats:
-    """Return the scores of every row, shape (rows,); 0 for a row with none of the query's terms."""
+    """Return the scores of every row, shape (rows,); 0 for a row with none of the
+    query's terms.
+    """
     scores = np.zeros(len(lengths), dtype=np.float32)
     base, per_term = map(np.float32, bm25.norms(average_length))
     for term in terms:
@@ -132,8 +155,10 @@ Doubles = NDArray[np.float64]
 class _Occurrences:
     """The question's words in the passages, in reading order, one entry each.
 
-    ``places`` count on from passage to passage; ``words`` number the question's words from 0 to ``vocabulary``;
-    ``before`` is the place of the same word's previous occurrence in the passage, -1 where there is none."""
+    ``places`` count on from passage to passage; ``words`` number the question's words
+    from 0 to ``vocabulary``; ``before`` is the place of the same word's previous
+    occurrence in the passage, -1 where there is none.
+    """
 
     passages: Longs
     places: Longs
@@ -170,8 +195,10 @@ def with_proximity(
 ) -> Doubles:
     """Return (score + closeness) x sqrt(share) of each passage, shape (len(texts),).
 
-    ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse document frequencies of the
-    question's words by term number; every passage has at least one of them."""
+    ``texts`` are the passages' term numbers in reading order, ``weights`` the inverse
+    document frequencies of the question's words by term number; every passage has at
+    least one of them.
+    """
     if not texts:
         return scores
     hits = _Occurrences.find(texts, weights)

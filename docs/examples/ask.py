@@ -1,4 +1,6 @@
-"""Ask a running server: python docs/examples/ask.py "What is the population growth rate?" Kenya 2023."""
+"""Ask a running server: python docs/examples/ask.py "What is the population growth
+rate?" Kenya 2023.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ SERVER = os.environ.get("REPORT_CHAT", "http://127.0.0.1:8000")
 def ask(
     query: str, *, country: str | None = None, year: int | None = None
 ) -> dict[str, Any]:
-    """The answer of `POST /query`. Raises urllib.error.HTTPError: its body says what is wrong."""
+    """The answer of `POST /query`. Raises urllib.error.HTTPError: its body says what is
+    wrong.
+    """
     filters = {
         name: value
         for name, value in (("country_name", country), ("year", year))

@@ -1,4 +1,5 @@
-"""The reports as a LangChain retriever: `ReportRetriever(country="Kenya", year=2023).invoke("population growth")`.
+"""The reports as a LangChain retriever: `ReportRetriever(country="Kenya",
+year=2023).invoke("population growth")`.
 
 Needs langchain-core and httpx2, and a running server.
 """
@@ -18,7 +19,9 @@ from langchain_core.retrievers import BaseRetriever
 
 
 class ReportRetriever(BaseRetriever):
-    """Passages of a scope; nothing outside it is ever found. Raises httpx2.HTTPStatusError: its body says why."""
+    """Passages of a scope; nothing outside it is ever found. Raises
+    httpx2.HTTPStatusError: its body says why.
+    """
 
     server: str = os.environ.get("REPORT_CHAT", "http://127.0.0.1:8000")
     key: str = os.environ.get("REPORT_CHAT_KEY", "")

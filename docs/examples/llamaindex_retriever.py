@@ -1,4 +1,5 @@
-"""The reports as a LlamaIndex retriever: `ReportRetriever(country="Kenya", year=2023).retrieve("population growth")`.
+"""The reports as a LlamaIndex retriever: `ReportRetriever(country="Kenya",
+year=2023).retrieve("population growth")`.
 
 Needs llama-index-core and httpx2, and a running server.
 """
@@ -14,7 +15,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 
 class ReportRetriever(BaseRetriever):
-    """Passages of a scope; nothing outside it is ever found. Raises httpx2.HTTPStatusError: its body says why."""
+    """Passages of a scope; nothing outside it is ever found. Raises
+    httpx2.HTTPStatusError: its body says why.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""What the model is told: rules and scope, history, passages and question (R-D6, R-B9, R-E2)."""
+"""What the model is told: rules and scope, history, passages and question (R-D6, R-B9,
+R-E2).
+"""
 
 from datetime import date
 
@@ -84,7 +86,8 @@ class TestNotFound:
             *(chunk(n, "text", section=f"Section {n}" if n else "") for n in range(5))
         )
         assert not_found(ScopeSummary(KENYA, 1, 5), closest) == (
-            "The reports searched (Kenya, 2021 to 2023) do not seem to answer this question.\n\n"
+            "The reports searched (Kenya, 2021 to 2023) do not seem to answer this "
+            "question.\n\n"
             "The closest passages:\n\n"
             "- Kenya 2023 (similarity 0.90)\n"
             "- Kenya 2023, Section 1 (similarity 0.80)\n"
@@ -132,7 +135,10 @@ def test_passages_can_stand_in_the_system_message_and_without_metadata() -> None
         )
     )
     system, *_, asked = prompt_for(asking, context("2.09%")).messages
-    block = 'Relevant knowledge base context:\n\n[1]\n<passage- number="1">\n2.09%\n</passage->'
+    block = (
+        'Relevant knowledge base context:\n\n[1]\n<passage- number="1">\n2.09%\n'
+        "</passage->"
+    )
     assert unmarked(system.content).endswith(block)
     assert asked.content.startswith("Scope chosen:")
     assert CONTEXT_HEADING not in general_prompt(asking).messages[0].content
@@ -140,7 +146,10 @@ def test_passages_can_stand_in_the_system_message_and_without_metadata() -> None
 
 def test_what_comes_closest_is_no_answer() -> None:
     """An abstention in the form that the prompt of the closest passages asks for."""
-    text = "The passages do not give the rents of Nairobi. Closest: rents rose by 2.09% in Kenya [1]."
+    text = (
+        "The passages do not give the rents of Nairobi. Closest: rents rose by 2.09% "
+        "in Kenya [1]."
+    )
     for is_closest in (True, False):
         shown = context("Rents rose by 2.09%.")
         scope, trace = ScopeSummary(Scope(), 1, 1), Trace("direct", "hybrid", text)

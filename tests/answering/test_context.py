@@ -1,4 +1,6 @@
-"""Numbered passages within a token budget (R-B9, R-C6, R-E4), shown wide, each text once."""
+"""Numbered passages within a token budget (R-B9, R-C6, R-E4), shown wide, each text
+once.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -84,7 +86,9 @@ CASES = cases(__file__)
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_hit_is_shown_with_the_text_around_it(case: dict[str, Any]) -> None:
-    """Hits whose windows meet are one run of text in reading order; each keeps its number."""
+    """Hits whose windows meet are one run of text in reading order; each keeps its
+    number.
+    """
     shelf = Shelf(case["texts"], sections=case.get("sections", ()))
     if "countries" in case:  # a scope holds for the wider text too
         named = zip(shelf.chunks, case["countries"], strict=True)

@@ -1,4 +1,6 @@
-"""Tables of figures: which indicator is meant, one indicator over editions, and the sentence above the table."""
+"""Tables of figures: which indicator is meant, one indicator over editions, and the
+sentence above the table.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -138,7 +140,9 @@ def said(
 
 class TestWhichIndicator:
     def test_by_its_name_or_what_the_glossary_says_for_it(self) -> None:
-        """An abbreviation is read as headings have it; the term itself stands above a heading that contains it."""
+        """An abbreviation is read as headings have it; the term itself stands above a
+        heading that contains it.
+        """
         figures = [
             figure("Kenya", heading, "1", 2022, 2023, label)
             for heading, label in CASES["headings"]
@@ -223,7 +227,8 @@ class TestWhatIsSaid:
             "Kenya, Unemployment rate: rose from 5.5% (2020) [1] to 5.6% (2022) [1]."
         )
         assert text.endswith(
-            "| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | 5.6% (2022) [1] |"
+            "| Year | Kenya |\n| --- | --- |\n| 2020 | 5.5% (2020) [1] |\n| 2022 | "
+            "5.6% (2022) [1] |"
         )
 
     def test_a_year_that_is_asked_and_missing_is_shown(self) -> None:
@@ -253,7 +258,8 @@ class TestWhatIsSaid:
     def test_a_ranking_says_for_how_many_there_is_a_figure(self) -> None:
         text = said(Request("ranking", "unemployment rate", lowest=True, most=2), JOBS)
         assert text.startswith(
-            "Lowest Unemployment rate: Mali, 3% (2022) [1] and Kenya, 5.6% (2022) [2]. Of 3 countries with a figure"
+            "Lowest Unemployment rate: Mali, 3% (2022) [1] and Kenya, 5.6% (2022) "
+            "[2]. Of 3 countries with a figure"
         )
 
     def test_a_bound_admits_or_counts(self) -> None:
@@ -267,7 +273,8 @@ class TestWhatIsSaid:
     def test_an_average_is_computed_from_the_newest_figures(self) -> None:
         text = said(Request("aggregate", "unemployment rate"), JOBS)
         assert text.startswith(
-            "Average Unemployment rate of 3 countries: 5.87%, computed from the newest figure"
+            "Average Unemployment rate of 3 countries: 5.87%, computed from the "
+            "newest figure"
         )
 
     def test_a_difference_has_the_scale_of_the_figures(self) -> None:

@@ -1,4 +1,6 @@
-"""The official SDK's client against both transports, and an agent that compares two countries over them."""
+"""The official SDK's client against both transports, and an agent that compares two
+countries over them.
+"""
 
 import asyncio
 import json
@@ -44,7 +46,10 @@ def app(folder: Path) -> Iterator[Flask]:
                 for (name, year), rate in RATES.items()
                 if name == country
             )
-            text = f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP growth rate\n\n{rows}"
+            text = (
+                f"# {country}: Country Report 2024\n\n## Economy\n\n### Real GDP "
+                f"growth rate\n\n{rows}"
+            )
             added(
                 made.test_client(),
                 (f"{country}-2024.md", text),
@@ -132,7 +137,8 @@ async def steps_are_told(client: Client, http: bool) -> None:
     async def progress(done: float, total: float | None, message: str | None) -> None:
         told.append((done, message))
 
-    # An answer from the cache, as the second transport would have it, comes without steps.
+    # An answer from the cache, as the second transport would have it, comes without
+    # steps.
     country = "Kenya" if http else "Somalia"
     asked = {
         "question": f"What is the growth rate of {country}?",
@@ -159,7 +165,9 @@ async def steps_are_told(client: Client, http: bool) -> None:
 async def an_agent_compares_two_countries_and_never_leaves_the_scope(
     client: Client,
 ) -> None:
-    """A scripted model: it looks what there is, reads the figures of each country and year, and quotes them."""
+    """A scripted model: it looks what there is, reads the figures of each country and
+    year, and quotes them.
+    """
     there = (await client.call_tool("facets", {})).structured_content
     found: dict[tuple[str, int], Any] = {}
     for country in [one["value"] for one in there["country_name"]]:
@@ -235,7 +243,9 @@ def test_older_revisions_need_no_session(app: Flask) -> None:
 
 
 def test_a_report_is_read_as_it_is_shown(app: Flask) -> None:
-    """In order, nothing twice, without the summary that was made of it, and nothing of a version on its way."""
+    """In order, nothing twice, without the summary that was made of it, and nothing of
+    a version on its way.
+    """
     client, lines = (
         app.test_client(),
         [

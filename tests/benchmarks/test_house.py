@@ -1,4 +1,6 @@
-"""The limits of the code's size: what is worse fails, what is better may be written down."""
+"""The limits of the code's size: what is worse fails, what is better may be written
+down.
+"""
 
 import ast
 

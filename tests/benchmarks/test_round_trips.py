@@ -1,4 +1,6 @@
-"""Each call to a server far away is waited for: how many wait for each other, on the double of Atlas."""
+"""Each call to a server far away is waited for: how many wait for each other, on the
+double of Atlas.
+"""
 
 from benchmarks.round_trips import deployment
 
@@ -8,7 +10,9 @@ BOUNDS = {
     "comparison": (12, 12),
     "deep": (10, 10),
 }
-"""Calls in a row before the model is asked, and in all. The deep question has one round."""
+"""Calls in a row before the model is asked, and in all. The deep question has one
+round.
+"""
 
 
 def test_calls_that_wait_for_each_other_are_few_and_none_comes_after_the_answer() -> (
@@ -16,7 +20,8 @@ def test_calls_that_wait_for_each_other_are_few_and_none_comes_after_the_answer(
 ):
     with deployment() as ask:
         measured = {kind: ask(kind, 0.15) for kind in BOUNDS}
-        # An index that gave nothing is looked at again every five seconds, which may have fallen into a run.
+        # An index that gave nothing is looked at again every five seconds, which may
+        # have fallen into a run.
         late = {
             kind: ask(kind, 0.15)
             for kind, one in measured.items()

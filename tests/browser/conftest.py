@@ -28,7 +28,8 @@ from tests.fakes.scripted_chat import ScriptedChat, scripted_chat
 
 __all__ = ["address"]
 ROOT = Path(__file__).parents[2]
-# The shell has the same engine and no windows: a page costs a quarter of the processor time.
+# The shell has the same engine and no windows: a page costs a quarter of the processor
+# time.
 CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 ARGUMENTS = [
     "--headless",
@@ -61,7 +62,9 @@ def chromium() -> str:
 
 @contextmanager
 def serving(data: Path, samples: int, **settings: str) -> Iterator[str]:
-    """The address of a server over this folder, once so many sample reports are searchable."""
+    """The address of a server over this folder, once so many sample reports are
+    searchable.
+    """
     environment = {**os.environ, **settings, "DATA_DIR": str(data), "PORT": "0"}
     log = data / "server.log"
     with (
@@ -92,7 +95,8 @@ def wait_for_samples(
             return
         time.sleep(0.2)
     pytest.fail(
-        f"the sample reports are not searchable: {state}\n{log.read_text(encoding='utf-8')}"
+        f"the sample reports are not searchable: {state}\n"
+        f"{log.read_text(encoding='utf-8')}"
     )
 
 
@@ -113,7 +117,9 @@ def page(launched: Browser) -> Iterator[Watched]:
 
 @contextmanager
 def watched(launched: Browser) -> Iterator[Watched]:
-    """A page, and what went wrong in it: scripts, console, content security policy, requests."""
+    """A page, and what went wrong in it: scripts, console, content security policy,
+    requests.
+    """
     problems: list[str] = []
     with launched.new_context(viewport=VIEWPORT) as context:
         opened = context.new_page()
@@ -148,8 +154,10 @@ def watched(launched: Browser) -> Iterator[Watched]:
 
 
 def left_on_purpose(request: Request) -> bool:
-    """The page gives up counts that a further click outdates, and a stream after its `done` event. What a server does
-    wrong has other names (ERR_CONNECTION_RESET, ERR_INCOMPLETE_CHUNKED_ENCODING, ...)."""
+    """The page gives up counts that a further click outdates, and a stream after its
+    `done` event. What a server does wrong has other names (ERR_CONNECTION_RESET,
+    ERR_INCOMPLETE_CHUNKED_ENCODING, ...).
+    """
     return request.failure == "net::ERR_ABORTED"
 
 
@@ -162,8 +170,9 @@ def chat() -> Iterator[ScriptedChat]:
 
 @pytest.fixture(scope="module")
 def reused(launched: Browser) -> Iterator[Watched]:
-    """One page for all tests of a file: a new one costs more than most of them. Each server is an origin of its own, so
-    nothing is kept from one test to the next."""
+    """One page for all tests of a file: a new one costs more than most of them. Each
+    server is an origin of its own, so nothing is kept from one test to the next.
+    """
     with watched(launched) as found:
         yield found
 

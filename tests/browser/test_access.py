@@ -1,4 +1,6 @@
-"""In a browser: signing in with a key, a name that is there already, and a foreign page that rebinds its name."""
+"""In a browser: signing in with a key, a name that is there already, and a foreign page
+that rebinds its name.
+"""
 
 import re
 from collections.abc import Iterator
@@ -25,7 +27,7 @@ ATTACK = """
     ["/api/chat", json], ["/api/documents/x", { method: "DELETE" }],
   ];
   Promise.all(tries.map(([path, options]) => fetch(path, options).then((response) => response.status)));
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +75,8 @@ def test_a_page_that_rebinds_its_name_gets_nothing(
 ) -> None:
     page, documents = context.new_page(), app.extensions["services"].storage.documents
     there = len(documents.all())
-    # A document of the foreign origin, in which its script goes on after the name has come to lead here.
+    # A document of the foreign origin, in which its script goes on after the name has
+    # come to lead here.
     page.goto(f"http://{EVIL}:{port}/health")
     assert set(page.evaluate(ATTACK)) == {403}
     assert page.evaluate("fetch('/health').then((response) => response.status)") == 200

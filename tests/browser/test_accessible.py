@@ -1,4 +1,6 @@
-"""axe-core over every view and dialog, best practice included, by day and by night, wide and on a phone."""
+"""axe-core over every view and dialog, best practice included, by day and by night,
+wide and on a phone.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -19,7 +21,10 @@ SIZES: dict[str, ViewportSize] = {
 }
 REPLY = Reply(
     [
-        "It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n|---|---|\n| Kenya | 7.67% [1] |"
+        (
+            "It is 7.67% [1], was 5.1% once [1] and **rises**.\n\n| Country | Rate |\n"
+            "|---|---|\n| Kenya | 7.67% [1] |"
+        )
     ]
 )
 QUESTION = "What was the inflation rate of Kenya in 2023?"
@@ -185,7 +190,8 @@ def test_axe_finds_what_is_wrong(launched: Browser) -> None:
     with launched.new_context(bypass_csp=True) as context:
         page = context.new_page()
         page.set_content(
-            "<html lang=en><title>x</title><main><h1>x</h1><img src=x><button></button></main></html>"
+            "<html lang=en><title>x</title><main><h1>x</h1><img "
+            "src=x><button></button></main></html>"
         )
         assert [problem.split(":")[0] for problem in problems_of(page)] == [
             "button-name",

@@ -1,4 +1,6 @@
-"""From the composer to the answer: what is sent, what is refused, and what is said meanwhile and in the end."""
+"""From the composer to the answer: what is sent, what is refused, and what is said
+meanwhile and in the end.
+"""
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -8,7 +10,10 @@ from tests.data import cases
 from tests.fakes.scripted_chat import Json, ScriptedChat, done, source, step
 
 CASES = cases(__file__)
-TOO_LONG = "A question can have up to 4,000 characters. Shorten it, or attach the text as a file."
+TOO_LONG = (
+    "A question can have up to 4,000 characters. Shorten it, or attach the text as a "
+    "file."
+)
 PASTED = "Background about the region. " * 160
 ASKED = "Which of it is true?"
 PHONE, WIDE = (390, 844), (1360, 860)
@@ -28,7 +33,7 @@ class TestTooLong:
               const box = document.getElementById("question-error");
               window.told = [];
               new MutationObserver(() => window.told.push(box.textContent)).observe(box, { childList: true });
-            }"""
+            }"""  # noqa: E501
         )
         composer(browser).focus()
         browser.keyboard.insert_text(PASTED + ASKED)

@@ -1,4 +1,6 @@
-"""In a browser: the page that shows the description of the API, under the policy that lets no script in."""
+"""In a browser: the page that shows the description of the API, under the policy that
+lets no script in.
+"""
 
 from pathlib import Path
 

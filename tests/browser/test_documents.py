@@ -1,4 +1,6 @@
-"""The knowledge base as a user meets it: documents added, found, changed and deleted in a browser."""
+"""The knowledge base as a user meets it: documents added, found, changed and deleted in
+a browser.
+"""
 
 import re
 import time
@@ -17,8 +19,10 @@ TITLE = "Vanilla Report"
 REPORT: FilePayload = {
     "name": "vanilla.md",
     "mimeType": "text/markdown",
-    "buffer": b"# Vanilla Report\n\n## Exports\n\nThe vanilla export of Fiji was 4711 tonnes in 2031.\n\n"
-    b"## Prices <b>and</b> <script>window.pwned = 1</script>\n\nA kilogram of vanilla was 88 dollars.\n",
+    "buffer": b"# Vanilla Report\n\n## Exports\n\nThe vanilla export of Fiji was 4711 tonnes "  # noqa: E501
+    b"in 2031.\n\n"
+    b"## Prices <b>and</b> <script>window.pwned = 1</script>\n\nA kilogram of "
+    b"vanilla was 88 dollars.\n",
 }
 DAMAGED: FilePayload = {
     "name": "damaged.pdf",
@@ -33,7 +37,10 @@ PROGRAM: FilePayload = {
 ATTACHED: FilePayload = {
     "name": "harvest.md",
     "mimeType": "text/markdown",
-    "buffer": b"# Harvest\n\n## Saffron\n\nThe saffron harvest of the village was 137 grams.\n",
+    "buffer": (
+        b"# Harvest\n\n## Saffron\n\nThe saffron harvest of the village was 137 "
+        b"grams.\n"
+    ),
 }
 SLOW = 60_000
 Opened = tuple[Page, list[str]]
@@ -41,7 +48,9 @@ Opened = tuple[Page, list[str]]
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
-    """A server over more small reports than the list shows at a time; the samples would take it longer."""
+    """A server over more small reports than the list shows at a time; the samples would
+    take it longer.
+    """
     folder = tmp_path_factory.mktemp("data")
     files = {
         f"kenya-{year}": KENYA_2023.replace("2023", str(year))
@@ -75,7 +84,7 @@ MOVED = """() => {
   window.moved = 0;
   const add = (list) => { for (const one of list.getEntries()) window.moved += one.value; };
   new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
-}"""
+}"""  # noqa: E501
 
 
 @pytest.mark.parametrize(
@@ -169,7 +178,9 @@ def remove(browser: Page, title: str) -> None:
 def test_documents_are_added_found_changed_and_deleted(
     library: Opened, address: str
 ) -> None:
-    """One good file and one damaged: the one is answered from, the other says what is wrong with it."""
+    """One good file and one damaged: the one is answered from, the other says what is
+    wrong with it.
+    """
     browser, problems = library
     before = total(browser)
 
@@ -273,7 +284,9 @@ def test_an_ingestion_can_be_cancelled(library: Opened) -> None:
 
 
 def test_what_cannot_be_read_is_refused_in_the_page(library: Opened) -> None:
-    """At once, with the reason; the others go on, and a wrong field is shown where it stands."""
+    """At once, with the reason; the others go on, and a wrong field is shown where it
+    stands.
+    """
     browser, problems = library
     browser.locator("#file-input").set_input_files([PROGRAM, REPORT])
     expect(browser.locator("#refused")).to_contain_text("setup.exe")
@@ -367,7 +380,9 @@ def test_a_file_attached_to_questions_answers_them_and_is_not_stored(
 def test_a_question_waits_for_what_was_chosen_a_moment_before(
     page: Opened, address: str, chosen: FilePayload
 ) -> None:
-    """It goes to the file, never to the library instead; where the file is refused it stays."""
+    """It goes to the file, never to the library instead; where the file is refused it
+    stays.
+    """
     browser, problems = page
     held: list[Route] = []
     browser.route("**/api/formats", lambda route: held.append(route))  # noqa: PLW0108 - Playwright marks it

@@ -1,4 +1,6 @@
-"""A bad answer is said to be one, with the reason; who runs the installation reads it."""
+"""A bad answer is said to be one, with the reason; who runs the installation reads
+it.
+"""
 
 import re
 from collections.abc import Iterator

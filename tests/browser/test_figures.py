@@ -1,4 +1,6 @@
-"""The figures of an answer, drawn: what is drawn of them, that every point opens its passage, and the files."""
+"""The figures of an answer, drawn: what is drawn of them, that every point opens its
+passage, and the files.
+"""
 
 import base64
 import re
@@ -133,7 +135,10 @@ def test_a_ranking_is_drawn_as_bars_in_its_order_whatever_the_years(
         figure("Sudan", year, value, citation=1)
         for year, value in ((2020, 163.3), (2021, 359.1), (2022, 3.8))
     ]
-    text = "1. Sudan: 3.8% (2022 est.) [1]\n2. Kenya: 4.5% (2024 est.) [1]\n3. Somalia: 6.8% (2022 est.) [2]"
+    text = (
+        "1. Sudan: 3.8% (2022 est.) [1]\n2. Kenya: 4.5% (2024 est.) [1]\n3. Somalia: "
+        "6.8% (2022 est.) [2]"
+    )
     box = show(browser, chat, [*FIGURES, *sudan], text)
     expect(box.locator(".plot .point")).to_have_text(
         [
@@ -195,9 +200,9 @@ def test_the_table_is_sorted_and_all_of_it_can_be_kept(
     ]
     table = kept["CSV"].read_text("utf-8-sig")
     assert (
-        "Inflation rate,Kenya,2023,7.7,%,7.7%,true,2025,Kenya: Country Report 2023,1,http"
-        in table
-    )
+        "Inflation rate,Kenya,2023,7.7,%,7.7%,true,2025,Kenya: Country Report "
+        "2023,1,http"
+    ) in table
     assert "'=HYPERLINK(1)" in table
     drawn = kept["SVG"].read_text("utf-8")
     for text in (">Kenya<", ">Somalia<", "Sources: Kenya: Country Report 2023"):

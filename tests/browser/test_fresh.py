@@ -1,4 +1,6 @@
-"""The product as a user meets it: `python app.py` on a fresh machine, and a question asked in a browser."""
+"""The product as a user meets it: `python app.py` on a fresh machine, and a question
+asked in a browser.
+"""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +16,9 @@ CASES = cases(__file__)
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
-    """The address of a server started with no setting but its folder and port, once the samples are searchable."""
+    """The address of a server started with no setting but its folder and port, once the
+    samples are searchable.
+    """
     with serving(tmp_path_factory.mktemp("data"), SAMPLE_REPORTS) as url:
         yield url
 
@@ -172,7 +176,9 @@ ON_DEMAND = CASES["on demand"]
 def test_every_script_of_the_pages_is_loaded(
     page: tuple[Page, list[str]], address: str
 ) -> None:
-    """A module with a wrong syntax, or without an importer, is in none of the other tests."""
+    """A module with a wrong syntax, or without an importer, is in none of the other
+    tests.
+    """
     browser, problems = page
     loaded: set[str] = set()
     browser.on("request", lambda request: loaded.add(request.url.partition("/js/")[2]))
@@ -195,7 +201,8 @@ def test_the_page_watches_for_problems(
     browser, problems = page
     browser.goto(address)
     browser.evaluate(
-        "() => { const s = document.createElement('script'); s.text = 'window.pwned = 1'; document.body.append(s) }"
+        "() => { const s = document.createElement('script'); s.text = "
+        "'window.pwned = 1'; document.body.append(s) }"
     )
     browser.evaluate("() => console.error('planted')")
     assert browser.evaluate("() => window.pwned") is None

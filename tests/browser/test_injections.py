@@ -1,4 +1,6 @@
-"""What a model writes has no power but text: the answers of the corpus, as the page shows them."""
+"""What a model writes has no power but text: the answers of the corpus, as the page
+shows them.
+"""
 
 import re
 
@@ -12,7 +14,9 @@ from tests.fakes.scripted_chat import ScriptedChat, done, source
 def test_links_show_their_host_and_no_number_is_one(
     browser: Page, chat: ScriptedChat
 ) -> None:
-    """All in one answer each, over one page: 20 pages would take as long as the rest of the file's tests."""
+    """All in one answer each, over one page: 20 pages would take as long as the rest of
+    the file's tests.
+    """
     asked: list[str] = []
     browser.on("request", lambda request: asked.append(request.url))
     for case in injection_cases("answer"):
@@ -28,7 +32,7 @@ def test_links_show_their_host_and_no_number_is_one(
 LINKS = """(body) => ({
   links: [...body.querySelectorAll("a")].map((link) => [link.href, link.textContent]),
   buttons: [...body.querySelectorAll("button")].map((button) => [button.className, button.textContent]),
-})"""
+})"""  # noqa: E501
 
 
 def _problems(shown: dict[str, list[list[str]]]) -> list[str]:

@@ -1,4 +1,6 @@
-"""The page in Spanish, because the browser asks for it, then in French and Arabic, because the person does."""
+"""The page in Spanish, because the browser asks for it, then in French and Arabic,
+because the person does.
+"""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +21,7 @@ VISIBLE = """() => {
   const names = ["aria-label", "title", "placeholder"];
   for (const node of document.querySelectorAll("*")) texts.push(...names.map((name) => node.getAttribute(name) ?? ""));
   return texts.filter(Boolean);
-}"""
+}"""  # noqa: E501
 
 
 @pytest.fixture

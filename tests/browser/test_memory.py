@@ -1,4 +1,6 @@
-"""The page remembers: reload, Back, two windows, the list of conversations, a shared link; the real application."""
+"""The page remembers: reload, Back, two windows, the list of conversations, a shared
+link; the real application.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -376,7 +378,9 @@ def test_a_conversation_of_300_turns_opens_at_once(
 
 
 def held(page: Page, pattern: str) -> Callable[[], None]:
-    """From now on requests to these addresses wait, until what is returned is called."""
+    """From now on requests to these addresses wait, until what is returned is
+    called.
+    """
     waiting: list[Route] = []
     page.route(pattern, lambda route: waiting.append(route))  # noqa: PLW0108 - Playwright marks it
 
@@ -422,7 +426,9 @@ def test_a_question_waits_for_the_conversation_that_is_opened(browser: Page) -> 
 
 
 def test_what_is_sent_is_what_was_written_where_it_was_written(browser: Page) -> None:
-    """Whoever goes elsewhere while a file is looked at sends nothing there, and finds the draft again."""
+    """Whoever goes elsewhere while a file is looked at sends nothing there, and finds
+    the draft again.
+    """
     ask(browser, GROWTH)
     first = browser.url
     browser.locator("#new-chat").click()

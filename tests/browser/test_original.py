@@ -1,4 +1,6 @@
-"""From an answer to the page of the report that it is from; the real application over a real PDF and a real text."""
+"""From an answer to the page of the report that it is from; the real application over a
+real PDF and a real text.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
-"""A hundred scripts, twenty in each of five places: texts, titles, names, answers, addresses. None runs, none asks
-anything of another origin, and the page's policy has nothing to refuse, since none becomes an element."""
+"""A hundred scripts, twenty in each of five places: texts, titles, names, answers,
+addresses. None runs, none asks anything of another origin, and the page's policy has
+nothing to refuse, since none becomes an element.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -34,7 +36,10 @@ PAYLOADS = (
     "<style>@import 'http://evil.example/x.css';</style>",
     "<meta http-equiv=refresh content='0;url=http://evil.example/'>",
     "<object data=http://evil.example/x.swf></object><embed src=http://evil.example/x>",
-    "<base href=http://evil.example/><form action=http://evil.example/><button>Go</button></form>",
+    (
+        "<base href=http://evil.example/><form "
+        "action=http://evil.example/><button>Go</button></form>"
+    ),
     f"\"><img src=x onerror={RUN}>' onmouseover='{RUN}",
     f"{{{{constructor.constructor('{RUN}')()}}}}${{{RUN}}}",
 )
@@ -52,7 +57,10 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
         made = create_app(small_settings(tmp_path_factory.mktemp("data"), **changed))
         client = made.test_client()
         for number, payload in NUMBERED:
-            text = f"# {payload}\n\n## Growth {payload}\n\nKenya grows by {number}%. {payload}\n"
+            text = (
+                f"# {payload}\n\n## Growth {payload}\n\nKenya grows by {number}%. "
+                f"{payload}\n"
+            )
             name = payload.replace("/", " ").replace('"', "'")
             about = {
                 "title": f"{number} {payload}",
@@ -103,7 +111,8 @@ def test_answers_questions_and_their_passages(page: Page) -> None:
         expect(body).to_contain_text(begins)
     expect(
         body.locator(
-            "script, img, iframe, object, embed, style, form, input, link, base, svg, math"
+            "script, img, iframe, object, embed, style, form, input, link, base, "
+            "svg, math"
         )
     ).to_have_count(0)
     assert set(

@@ -1,4 +1,6 @@
-"""In a browser: signing in with an identity provider (the package oidc-provider-mock, on loopback), and out again."""
+"""In a browser: signing in with an identity provider (the package oidc-provider-mock,
+on loopback), and out again.
+"""
 
 import base64
 import hashlib

@@ -1,4 +1,6 @@
-"""Before the first question: what there is, a scope chosen from it, one document alone, and nothing at all."""
+"""Before the first question: what there is, a scope chosen from it, one document alone,
+and nothing at all.
+"""
 
 import re
 from collections.abc import Iterator
@@ -23,7 +25,10 @@ REPORTS = (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023))
 def running(folder: Path, reports: tuple[tuple[str, int], ...]) -> Iterator[str]:
     with application(small_settings(folder)) as made, served(made) as port:
         for country, year in reports:
-            text = f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows by 2.{year - 2020}%.\n"
+            text = (
+                f"# {country}: Country Report {year}\n\n## Growth\n\n{country} grows "
+                f"by 2.{year - 2020}%.\n"
+            )
             name = f"{country.lower()}-{year}.md"
             added(
                 made.test_client(),
@@ -134,7 +139,10 @@ def test_little_script_is_needed_to_begin(page: Page, address: str) -> None:
 def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
     made = create_app(small_settings(tmp_path, collections=KNOWLEDGE))
     for collection, country in (("papers", "Kenya"), ("news", "Mali")):
-        text = f"# {country}: Country Report 2023\n\n## Growth\n\n{country} grows by 2.3%.\n"
+        text = (
+            f"# {country}: Country Report 2023\n\n## Growth\n\n{country} grows by "
+            "2.3%.\n"
+        )
         added(
             made.test_client(),
             (f"{country}.md", text),

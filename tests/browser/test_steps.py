@@ -1,4 +1,6 @@
-"""The way of answering, the steps of an answer as they arrive, and what they took: the page over a scripted server."""
+"""The way of answering, the steps of an answer as they arrive, and what they took: the
+page over a scripted server.
+"""
 
 import re
 from typing import Any
@@ -29,7 +31,7 @@ COMPARED = """Somalia was hit harder [1].
 |---|---:|---:|---|
 | People | 4.4 million [2] | 6.7 million [1] | 2.3 million more in Somalia, which has a third of the people |
 | Share of the population | 8 % [2] | 41 % [1] | five times as high |
-"""
+"""  # noqa: E501
 REPORT = """# Hunger\\_now: Kenya/Somalia
 
 ## People
@@ -335,7 +337,10 @@ class TestSteps:
         browser.emulate_media(reduced_motion="reduce")
         ask(browser)
         chat.say(plan())
-        moving = "getComputedStyle(document.querySelector('.steps-title'), '::before').animationName"
+        moving = (
+            "getComputedStyle(document.querySelector('.steps-title'), "
+            "'::before').animationName"
+        )
         browser.wait_for_selector(".steps.running")
         assert browser.evaluate(moving) == "none"
         browser.emulate_media(reduced_motion="no-preference")
@@ -426,7 +431,10 @@ class TestLedger:
             )
         )
         finished(browser, turn)
-        stopped = "Stopped early: the limit of model calls per question was reached. This is the best answer so far."
+        stopped = (
+            "Stopped early: the limit of model calls per question was reached. This is "
+            "the best answer so far."
+        )
         expect(turn.locator(".stopped-line")).to_have_text(stopped)
         turn.get_by_text("How this answer was found").click()
         table = turn.get_by_role("table")
@@ -451,7 +459,8 @@ class TestLedger:
         ]
         expect(table.get_by_role("columnheader")).to_have_count(6)
         expect(turn.locator(".conversation-line")).to_have_text(
-            "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in, 1,204 out."
+            "This conversation so far: 3 questions, 14 model calls, 31,044 tokens "
+            "in, 1,204 out."
         )
 
     def test_without_a_model_there_is_only_time(
@@ -517,7 +526,10 @@ class TestAnswer:
         finished(browser, turn)
         turn.get_by_role("button", name="Copy").click()
         expect(turn.get_by_role("button", name="Copied")).to_be_visible()
-        types = "async type => (await (await navigator.clipboard.read())[0].getType(`text/${type}`)).text()"
+        types = (
+            "async type => (await (await "
+            "navigator.clipboard.read())[0].getType(`text/${type}`)).text()"
+        )
         assert browser.evaluate(types, "plain").startswith(
             "It **grew** [1].\n\nIt fell [1]."
         )
@@ -539,7 +551,10 @@ class TestAnswer:
             "#hashtag\n\n#\n\nNo heading.": f"{QUESTION}.md",
             f"# a{' ' * 3000}b": "a b.md",
         }
-        name = "async ([a, b]) => (await import('/static/js/chat/after.js')).markdownFile(a, b).download"
+        name = (
+            "async ([a, b]) => (await "
+            "import('/static/js/chat/after.js')).markdownFile(a, b).download"
+        )
         assert {
             text: browser.evaluate(name, [text, QUESTION]) for text in names
         } == names

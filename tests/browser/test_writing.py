@@ -1,4 +1,6 @@
-"""While an answer is written: what was found, what a number stands for, what is selected and said, what comes next."""
+"""While an answer is written: what was found, what a number stands for, what is
+selected and said, what comes next.
+"""
 
 import re
 from pathlib import Path
@@ -136,7 +138,10 @@ def test_how_it_came_about_is_a_picture(browser: Page, chat: ScriptedChat) -> No
     expect(shown.locator(".trace-list").first.locator(".trace-facts")).to_have_text(
         [
             "similarity 0.82, found by meaning, cited as 1",
-            "similarity 0.61, below the threshold, found by meaning and keywords, not cited",
+            (
+                "similarity 0.61, below the threshold, found by meaning and keywords, "
+                "not cited"
+            ),
         ]
     )
     expect(shown.locator(".bar-filled.relaxed")).to_have_count(1)

@@ -38,7 +38,9 @@ def context(*texts: str, **fields: object) -> Context:
 
 
 class Shelf:
-    """A document's chunks in order, cut from one text: what a store knows of surroundings. Counts what is asked."""
+    """A document's chunks in order, cut from one text: what a store knows of
+    surroundings. Counts what is asked.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""Which passages an answer cites, and whether each bears what is said with it (beyond the seeds, 3)."""
+"""Which passages an answer cites, and whether each bears what is said with it (beyond
+the seeds, 3).
+"""
 
 import time
 from typing import Any
@@ -12,7 +14,10 @@ from tests.data import cases
 
 CASES = cases(__file__)
 
-KENYA = "Population: 52,428,290 (2023 est.). Population growth rate: 2.09%. The country\u2019s capital is Nairobi."
+KENYA = (
+    "Population: 52,428,290 (2023 est.). Population growth rate: 2.09%. The "
+    "country\u2019s capital is Nairobi."
+)
 
 
 def supported(response: str, *texts: str, **fields: object) -> dict[int, bool]:
@@ -123,7 +128,9 @@ def test_the_snippet_is_the_passage_cut_between_words() -> None:
     ],
 )
 def test_a_hostile_answer_is_checked_in_bounded_time(piece: str) -> None:
-    """100,000 characters, half of them checked; a quadratic check would take minutes of the processor."""
+    """100,000 characters, half of them checked; a quadratic check would take minutes of
+    the processor.
+    """
     started, half = time.process_time(), piece * (49_000 // len(piece))
     check(f"{half} [1]. {half}", context(KENYA))
     assert time.process_time() - started < 5.0
@@ -139,13 +146,22 @@ def test_a_row_quoted_behind_its_heading_and_page_is_what_it_says() -> None:
         f"Item: Real GDP per capita 202{n}; Value: $5,{n}00 (202{n} est.)"
         for n in (3, 2, 1)
     ]
-    below = "Inflation rate (consumer prices): Item: Inflation rate (consumer prices) 2023; Value: 7.67% (2023 est.)"
+    below = (
+        "Inflation rate (consumer prices): Item: Inflation rate (consumer prices) "
+        "2023; Value: 7.67% (2023 est.)"
+    )
     passage = context(
         "\n".join(["Real GDP per capita: " + rows[0], *rows[1:], "", below]), **fields
     )
-    said = f"- **Kenya: Country Report 2024, Real GDP per capita, page 7:** \u201c{rows[2]}\u201d [1]"
+    said = (
+        "- **Kenya: Country Report 2024, Real GDP per capita, page 7:** "
+        f"\u201c{rows[2]}\u201d [1]"
+    )
     assert check(said, passage).unsupported == ()
-    table = f"| 2021 | 2023 |\n| --- | --- |\n| \u201c{rows[2]}\u201d [1] | \u201c{rows[0]}\u201d [1] |"
+    table = (
+        f"| 2021 | 2023 |\n| --- | --- |\n| \u201c{rows[2]}\u201d [1] | "
+        f"\u201c{rows[0]}\u201d [1] |"
+    )
     assert check(table, passage).unsupported == ()
 
 

@@ -8,8 +8,14 @@ from tests.data import cases
 
 CASES = cases(__file__)
 
-GROWTH = "In 2023 the economy of Kenya grew by 5.4 percent. The Central Bank did not raise its rate of 12 percent."
-BOOKS = "The library has 300 books, said the World Bank. It rose from 200 books in 2019 to 300 books in 2023."
+GROWTH = (
+    "In 2023 the economy of Kenya grew by 5.4 percent. The Central Bank did not raise "
+    "its rate of 12 percent."
+)
+BOOKS = (
+    "The library has 300 books, said the World Bank. It rose from 200 books in 2019 to "
+    "300 books in 2023."
+)
 
 
 @pytest.mark.parametrize(("response", "found"), CASES["each_kind_has_its_place"])
@@ -38,6 +44,9 @@ def test_the_same_sentence_twice_is_marked_twice() -> None:
 
 
 def test_cells_of_a_table_are_marked_where_they_stand() -> None:
-    response = "| | Kenya |\n| --- | --- |\n| growth | 5.4 percent [1] |\n| again | **9.9** percent [1] |"
+    response = (
+        "| | Kenya |\n| --- | --- |\n| growth | 5.4 percent [1] |\n| again | **9.9** "
+        "percent [1] |"
+    )
     (mark,) = check(response, context(GROWTH)).marks
     assert (mark.kind, response[mark.start : mark.end]) == ("figure", "9.9** percent")

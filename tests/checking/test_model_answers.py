@@ -1,4 +1,6 @@
-"""Right answers in every form that models write, and wrong claims, from the sample reports: marked or not."""
+"""Right answers in every form that models write, and wrong claims, from the sample
+reports: marked or not.
+"""
 
 import json
 

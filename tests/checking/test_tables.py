@@ -1,4 +1,6 @@
-"""Tables: a cell that says something has a source of its own side, whatever the table looks like."""
+"""Tables: a cell that says something has a source of its own side, whatever the table
+looks like.
+"""
 
 import time
 from dataclasses import asdict
@@ -41,7 +43,10 @@ def test_a_table_keeps_the_cells_that_have_a_source(case: dict[str, Any]) -> Non
     ("text", "tables"),
     [
         (
-            "By side:\n\n| Aspect | Kenya | Mali |\n| :--- | ---: | --- |\n| Growth | 2.1 % [1] | 2.9 % [3] |\n\nSo.",
+            (
+                "By side:\n\n| Aspect | Kenya | Mali |\n| :--- | ---: | --- |\n| "
+                "Growth | 2.1 % [1] | 2.9 % [3] |\n\nSo."
+            ),
             1,
         ),
         ("```python\na | b\n```\n\n```\nno table\n```", 0),
@@ -67,7 +72,10 @@ def test_long_rubbish_takes_no_time() -> None:
     began = time.process_time()
     for piece in ("|", "-", "| - ", "\\", "[1", "a|", "—", "` "):
         with_sources(
-            f"| Aspect | Kenya |\n|---|---|\n| x | {piece * 20_000}x |\n{piece * 20_000}\n|-|-|",
+            (
+                f"| Aspect | Kenya |\n|---|---|\n| x | {piece * 20_000}x |\n"
+                f"{piece * 20_000}\n|-|-|"
+            ),
             SIDES,
         )
     assert time.process_time() - began < 30

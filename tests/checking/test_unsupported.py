@@ -1,4 +1,6 @@
-"""Figures, dates and quotations that the cited passages do not have, sentence by sentence (beyond the seeds, 3)."""
+"""Figures, dates and quotations that the cited passages do not have, sentence by
+sentence (beyond the seeds, 3).
+"""
 
 import sys
 from collections import Counter
@@ -16,9 +18,12 @@ CASES = cases(__file__)
 
 ECONOMY = (
     "Real GDP growth rate: 5.6% (2023 est.)\nReal GDP growth rate: 4.9% (2022 est.)\n"
-    "Exports: $11.983 billion (2022 est.)\nInflation fell from 7.7% in 2022 to 6.9 percent in 2023.\n"
-    "Budget deficit: -5.4% of GDP. Debt: EUR 1.2 bn. Elections were held on 9 August 2022 and will be in August 2027.\n"
-    "The parliament has two chambers with three hundred and sixty-seven members in 2019-21. "
+    "Exports: $11.983 billion (2022 est.)\nInflation fell from 7.7% in 2022 to 6.9 "
+    "percent in 2023.\n"
+    "Budget deficit: -5.4% of GDP. Debt: EUR 1.2 bn. Elections were held on 9 "
+    "August 2022 and will be in August 2027.\n"
+    "The parliament has two chambers with three hundred and sixty-seven members in "
+    "2019-21. "
     "Aid of 35 to 40 million dollars went to 12 counties."
 )
 
@@ -42,7 +47,9 @@ def test_figures_in_other_spellings_are_supported(claim: str) -> None:
     ("claim", "figure"), CASES["figures_that_say_something_else_are_not"]
 )
 def test_figures_that_say_something_else_are_not(claim: str, figure: str) -> None:
-    """A word that says how a figure is rounded is held to, and a single digit needs one."""
+    """A word that says how a figure is rounded is held to, and a single digit needs
+    one.
+    """
     (found,) = unsupported(claim, ECONOMY)
     assert (found.figures, found.quotations, found.numbers) == ((figure,), (), (1,))
 
@@ -69,7 +76,10 @@ def test_a_quotation_has_the_decimal_mark_of_its_passage_not_of_the_answer() -> 
     assert unsupported(answer.replace("80.410", "80.420"), comma, point, title="Report")
 
 
-BIG_FOUR = "The country\u2019s \u201cBig Four\u201d agenda \u2013 health, housing \u2013 costs 25% (2017 est.)."
+BIG_FOUR = (
+    "The country\u2019s \u201cBig Four\u201d agenda \u2013 health, housing \u2013 "
+    "costs 25% (2017 est.)."
+)
 
 
 @pytest.mark.parametrize("quotation", CASES["quotations that stand there"])
@@ -135,7 +145,10 @@ class TestTheQuestionsOwn:
 
 class TestWhatIsTold:
     def test_the_sentence_as_it_is_read_with_all_that_is_missing(self) -> None:
-        text = "It is so [1].\n\n- **Growth** is *9%*, or 8.5\\% \u201cnever said\u201d since 3 May 1999 [1, 2]. Good."
+        text = (
+            "It is so [1].\n\n- **Growth** is *9%*, or 8.5\\% \u201cnever said\u201d "
+            "since 3 May 1999 [1, 2]. Good."
+        )
         assert unsupported(text, "2%", "3%") == (
             Unsupported(
                 "Growth is 9%, or 8.5% \u201cnever said\u201d since 3 May 1999 [1, 2].",
@@ -167,7 +180,10 @@ class TestWhatIsTold:
         ] == [True]
         assert (
             unsupported(
-                "## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is 2% [1].",
+                (
+                    "## Growth of 2023\n\nThis is what they say:\n\nIt is low. It is "
+                    "2% [1]."
+                ),
                 "2%",
             )
             == ()
@@ -191,8 +207,10 @@ class TestClauses:
 
 
 TURNED = (
-    "In 2015, 39% of the people of Rwanda lived below the poverty line, compared to 57% in 2006. "
-    "The Senate approved the loan of $25 million in May 2016. Exports rose to $4 billion in 2019."
+    "In 2015, 39% of the people of Rwanda lived below the poverty line, compared "
+    "to 57% in 2006. "
+    "The Senate approved the loan of $25 million in May 2016. Exports rose to $4 "
+    "billion in 2019."
 )
 
 
@@ -249,7 +267,9 @@ def test_every_figure_of_a_passage_may_be_cited_in_any_grouping(
     st.sampled_from(["%", " percent", " million", "", " people"]),
 )
 def test_another_figure_is_never_supported(true: int, said: int, unit: str) -> None:
-    """But for 2023, which is in the title of each passage, and a rounded one: 270 for 265."""
+    """But for 2023, which is in the title of each passage, and a rounded one: 270 for
+    265.
+    """
     found = unsupported(f"They are {said}{unit} [1].", f"They are {true:,}{unit}.")
     assert bool(found) == (true != said) or 20 * abs(said - true) <= true
 
@@ -309,7 +329,10 @@ def test_a_passage_is_read_to_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-INFLATION = "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.7% (2022 est.)\n\nnote: annual % change based on consumer prices"
+INFLATION = (
+    "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.7% (2022 est.)\n\nnote: annual % change "
+    "based on consumer prices"
+)
 HEADING = "Economy › Inflation rate (consumer prices)"
 
 

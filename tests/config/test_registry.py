@@ -57,7 +57,8 @@ def test_an_installed_package_adds_an_adapter_and_replaces_none(tmp_path: Path) 
     (tmp_path / "acme.py").write_text("def build(**_):\n    return 'of acme'\n")
     code = (
         "from chatbot.models.rerank import RERANKERS as known\n"
-        "print('newest' in known.names(), known.builder('newest')(), known.builder('mmr').__name__)"
+        "print('newest' in known.names(), known.builder('newest')(), "
+        "known.builder('mmr').__name__)"
     )
     command, environment = (
         [sys.executable, "-c", code],

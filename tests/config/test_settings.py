@@ -279,7 +279,9 @@ def test_what_can_be_used_is_taken(environ: dict[str, str]) -> None:
 
 
 def test_a_name_that_resembles_a_setting_is_found() -> None:
-    """Settings that are set are not proposed, variables of other programs are ignored."""
+    """Settings that are set are not proposed, variables of other programs are
+    ignored.
+    """
     environ = {
         "TOPK": "7",
         "HOSTNAME": "h",

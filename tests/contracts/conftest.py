@@ -33,7 +33,9 @@ LIVE_URI, LIVE_DB = os.environ.get("MONGODB_TEST_URI", ""), "report_chat_contrac
 
 @dataclass(frozen=True)
 class Harness:
-    """One empty database under test. ``new_store`` opens another store over it, as another process would."""
+    """One empty database under test. ``new_store`` opens another store over it, as
+    another process would.
+    """
 
     new_store: Callable[[], Store]
     settle: Callable[[], None] = lambda: None
@@ -74,7 +76,9 @@ def embedded(name: str, path: Path) -> Iterator[Harness]:
 
 
 def mongomock(name: str, path: Path) -> Iterator[Harness]:
-    """A MongoDB, as far as mongomock is one; with a search engine for the store that searches by it."""
+    """A MongoDB, as far as mongomock is one; with a search engine for the store that
+    searches by it.
+    """
     client, settings = SearchClient(), settings_of(path)
     client.engine.enabled = store_traits(name).has_search_indexes
     database = MongoDatabase(client, "contract")
@@ -85,7 +89,9 @@ def mongomock(name: str, path: Path) -> Iterator[Harness]:
 
 
 def nx27017(name: str, path: Path) -> Iterator[Harness]:
-    """PyMongo over a socket, to a server that speaks MongoDB's protocol. Each store has a client of its own."""
+    """PyMongo over a socket, to a server that speaks MongoDB's protocol. Each store has
+    a client of its own.
+    """
     with NxThread(path / "nx") as server:
         settings, databases = (
             settings_of(path, MONGODB_URI=server.uri),
@@ -102,7 +108,9 @@ def nx27017(name: str, path: Path) -> Iterator[Harness]:
 
 
 def live(name: str, path: Path) -> Iterator[Harness]:
-    """A real deployment. Its indexes are kept between tests: building one takes up to a minute."""
+    """A real deployment. Its indexes are kept between tests: building one takes up to a
+    minute.
+    """
     settings = settings_of(path, MONGODB_URI=LIVE_URI, MONGODB_DB=LIVE_DB)
     database = open_database(settings)
     create_indexes(database, settings)
@@ -130,7 +138,9 @@ def leave_nothing_behind() -> Iterator[None]:
 
 
 def postgresql(name: str, path: Path) -> Iterator[Harness]:
-    """A real PostgreSQL server for the passages; the change log is in the embedded database."""
+    """A real PostgreSQL server for the passages; the change log is in the embedded
+    database.
+    """
     settings = settings_of(path, POSTGRES_URI=postgres.empty_database())
     database = open_database(settings)
     opened: list[Store] = []
@@ -146,7 +156,9 @@ def postgresql(name: str, path: Path) -> Iterator[Harness]:
 
 
 def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
-    """Until the vector index holds exactly what the database holds, and a moment more for the text index."""
+    """Until the vector index holds exactly what the database holds, and a moment more
+    for the text index.
+    """
     probe = np.ones(DIMENSIONS, dtype=np.float32)
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -1,4 +1,6 @@
-"""What every store does alike: scores, filters, order, freshness. Runs over each backend of conftest.py."""
+"""What every store does alike: scores, filters, order, freshness. Runs over each
+backend of conftest.py.
+"""
 
 import threading
 from collections.abc import Sequence
@@ -68,7 +70,9 @@ def ids(matches: Sequence[Match]) -> list[str]:
 
 
 def corpus() -> list[Chunk]:
-    """Small, with every kind of metadata, in both collections; the last two lack fields."""
+    """Small, with every kind of metadata, in both collections; the last two lack
+    fields.
+    """
     return [
         chunk("a", country_name="Kenya", year=2023, type="country_report"),
         chunk("b", country_name="Kenya", year=2022, type="country_report"),
@@ -106,7 +110,9 @@ def test_scores_and_order_are_those_of_numpy(harness: Harness, store: Store) -> 
 def test_a_stored_vector_of_length_zero_is_left_out(
     harness: Harness, store: Store
 ) -> None:
-    """Other programs write them where a text was empty. A cosine with one is no number, and sorts anywhere."""
+    """Other programs write them where a text was empty. A cosine with one is no number,
+    and sorts anywhere.
+    """
     rows, query = vectors(12), vectors(1, seed=1)[0]
     rows[5] = 0
     chunks = [chunk("doc", ordinal) for ordinal in range(12)]
@@ -156,7 +162,9 @@ def test_a_vector_of_another_model_is_an_error_that_names_both_sizes(
 # Filters
 
 CASES = cases(__file__)
-"""Of each condition a list of values, in which null is a passage without the field, or a range."""
+"""Of each condition a list of values, in which null is a passage without the field, or
+a range.
+"""
 
 
 def scope_of(conditions: dict[str, Any]) -> Scope:
@@ -455,7 +463,9 @@ def test_both_collections_are_merged_by_score(harness: Harness, store: Store) ->
 def test_all_that_is_stored_of_a_document_comes_back_with_its_vectors(
     harness: Harness, store: Store
 ) -> None:
-    """Of every version and in both collections, exactly as it was written: it is compared, and embedded no more."""
+    """Of every version and in both collections, exactly as it was written: it is
+    compared, and embedded no more.
+    """
     first = [
         chunk("a", n, f"Passage\n\n{n} — ‹ö›", country_name="Kenya", year=2020 + n)
         for n in range(5)

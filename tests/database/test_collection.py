@@ -1,4 +1,6 @@
-"""The operations of a collection mean the same in the embedded file as in MongoDB (here mongomock)."""
+"""The operations of a collection mean the same in the embedded file as in MongoDB (here
+mongomock).
+"""
 
 import random
 from collections.abc import Iterator

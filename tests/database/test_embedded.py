@@ -1,4 +1,6 @@
-"""The embedded database under threads and processes: nothing lost, nothing left open, errors in our own words."""
+"""The embedded database under threads and processes: nothing lost, nothing left open,
+errors in our own words.
+"""
 
 import gc
 import multiprocessing
@@ -34,7 +36,9 @@ def database(settings: Settings) -> Iterator[Database]:
 
 
 def write_a_lot(data_dir: str, process: int) -> None:
-    """What one of several processes does: count, append, upsert its own rows and rows that all share."""
+    """What one of several processes does: count, append, upsert its own rows and rows
+    that all share.
+    """
     database = open_database(Settings(data_dir=Path(data_dir)))
 
     def work(thread: int) -> None:
@@ -111,7 +115,9 @@ def open_files(path: Path) -> int:
 def test_a_thread_leaves_nothing_of_its_write_to_the_next(
     database: Database, request: pytest.FixtureRequest
 ) -> None:
-    """A cursor that ended behind the writer's lock reset what another thread was running (SQLITE_MISUSE)."""
+    """A cursor that ended behind the writer's lock reset what another thread was
+    running (SQLITE_MISUSE).
+    """
     request.addfinalizer(partial(sys.setswitchinterval, sys.getswitchinterval()))
     sys.setswitchinterval(1e-6)
 
@@ -127,7 +133,9 @@ def test_a_thread_leaves_nothing_of_its_write_to_the_next(
 
 
 def test_connections_of_ended_threads_are_closed(settings: Settings) -> None:
-    """SQLite keeps a closed file's descriptor for the next connection, so what must not happen is growth."""
+    """SQLite keeps a closed file's descriptor for the next connection, so what must not
+    happen is growth.
+    """
     database = open_database(settings)
     path = settings.data_dir / "report-chat.sqlite"
     database["rows"].find_one({})
@@ -165,7 +173,9 @@ def test_connections_are_closed_with_what_nobody_has_any_more(
 def test_a_locked_file_is_a_busy_database(
     settings: Settings, database: Database
 ) -> None:
-    """Another process that writes for longer than the wait: an error that says so, and when to try again."""
+    """Another process that writes for longer than the wait: an error that says so, and
+    when to try again.
+    """
     database["rows"].insert_one({"_id": "a"})
     hurried = EmbeddedDatabase(
         settings.data_dir / "report-chat.sqlite", busy_seconds=0.05
@@ -241,7 +251,8 @@ def test_a_file_that_became_read_only_does_not_answer_well(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = open_database(settings)
-    # Not where it lies: whoever asks `/ready` would learn the name of a user of this machine.
+    # Not where it lies: whoever asks `/ready` would learn the name of a user of this
+    # machine.
     assert database.ping() == "embedded database report-chat.sqlite"
     with monkeypatch.context() as patched:
         patched.setattr(
@@ -274,7 +285,9 @@ def test_every_operation_translates_the_drivers_errors(settings: Settings) -> No
 
 
 def test_closing_waits_for_what_is_under_way(tmp_path: Path) -> None:
-    """A connection that is closed while another thread uses it takes the process with it. It can be used again."""
+    """A connection that is closed while another thread uses it takes the process with
+    it. It can be used again.
+    """
     database = EmbeddedDatabase(tmp_path / "x.sqlite")
     ended = threading.Event()
     written = [0] * 4

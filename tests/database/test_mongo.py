@@ -142,7 +142,9 @@ def test_a_refused_command_keeps_code_and_words(
 def test_a_read_that_keeps_failing_is_not_repeated_thousands_of_times(
     database: Database, proxy: WireProxy
 ) -> None:
-    """PyMongo alone repeats it without a pause until the time is up, and then tells only that."""
+    """PyMongo alone repeats it without a pause until the time is up, and then tells
+    only that.
+    """
     proxy.always("$match", wire_faults.ENGINE_DOWN)
     with pytest.raises(CommandError, match="Error connecting") as raised:
         database["rows"].search([{"$match": {}}], max_time_ms=1000)

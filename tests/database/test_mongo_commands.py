@@ -1,4 +1,6 @@
-"""What PyMongo sends for each shape of search, word for word, as it arrives at the other end of the socket."""
+"""What PyMongo sends for each shape of search, word for word, as it arrives at the
+other end of the socket.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -142,9 +144,11 @@ def test_vector_search(
     scope: Scope,
     shape: dict[str, Any],
 ) -> None:
-    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage: `index`, `path`, `queryVector` and
-    `limit` are required, `numCandidates` too unless `exact`, beside which it must be omitted; `filter` is MQL over
-    fields that the index declares. The order of the fields is seed 003's (R-D3)."""
+    """mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage:
+    `index`, `path`, `queryVector` and `limit` are required, `numCandidates` too unless
+    `exact`, beside which it must be omitted; `filter` is MQL over fields that the index
+    declares. The order of the fields is seed 003's (R-D3).
+    """
     proxy.always("count", Answer({"ok": 1, "n": total}))
     proxy.always("$match", rows({"_id": 1, "n": kept}))
     (match,) = store.vector_search(VECTOR, top_k=LIMIT - 1, scope=scope)
@@ -157,8 +161,10 @@ def test_vector_search(
 
 @pytest.mark.parametrize("scope", [Scope(), SCOPE], ids=["everything", "scope"])
 def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> None:
-    """mongodb.com/docs/search/operators-collectors/compound: what is in `filter` does not count in the score; `equals`
-    and `in` take token and number fields, `range` number fields."""
+    """mongodb.com/docs/search/operators-collectors/compound: what is in `filter` does
+    not count in the score; `equals` and `in` take token and number fields, `range`
+    number fields.
+    """
     (match,) = store.keyword_search("maize harvest", top_k=LIMIT - 1, scope=scope)
     assert match.chunk_id == "c1"
     compound = {"must": [TEXT], **({"filter": CASES["clauses"]} if scope else {})}
@@ -170,8 +176,10 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
 
 
 def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
-    """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion: `input.pipelines` by name, of ranking stages
-    alone, `combination.weights` by the same names, `scoreDetails` for `{$meta: "scoreDetails"}`."""
+    """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion:
+    `input.pipelines` by name, of ranking stages alone, `combination.weights` by the
+    same names, `scoreDetails` for `{$meta: "scoreDetails"}`.
+    """
     vector = vector_stage(
         index="vector_index",
         vector=VECTOR.tolist(),
@@ -227,8 +235,10 @@ def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
 def test_a_uri_with_read_concern_majority_is_kept_from_what_the_search_engine_answers(
     proxy: WireProxy, stage: str
 ) -> None:
-    """Search stages take `local` only: mongod's search/lite_parsed_search.h and document_source_list_search_indexes.h
-    (`onlyReadConcernLocalSupported`). Everything else is read as the URI says."""
+    """Search stages take `local` only: mongod's search/lite_parsed_search.h and
+    document_source_list_search_indexes.h (`onlyReadConcernLocalSupported`). Everything
+    else is read as the URI says.
+    """
     opened = open_database(
         Settings.from_env({"MONGODB_URI": f"{proxy.uri}&readConcernLevel=majority"})
     )

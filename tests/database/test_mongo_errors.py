@@ -1,4 +1,6 @@
-"""PyMongo's exceptions in our words. What each of them means over HTTP is in tests/faults."""
+"""PyMongo's exceptions in our words. What each of them means over HTTP is in
+tests/faults.
+"""
 
 import pytest
 from pymongo.errors import (

@@ -1,4 +1,6 @@
-"""What goes with a question: parts of it end in time and with the whole, and share what is counted."""
+"""What goes with a question: parts of it end in time and with the whole, and share what
+is counted.
+"""
 
 import threading
 import time

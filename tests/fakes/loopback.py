@@ -1,4 +1,6 @@
-"""A threaded HTTP server on loopback, for as long as a context lasts; its end breaks every connection."""
+"""A threaded HTTP server on loopback, for as long as a context lasts; its end breaks
+every connection.
+"""
 
 import contextlib
 import socket
@@ -8,7 +10,9 @@ from typing import Any, Self
 
 
 class Loopback:
-    """``handler`` finds this object as ``self.server.fake``. ``stopping`` is set when the context ends."""
+    """``handler`` finds this object as ``self.server.fake``. ``stopping`` is set when
+    the context ends.
+    """
 
     def __init__(
         self, handler: type[BaseHTTPRequestHandler], address: str = "127.0.0.1"

@@ -1,8 +1,10 @@
-"""A server on loopback that speaks the streamed chat APIs of Anthropic, Google and Amazon Bedrock.
+"""A server on loopback that speaks the streamed chat APIs of Anthropic, Google and
+Amazon Bedrock.
 
-From their documentation: Anthropic's "Streaming messages" (server-sent events by kind), Google's
-`streamGenerateContent` with `alt=sse`, and Bedrock's `ConverseStream` in AWS's binary event stream (prelude, headers
-and payload, with a CRC)."""
+From their documentation: Anthropic's "Streaming messages" (server-sent events by kind),
+Google's `streamGenerateContent` with `alt=sse`, and Bedrock's `ConverseStream` in AWS's
+binary event stream (prelude, headers and payload, with a CRC).
+"""
 
 import json
 import struct
@@ -22,7 +24,9 @@ class Asked:
 
 
 class MakersServer(Loopback):
-    """Use as a context manager. ``status`` other than 200: every request fails with it. ``hangs``: after one piece."""
+    """Use as a context manager. ``status`` other than 200: every request fails with it.
+    ``hangs``: after one piece.
+    """
 
     def __init__(self) -> None:
         self.status = 200

@@ -1,10 +1,13 @@
-"""mongomock with a search engine: search stages, search indexes, and every refusal that matters.
+"""mongomock with a search engine: search stages, search indexes, and every refusal that
+matters.
 
     client = SearchClient()
     database = MongoDatabase(client, "test")
 
-Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the server drops those whose rows
-are gone meanwhile. An unknown index gives no rows and no error, an unfinished one refuses, filters are type-strict."""
+Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the
+server drops those whose rows are gone meanwhile. An unknown index gives no rows and no
+error, an unfinished one refuses, filters are type-strict.
+"""
 
 import copy
 import threading
@@ -101,7 +104,8 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
     def bulk_write(
         self, requests: Sequence[Any], ordered: bool = True, **options: Any
     ) -> Any:
-        # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with a replacement
+        # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with
+        # a replacement
         assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
         with self.database.client.lock:
             self._noted(lambda: [self._write(request) for request in requests])
@@ -129,7 +133,9 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             return self._noted(partial(super().delete_many, *arguments, **options))
 
     def _noted(self, write: Callable[[], Any]) -> Any:
-        """The engine will see the documents as they are afterwards; nothing is kept while it follows at once."""
+        """The engine will see the documents as they are afterwards; nothing is kept
+        while it follows at once.
+        """
         if not self._engine.lag:
             return write()
         states = self._engine.states.setdefault(self.name, [])
@@ -178,7 +184,9 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         ]
 
     def _reranked(self, pipeline: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """`$match`, `$rerank`, and the score: mongodb.com/docs/vector-search/query/aggregation-stages/rerank."""
+        """`$match`, `$rerank`, and the score:
+        mongodb.com/docs/vector-search/query/aggregation-stages/rerank.
+        """
         if self._engine.failure is not None:
             raise self._engine.failure
         if not self._engine.reranks:
@@ -269,7 +277,10 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             and sum(len(one) for one in self._engine.indexes.values()) >= room
         ):
             raise failure(
-                "The maximum number of FTS indexes has been reached for this instance size.",
+                (
+                    "The maximum number of FTS indexes has been reached for this "
+                    "instance size."
+                ),
                 8,
                 "UnknownError",
             )
@@ -315,7 +326,10 @@ def _with_meta(value: Any, known: Set[str]) -> Any:
             if value["$meta"] not in known:
                 raise location(
                     40218,
-                    f"query requires {value['$meta']} metadata, but it is not available",
+                    (
+                        f"query requires {value['$meta']} metadata, but it is not "
+                        "available"
+                    ),
                 )
             return f"${HIDDEN}.{value['$meta']}"
         return {name: _with_meta(inner, known) for name, inner in value.items()}

@@ -1,4 +1,6 @@
-"""`$vectorSearch.filter`: the part of MQL that the product sends, type-strict, over declared fields only."""
+"""`$vectorSearch.filter`: the part of MQL that the product sends, type-strict, over
+declared fields only.
+"""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -20,12 +22,15 @@ def kind_of(value: Any) -> str:
         if isinstance(value, types):  # type: ignore[arg-type]
             return kind
     raise refused(
-        f'"filter" value must be one of boolean, date, number, objectId, string, uuid: {value!r}'
+        '"filter" value must be one of boolean, date, number, objectId, string, '
+        f"uuid: {value!r}"
     )
 
 
 def compiled(filter: Any, declared: set[str]) -> Predicate:
-    """A predicate over documents. What the engine would refuse is a mistake of the program."""
+    """A predicate over documents. What the engine would refuse is a mistake of the
+    program.
+    """
     clauses = [_clause(key, value, declared) for key, value in filter.items()]
     return lambda document: all(clause(document) for clause in clauses)
 
@@ -53,7 +58,8 @@ def _clause(key: str, value: Any, declared: set[str]) -> Predicate:
         stored: Any = document
         for name in key.split(
             "."
-        ):  # mongodb.com/docs/vector-search/indexes/vector-search-type: dots into objects
+            # mongodb.com/docs/vector-search/indexes/vector-search-type: dots into objects  # noqa: E501
+        ):
             stored = stored.get(name) if isinstance(stored, Mapping) else None
         if absent:
             return stored is None

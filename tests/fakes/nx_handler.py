@@ -1,5 +1,7 @@
-"""NX-27017 with two defects repaired. It cannot replace or update documents that hold BinData, only insert them.
-Updates ignore what stands beside `$or`. Run as `python -m tests.fakes.nx_handler PORT FOLDER` it is a server."""
+"""NX-27017 with two defects repaired. It cannot replace or update documents that hold
+BinData, only insert them. Updates ignore what stands beside `$or`. Run as `python -m
+tests.fakes.nx_handler PORT FOLDER` it is a server.
+"""
 
 import sys
 from typing import Any
@@ -10,7 +12,9 @@ from nx_27017.server import run_server_threaded
 
 
 class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
-    """Its databases are files in one folder. What it returns as BinData still has lost its subtype."""
+    """Its databases are files in one folder. What it returns as BinData still has lost
+    its subtype.
+    """
 
     def _convert_objectids(self, doc: Any) -> Any:
         document = _with_binary(super()._convert_objectids(doc))

@@ -1,7 +1,9 @@
-"""NX-27017 for the tests: a server that speaks MongoDB's wire protocol, over SQLite files.
+"""NX-27017 for the tests: a server that speaks MongoDB's wire protocol, over SQLite
+files.
 
-`NxThread` runs in this process and starts at once; `NxProcess` can be killed like a real server, and started again
-on the same port and files. Neither is MongoDB: they are evidence for the driver's path, not for the server's behaviour.
+`NxThread` runs in this process and starts at once; `NxProcess` can be killed like a
+real server, and started again on the same port and files. Neither is MongoDB: they are
+evidence for the driver's path, not for the server's behaviour.
 """
 
 import asyncio

@@ -15,8 +15,9 @@ PROMPT_TOKENS = 11
 
 @dataclass(frozen=True)
 class Reply:
-    """What happens to one request. ``ending``: a regular end, a broken connection, an error event, or no end at all
-    (the body stops where it is, as if it were complete)."""
+    """What happens to one request. ``ending``: a regular end, a broken connection, an
+    error event, or no end at all (the body stops where it is, as if it were complete).
+    """
 
     pieces: Sequence[str] = ("Hello", " world.")
     status: int = 200
@@ -43,7 +44,9 @@ class Reply:
 
 @dataclass
 class Recorded:
-    """A request, and when (time.monotonic) its client went away, if it did while the server was still at it."""
+    """A request, and when (time.monotonic) its client went away, if it did while the
+    server was still at it.
+    """
 
     path: str
     headers: dict[str, str]
@@ -54,7 +57,9 @@ class Recorded:
 
 
 def word_hashes(text: str, dimensions: int) -> list[float]:
-    """A vector, not normalised: a count for each word, at a place that the word decides."""
+    """A vector, not normalised: a count for each word, at a place that the word
+    decides.
+    """
     vector = [0.0] * dimensions
     for word in re.findall(r"\w+", text.lower()):
         vector[zlib.crc32(word.encode()) % dimensions] += 1.0

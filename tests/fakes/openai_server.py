@@ -1,11 +1,13 @@
-"""A real HTTP server on loopback that speaks OpenAI's API and does what it is told, request by request.
+"""A real HTTP server on loopback that speaks OpenAI's API and does what it is told,
+request by request.
 
-    with FakeOpenAI() as server:
-        server.chat(Reply(["Two", " words."]), Reply(status=429, headers={"Retry-After": "0"}))
-        ... OPENAI_BASE_URL = server.url ...
-        assert server.calls(CHAT) == 2
+    with FakeOpenAI() as server: server.chat(Reply(["Two", " words."]),
+        Reply(status=429, headers={"Retry-After": "0"})) ... OPENAI_BASE_URL =
+        server.url ... assert server.calls(CHAT) == 2
 
-What is not scripted gets the default reply. Embeddings are word hashes: texts that share words are near each other."""
+What is not scripted gets the default reply. Embeddings are word hashes: texts that
+share words are near each other.
+"""
 
 import json
 import select
@@ -45,7 +47,9 @@ TICK = 0.02
 
 
 class FakeOpenAI(Loopback):
-    """Use as a context manager. ``dimensions`` of its embeddings; ``base64`` off = floats whatever was asked for."""
+    """Use as a context manager. ``dimensions`` of its embeddings; ``base64`` off =
+    floats whatever was asked for.
+    """
 
     def __init__(self, *, dimensions: int = 64, base64: bool = True) -> None:
         self.dimensions = dimensions
@@ -89,7 +93,9 @@ class FakeOpenAI(Loopback):
         self._scripted[EMBEDDINGS].extend(replies)
 
     def always(self, path: str, reply: Reply | Callable[[Recorded], Reply]) -> None:
-        """Every request that is not scripted gets this, or what it says to the request."""
+        """Every request that is not scripted gets this, or what it says to the
+        request.
+        """
         self.default[path] = reply
 
     def received(self, path: str) -> list[Recorded]:
@@ -266,7 +272,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def _silent(self, seconds: float) -> bool:
-        """Say nothing for so long; True when the client went away meanwhile, or the server is being closed."""
+        """Say nothing for so long; True when the client went away meanwhile, or the
+        server is being closed.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and not self.server.fake.stopping.is_set():
             readable, _, _ = select.select([self.connection], [], [], TICK)

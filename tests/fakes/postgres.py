@@ -1,5 +1,7 @@
-"""A real PostgreSQL with pgvector for the tests: one server, started once, from a Python package; no Docker. Without
-the package the tests that need it are skipped, visibly; in CI they fail."""
+"""A real PostgreSQL with pgvector for the tests: one server, started once, from a
+Python package; no Docker. Without the package the tests that need it are skipped,
+visibly; in CI they fail.
+"""
 
 import atexit
 import os
@@ -12,7 +14,10 @@ from typing import Any
 
 import pytest
 
-FAST = "ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET synchronous_commit = off; SELECT pg_reload_conf()"
+FAST = (
+    "ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET synchronous_commit = off; SELECT "
+    "pg_reload_conf()"
+)
 
 
 @cache
@@ -28,7 +33,8 @@ def server() -> Any:
         if os.environ.get("CI") == "true":
             raise
         pytest.skip(
-            f"pip install -r requirements-dev.txt brings a PostgreSQL server to test on ({error})"
+            "pip install -r requirements-dev.txt brings a PostgreSQL server to "
+            f"test on ({error})"
         )
     folder = Path(tempfile.mkdtemp(prefix="report-chat-postgres-"))
     atexit.register(

@@ -1,4 +1,6 @@
-"""The real pages over answers that a test writes: each event is sent when the test lets it go."""
+"""The real pages over answers that a test writes: each event is sent when the test lets
+it go.
+"""
 
 import json
 import queue
@@ -133,7 +135,9 @@ def done(
 
 @dataclass
 class ScriptedChat:
-    """``say`` sends events of the answer in hand, ``hang_up`` ends it. ``asked`` are the requests so far."""
+    """``say`` sends events of the answer in hand, ``hang_up`` ends it. ``asked`` are
+    the requests so far.
+    """
 
     address: str = ""
     modes: dict[str, bool] = field(default_factory=dict)

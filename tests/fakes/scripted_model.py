@@ -1,6 +1,8 @@
-"""What a language model says to the agents' prompts: ideal replies by stage, each of which a test may replace. model =
-ScriptedModel(plan="no JSON at all", reflect=['{"queries": ["Why?"]}', '{"queries": []}']) server.always(CHAT, model)
-... model.stages == ["plan", "relevance", "reflect", "answer"]"""
+"""What a language model says to the agents' prompts: ideal replies by stage, each of
+which a test may replace. model = ScriptedModel(plan="no JSON at all",
+reflect=['{"queries": ["Why?"]}', '{"queries": []}']) server.always(CHAT, model) ...
+model.stages == ["plan", "relevance", "reflect", "answer"]
+"""
 
 import json
 import re
@@ -35,7 +37,9 @@ _SIDE = re.compile(r"^- (.+): ([\d, ]+|none)$", re.MULTILINE)
 
 
 class ScriptedModel:
-    """Give it to `FakeOpenAI.always`. A list of replies is used up in order, its last one stays."""
+    """Give it to `FakeOpenAI.always`. A list of replies is used up in order, its last
+    one stays.
+    """
 
     def __init__(self, **replies: Said | Sequence[Said]) -> None:
         unknown = set(replies) - set(_STAGES)
@@ -90,7 +94,9 @@ def stage_of(request: Recorded) -> str:
 
 
 def asked(request: Recorded) -> str:
-    """What the stage was asked: the last message, but for one that asks to repair the reply."""
+    """What the stage was asked: the last message, but for one that asks to repair the
+    reply.
+    """
     messages = request.body["messages"]
     return str(messages[1 if is_repair(request) else -1]["content"])
 
@@ -130,7 +136,10 @@ def _table(request: Recorded) -> str:
 
 
 _IDEAL: dict[str, Said] = {
-    "plan": '{"queries": ["What is the population growth rate?", "What is the population?"]}',
+    "plan": (
+        '{"queries": ["What is the population growth rate?", "What is the '
+        'population?"]}'
+    ),
     "expand": '{"queries": ["inhabitants", "demography"]}',
     "relevance": lambda request: json.dumps({"numbers": passages(request)}),
     "reflect": '{"queries": []}',
@@ -142,7 +151,8 @@ _IDEAL: dict[str, Said] = {
         else '{"enough": false, "question": "What is the population?"}'
     ),
     "intermediate": "52 million [1].",
-    "outline": '{"title": "A report", "sections": [{"title": "People", "question": "What is the population?"}, '
+    "outline": '{"title": "A report", "sections": [{"title": "People", "question": "What is '  # noqa: E501
+    'the population?"}, '
     '{"title": "Growth", "question": "What is the population growth rate?"}]}',
     "section": _answer,
     "compare": _table,

@@ -1,4 +1,6 @@
-"""The search engine that stands beside mongomock: its indexes, its switches, what it was asked, how it refuses."""
+"""The search engine that stands beside mongomock: its indexes, its switches, what it
+was asked, how it refuses.
+"""
 
 import copy
 import time
@@ -17,7 +19,9 @@ Find = Callable[[str, str], "Mapping[str, Any] | None"]
 
 @dataclass
 class SearchIndex:
-    """One search index. ``serving`` is the definition that answers: the old one until a new one is built."""
+    """One search index. ``serving`` is the definition that answers: the old one until a
+    new one is built.
+    """
 
     name: str
     type: str
@@ -41,8 +45,10 @@ class SearchIndex:
             self.serving = self.latest
 
     def described(self, *, community: bool) -> dict[str, Any]:
-        """Community's has no type, and its message in the detail of the host: see mongot's
-        ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail, HostIndexStatusDetail)."""
+        """Community's has no type, and its message in the detail of the host: see
+        mongot's ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail,
+        HostIndexStatusDetail).
+        """
         row: dict[str, Any] = {
             "id": f"id-{self.name}",
             "name": self.name,
@@ -79,15 +85,19 @@ class SearchIndex:
 class Engine:
     """The switches of a search engine, and what it was asked.
 
-    ``room``: how many search indexes the tier allows. ``silent``: an unfinished index gives no rows and no error,
-    as some deployments do, instead of the refusal of others. ``lag``: seconds after which it knows what was written.
-    ``community``: how it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`."""
+    ``room``: how many search indexes the tier allows. ``silent``: an unfinished index
+    gives no rows and no error, as some deployments do, instead of the refusal of
+    others. ``lag``: seconds after which it knows what was written. ``community``: how
+    it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`.
+    """
 
     enabled: bool = True
     rank_fusion: bool = True
     reranks: bool = False
     constant_score: float | None = None
-    """The score of every passage: all models but one gave it in the preview (langchain-mongodb's changelog)."""
+    """The score of every passage: all models but one gave it in the preview
+    (langchain-mongodb's changelog).
+    """
     fusion_failure: OperationFailure | None = None
     community: bool = True
     lag: float = 0.0
@@ -118,7 +128,8 @@ class Engine:
                 return None
             kind = "vector" if type == "vectorSearch" else "search"
             raise refused(
-                f"cannot query {kind} index 6ac2 ({kind} index {name}) while in state {found.status}"
+                f"cannot query {kind} index 6ac2 ({kind} index {name}) while in "
+                f"state {found.status}"
             )
         return found.serving
 
@@ -131,8 +142,10 @@ def check_definition(type: str, definition: Mapping[str, Any]) -> None:
 
 
 NOT_ENABLED = (
-    "Using $search and $vectorSearch aggregation stages requires additional configuration. Please connect to Atlas "
-    "or an AtlasCLI local deployment to enable. For more information on how to connect, see "
+    "Using $search and $vectorSearch aggregation stages requires additional "
+    "configuration. Please connect to Atlas "
+    "or an AtlasCLI local deployment to enable. For more information on how to "
+    "connect, see "
     "https://dochub.mongodb.org/core/atlas-cli-deploy-local-reqs."
 )
 """Refusals are in its own words (mongot's source and measured servers, 2026)."""

@@ -1,4 +1,6 @@
-"""`$search` over a list of documents: compound, text (BM25), equals, in and range; rows come best first."""
+"""`$search` over a list of documents: compound, text (BM25), equals, in and range; rows
+come best first.
+"""
 
 import math
 from collections import Counter

@@ -1,4 +1,6 @@
-"""`$vectorSearch` over a list of documents, exact; rows come best first with their score."""
+"""`$vectorSearch` over a list of documents, exact; rows come best first with their
+score.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,7 +28,8 @@ def vector_search(
     assert vectors[path]["similarity"] == "cosine"
     if dimensions != len(query):
         raise refused(
-            f"vector field is indexed with {dimensions} dimensions but queried with {len(query)}"
+            f"vector field is indexed with {dimensions} dimensions but queried "
+            f"with {len(query)}"
         )
     if not query.any():
         raise refused("Cosine similarity cannot be calculated against a zero vector.")
@@ -52,7 +55,9 @@ def _parsed_vector_query(spec: Mapping[str, Any]) -> tuple[np.ndarray[Any, Any],
 
 
 def stored_vector(value: Any, dimensions: int) -> np.ndarray[Any, Any] | None:
-    """What the engine indexes: an array of numbers or a float32 BinData vector of the right size, nothing else."""
+    """What the engine indexes: an array of numbers or a float32 BinData vector of the
+    right size, nothing else.
+    """
     if isinstance(value, list) and all(
         isinstance(one, (int, float)) and not isinstance(one, bool) for one in value
     ):

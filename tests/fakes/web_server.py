@@ -29,10 +29,13 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True)
 class Page:
-    """An answer. ``body`` may be pieces, also without end: they are sent one by one, ``pause`` seconds apart.
+    """An answer. ``body`` may be pieces, also without end: they are sent one by one,
+    ``pause`` seconds apart.
 
-    ``content_type`` None = no such header. ``length`` is what Content-Length claims: None = the truth, for pieces
-    no header at all. ``raw`` is sent instead of everything else."""
+    ``content_type`` None = no such header. ``length`` is what Content-Length claims:
+    None = the truth, for pieces no header at all. ``raw`` is sent instead of everything
+    else.
+    """
 
     body: bytes | Iterable[bytes] = b""
     content_type: str | None = HTML
@@ -56,7 +59,9 @@ class Received:
 
 
 class WebServer(Loopback):
-    """Use as a context manager. ``address`` is any of 127.0.0.0/8; ``silent``: takes connections, says nothing."""
+    """Use as a context manager. ``address`` is any of 127.0.0.0/8; ``silent``: takes
+    connections, says nothing.
+    """
 
     def __init__(
         self,
@@ -132,7 +137,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def certificate_for(folder: Path, *names: str) -> Path:
-    """A file with a key and a self-signed certificate for host names or addresses; trust it by this same file."""
+    """A file with a key and a self-signed certificate for host names or addresses;
+    trust it by this same file.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fake web server")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,6 @@
-"""What `WireProxy` can do with a command, and the refusals of real servers, word for word where it matters."""
+"""What `WireProxy` can do with a command, and the refusals of real servers, word for
+word where it matters.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +16,9 @@ class Delay:
 
 @dataclass(frozen=True)
 class Drop:
-    """The connection is closed; ``after``: the server has done the work, only the answer is lost."""
+    """The connection is closed; ``after``: the server has done the work, only the
+    answer is lost.
+    """
 
     after: bool = False
 
@@ -84,5 +88,8 @@ ENGINE_DOWN = failure(
 BUILDING = failure(
     8,
     "UnknownError",
-    "PlanExecutor error :: cannot query vector index vector_index while in state INITIAL_SYNC",
+    (
+        "PlanExecutor error :: cannot query vector index vector_index while in state "
+        "INITIAL_SYNC"
+    ),
 )

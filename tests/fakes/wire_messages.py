@@ -1,4 +1,6 @@
-"""MongoDB's wire messages, as far as a test needs them: OP_MSG, and OP_QUERY/OP_REPLY for a driver's first hello."""
+"""MongoDB's wire messages, as far as a test needs them: OP_MSG, and OP_QUERY/OP_REPLY
+for a driver's first hello.
+"""
 
 import itertools
 import socket
@@ -18,7 +20,9 @@ _ids = itertools.count(1)
 
 @dataclass(frozen=True)
 class Message:
-    """One message as it came, ``document`` its body with the document sequences put back in."""
+    """One message as it came, ``document`` its body with the document sequences put
+    back in.
+    """
 
     raw: bytes
     request_id: int
@@ -27,7 +31,9 @@ class Message:
 
     @property
     def name(self) -> str:
-        """The command, `hello` for all its spellings; of an aggregation the first stage (`$vectorSearch`)."""
+        """The command, `hello` for all its spellings; of an aggregation the first stage
+        (`$vectorSearch`).
+        """
         first = next(iter(self.document), "")
         if first in GREETINGS:
             return "hello"

@@ -1,14 +1,16 @@
-"""A proxy on loopback between PyMongo and a server that plays the faults no server plays on demand.
+"""A proxy on loopback between PyMongo and a server that plays the faults no server
+plays on demand.
 
     with NxThread(folder) as server, WireProxy(server.port) as proxy:
         proxy.next("insert", NOT_PRIMARY)            # the next insert
-        proxy.always("$vectorSearch", OVERLOADED)    # every aggregation that starts with this stage
-        proxy.always(EVERYTHING, Hang())             # all but the driver's own hello
-        ...
-        proxy.heal()
+        proxy.always("$vectorSearch", OVERLOADED)    # every aggregation that starts
+        with this stage proxy.always(EVERYTHING, Hang())             # all but the
+        driver's own hello ... proxy.heal()
 
-It presents the server as the primary of a replica set, so that PyMongo retries writes as it does on Atlas, and it
-accepts any password. Without a server behind it, it answers hello, and everything else with an empty result."""
+It presents the server as the primary of a replica set, so that PyMongo retries writes
+as it does on Atlas, and it accepts any password. Without a server behind it, it answers
+hello, and everything else with an empty result.
+"""
 
 import contextlib
 import socket
@@ -26,7 +28,9 @@ BOUND = 120.0
 
 
 class WireProxy:
-    """Use as a context manager. ``commands`` holds what the driver sent, in order, without its hellos."""
+    """Use as a context manager. ``commands`` holds what the driver sent, in order,
+    without its hellos.
+    """
 
     def __init__(self, upstream: int | None = None) -> None:
         self._upstream = upstream
@@ -55,8 +59,9 @@ class WireProxy:
             self._always[name] = action
 
     def heal(self, answers: Mapping[str, Action] | None = None) -> None:
-        """No faults from here on, these answers at once: what asks in the background sees nothing in between. What
-        hangs is let go."""
+        """No faults from here on, these answers at once: what asks in the background
+        sees nothing in between. What hangs is let go.
+        """
         with self._lock:
             self._next.clear()
             self._always.clear()
@@ -65,7 +70,9 @@ class WireProxy:
             self._healed = threading.Event()
 
     def sent(self, name: str) -> list[dict[str, Any]]:
-        """The commands with this name that have arrived, `$` stages by their aggregation."""
+        """The commands with this name that have arrived, `$` stages by their
+        aggregation.
+        """
         with self._lock:
             return [
                 found
@@ -191,7 +198,9 @@ HANDSHAKE = {"hello", "saslStart", "endSessions"}
 
 
 class Upstream:
-    """The connection to the server behind, opened when it is needed; or canned answers where there is none."""
+    """The connection to the server behind, opened when it is needed; or canned answers
+    where there is none.
+    """
 
     def __init__(self, port: int | None) -> None:
         self._port = port

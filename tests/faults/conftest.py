@@ -1,4 +1,6 @@
-"""The application on the real driver, with a proxy between it and its server that plays the faults."""
+"""The application on the real driver, with a proxy between it and its server that plays
+the faults.
+"""
 
 import http.client
 import json
@@ -24,7 +26,9 @@ from tests.fakes.wire_proxy import WireProxy
 TIMEOUT = 2.0
 """MONGODB_TIMEOUT in these tests: short, so that they are."""
 BOUND = 30.0
-"""No request may take longer: the time limit of a request (1.5 x TIMEOUT) and much room for a busy machine."""
+"""No request may take longer: the time limit of a request (1.5 x TIMEOUT) and much room
+for a busy machine.
+"""
 QUESTION = {
     "query": "What is the population of Kenya?",
     "filters": {"country_name": ["Kenya"]},
@@ -112,7 +116,9 @@ def assert_unavailable(
 
 
 def assert_recovers(site: Site, question: dict[str, Any] | None = None) -> None:
-    """Answers again, without a restart. (That the first try succeeds is shown in test_outage.py.)"""
+    """Answers again, without a restart. (That the first try succeeds is shown in
+    test_outage.py.)
+    """
     wait_until(lambda: site.ask(question or QUESTION).status == 200, "no answer", 20)
 
 
@@ -133,7 +139,9 @@ def proxy(server: NxThread) -> Iterator[WireProxy]:
 
 @pytest.fixture
 def new_site(tmp_path: Path) -> Iterator[NewSite]:
-    """``new_site(uri, **settings)`` starts an application; it is stopped after the test."""
+    """``new_site(uri, **settings)`` starts an application; it is stopped after the
+    test.
+    """
     sites: list[Site] = []
 
     def start(uri: str, **values: Any) -> Site:
@@ -178,7 +186,9 @@ def add_kenya(services: Services, folder: Path) -> None:
 
 @pytest.fixture
 def site(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
-    """The application behind the proxy, with one report that has been asked about once."""
+    """The application behind the proxy, with one report that has been asked about
+    once.
+    """
     running = new_site(proxy.uri)
     add_kenya(running.services, tmp_path)
     assert running.ask(QUESTION).status == 200

@@ -1,4 +1,6 @@
-"""The machine's clock jumps (a resumed laptop, a corrected time) while a report is taken in and questions are asked."""
+"""The machine's clock jumps (a resumed laptop, a corrected time) while a report is
+taken in and questions are asked.
+"""
 
 import time
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Every way in which a MongoDB server can fail, seen through the HTTP API; and that it mends without a restart."""
+"""Every way in which a MongoDB server can fail, seen through the HTTP API; and that it
+mends without a restart.
+"""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -107,7 +109,9 @@ def test_a_server_that_goes_down_and_comes_back(site: Site, proxy: WireProxy) ->
 def test_requests_do_not_queue_up_behind_a_server_in_trouble(
     site: Site, proxy: WireProxy, fault: Action | None
 ) -> None:
-    """They share locks (the index, objects built on first use), so each could wait for all before it."""
+    """They share locks (the index, objects built on first use), so each could wait for
+    all before it.
+    """
     if fault is None:
         proxy.down()
     else:

@@ -1,6 +1,9 @@
-"""Another program changes a passage in place: the server's change stream tells, and the search in this process follows.
-The events are scripted in the vendor's form (mongodb.com/docs/manual/reference/change-events/update: `_id` is the
-resume token, `ns`, `documentKey`; /changeStreams: `postBatchResumeToken` of each batch, `resumeAfter`)."""
+"""Another program changes a passage in place: the server's change stream tells, and the
+search in this process follows. The events are scripted in the vendor's form
+(mongodb.com/docs/manual/reference/change-events/update: `_id` is the resume token,
+`ns`, `documentKey`; /changeStreams: `postBatchResumeToken` of each batch,
+`resumeAfter`).
+"""
 
 import threading
 from collections.abc import Mapping
@@ -60,7 +63,9 @@ def scripted(proxy: WireProxy) -> WireProxy:
 
 @pytest.fixture
 def watched(scripted: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
-    """Serving, with one report that has been asked about, and nothing in store for the stream."""
+    """Serving, with one report that has been asked about, and nothing in store for the
+    stream.
+    """
     site = new_site(scripted.uri, mongodb_timeout=PATIENT)
     add_kenya(site.services, tmp_path)
     wait_until(lambda: bool(scripted.sent("getMore")), "the stream is not read", 10)

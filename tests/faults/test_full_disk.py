@@ -1,4 +1,6 @@
-"""The disk is full: answers and lists go on, uploads are refused with the reason, until there is room again."""
+"""The disk is full: answers and lists go on, uploads are refused with the reason, until
+there is room again.
+"""
 
 import io
 import subprocess

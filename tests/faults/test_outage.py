@@ -1,4 +1,6 @@
-"""A server that is killed under load and started again: bounded answers, and no acknowledged write is lost."""
+"""A server that is killed under load and started again: bounded answers, and no
+acknowledged write is lost.
+"""
 
 import logging
 import threading
@@ -20,13 +22,17 @@ log = logging.getLogger(__name__)
 ASKERS, WRITERS = 6, 4
 WRITES = 500
 PACE = 0.05
-"""Seconds between two writes of one writer, so that all writes take longer than the outage."""
+"""Seconds between two writes of one writer, so that all writes take longer than the
+outage.
+"""
 EVERYTHING = Scope()
 KILLED_AFTER, AWAY = 1.5, 7.0
 LONGEST = 45.0
 """Seconds, at most, of a request or a write: not for ever, on a busy machine too."""
 GRACE = 2.0
-"""Seconds after the first answer in which connections that were opened when the server came back may still fail."""
+"""Seconds after the first answer in which connections that were opened when the server
+came back may still fail.
+"""
 
 
 @dataclass
@@ -86,8 +92,9 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:  # type: ignore[override]
         yield running
 
 
-# Half a minute of load. Every day: test_database_faults.py (a server that comes back is asked again) and
-# tests/database/test_mongo.py (a killed server keeps what it acknowledged).
+# Half a minute of load. Every day: test_database_faults.py (a server that comes back is
+# asked again) and tests/database/test_mongo.py (a killed server keeps what it
+# acknowledged).
 @pytest.mark.nightly
 def test_a_server_killed_under_load(
     server: NxProcess, new_site: NewSite, tmp_path: Path
@@ -117,14 +124,16 @@ def assert_answers(load: Load, first: Reply, back: float) -> None:
     statuses = Counter(reply.status for _, reply in load.replies)
     slowest = max(reply.seconds for _, reply in load.replies)
     log.info(
-        f"{dict(statuses)}, slowest {slowest:.2f} s, first after the return {first.seconds:.2f} s"
+        f"{dict(statuses)}, slowest {slowest:.2f} s, first after the return "
+        f"{first.seconds:.2f} s"
     )
     assert set(statuses) == {200, 503}
     assert slowest < LONGEST
     assert first.status == 200, first
     settled = back + first.seconds + GRACE
     later = Counter(reply.status for began, reply in load.replies if began > settled)
-    # Ten threads on a machine that others use too: one of their questions may take longer than it is allowed.
+    # Ten threads on a machine that others use too: one of their questions may take
+    # longer than it is allowed.
     assert later[200] > 3 * later[503], later
     for _, reply in load.replies:
         if reply.status == 503:
@@ -135,9 +144,12 @@ def assert_answers(load: Load, first: Reply, back: float) -> None:
 
 
 def assert_writes(load: Load, site: Site, server: NxProcess, new_site: NewSite) -> None:
-    """In the database, in the index that this process kept, and in one that another builds anew."""
+    """In the database, in the index that this process kept, and in one that another
+    builds anew.
+    """
     log.info(
-        f"{len(load.acknowledged)} acknowledged, {len(load.refused)} refused, slowest {load.slowest_write:.2f} s"
+        f"{len(load.acknowledged)} acknowledged, {len(load.refused)} refused, "
+        f"slowest {load.slowest_write:.2f} s"
     )
     assert len(load.acknowledged) + len(load.refused) == WRITES
     assert load.refused, "the outage was not noticed"

@@ -1,5 +1,7 @@
-"""The power goes while the embedded database is written: what is on the disk then is a whole database. What a cut
-leaves is played by copies of the files whose write-ahead log ends anywhere, also within a page."""
+"""The power goes while the embedded database is written: what is on the disk then is a
+whole database. What a cut leaves is played by copies of the files whose write-ahead log
+ends anywhere, also within a page.
+"""
 
 import random
 import shutil
@@ -15,7 +17,9 @@ WRITES, CUTS = 40, 12
 
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
-    """The files as they are while the process still has them open. Each write is of two rows that belong together."""
+    """The files as they are while the process still has them open. Each write is of two
+    rows that belong together.
+    """
     live, copied = tmp_path / "live", tmp_path / "copied"
     database = open_database(Settings(data_dir=live))
     for number in range(WRITES):

@@ -1,4 +1,6 @@
-"""Every way in which the search engine beside a MongoDB server can fail, seen through the HTTP API."""
+"""Every way in which the search engine beside a MongoDB server can fail, seen through
+the HTTP API.
+"""
 
 from pathlib import Path
 
@@ -21,7 +23,9 @@ STAGES = ("$vectorSearch", "$search")
 
 @pytest.fixture
 def atlas(proxy: WireProxy, new_site: NewSite, tmp_path: Path) -> Site:
-    """The application with $vectorSearch: the proxy answers the search stages with the stored passages."""
+    """The application with $vectorSearch: the proxy answers the search stages with the
+    stored passages.
+    """
     site = new_site(proxy.uri, vector_search="atlas")
     add_kenya(site.services, tmp_path)
     healthy(site, proxy)

@@ -1,4 +1,6 @@
-"""What strangers, other keys and other users of the machine can do to a server that runs as a person starts it."""
+"""What strangers, other keys and other users of the machine can do to a server that
+runs as a person starts it.
+"""
 
 import contextlib
 import csv

@@ -1,4 +1,6 @@
-"""Two servers, as on two machines: processes of their own, with data folders of their own, over one MongoDB."""
+"""Two servers, as on two machines: processes of their own, with data folders of their
+own, over one MongoDB.
+"""
 
 import json
 import os

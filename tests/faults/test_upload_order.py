@@ -1,4 +1,6 @@
-"""kill -9 of a server while several uploads of one file wait, and after a report with waiting uploads was deleted."""
+"""kill -9 of a server while several uploads of one file wait, and after a report with
+waiting uploads was deleted.
+"""
 
 import json
 import signal

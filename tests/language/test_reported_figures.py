@@ -1,4 +1,6 @@
-"""Figures as the sample reports, tables and prose state them: label, value, unit, year."""
+"""Figures as the sample reports, tables and prose state them: label, value, unit,
+year.
+"""
 
 import time
 from decimal import Decimal
@@ -29,7 +31,8 @@ def test_statements(text: str, expected: list[list[Any]]) -> None:
 
 def test_a_line_of_words_is_the_heading_of_what_follows() -> None:
     found = stated(
-        "Population\n57 million (2023)\nExchange rates\nshillings per US dollar -\n111.45 (2020)"
+        "Population\n57 million (2023)\nExchange rates\nshillings per US dollar "
+        "-\n111.45 (2020)"
     )
     assert [(one.heading, one.label) for one in found] == [
         ("Population", ""),
@@ -38,7 +41,9 @@ def test_a_line_of_words_is_the_heading_of_what_follows() -> None:
 
 
 def test_a_run_of_space_beside_a_figure_is_read_once() -> None:
-    """It took its square: a list of the figures of 2,000 such passages half a minute."""
+    """It took its square: a list of the figures of 2,000 such passages half a
+    minute.
+    """
     began = time.process_time()
     found = stated(f"1% (2018{' ' * 40_000}est.)")
     assert [one.value for one in found] == [1, 2018]

@@ -23,7 +23,9 @@ CASES = cases(__file__)
 def test_terms_are_lower_case_stemmed_and_without_stop_words(
     text: str, expected: list[str]
 ) -> None:
-    """R-B5. A number keeps its decimals and groups; a compound is found whole and by its parts."""
+    """R-B5. A number keeps its decimals and groups; a compound is found whole and by
+    its parts.
+    """
     assert analyzer("english").terms(text) == expected
 
 

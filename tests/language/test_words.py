@@ -1,4 +1,6 @@
-"""Everything that is said to people is said in each language, and nothing is said beside the words."""
+"""Everything that is said to people is said in each language, and nothing is said
+beside the words.
+"""
 
 import json
 import re

@@ -82,7 +82,9 @@ def stored(services: Services, document: str = REPORT_ID) -> list[Chunk]:
 
 
 def assert_consistent(services: Services, document: str = REPORT_ID) -> None:
-    """Ready, exactly the passages that are registered, each once, nothing of another version."""
+    """Ready, exactly the passages that are registered, each once, nothing of another
+    version.
+    """
     record = record_of(services, document)
     assert (record.status, record.replacing, record.error) == ("ready", "", "")
     rows = Counter(chunk.id for chunk in stored(services, document))
@@ -101,7 +103,9 @@ def leases(services: Services) -> list[str]:
 
 
 def end_leases(database: Database) -> int:
-    """As if the half minute had passed for which a dead process has its files and reports. How many it had."""
+    """As if the half minute had passed for which a dead process has its files and
+    reports. How many it had.
+    """
     held = [
         (name, row["_id"])
         for name in ("ingestion_items", "meta")
@@ -131,7 +135,9 @@ def raising(
 
 
 class Embedding:
-    """Every text that the embedding model gets; ``before`` runs ahead of each call and may raise."""
+    """Every text that the embedding model gets; ``before`` runs ahead of each call and
+    may raise.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.texts: list[str] = []

@@ -148,7 +148,9 @@ def test_waiting_can_be_cancelled(services: Services) -> None:
 def test_work_whose_lease_went_to_another_is_stopped_not_taken_back(
     services: Services,
 ) -> None:
-    """This process slept, a laptop's lid was closed: what it began is in another's hands now."""
+    """This process slept, a laptop's lid was closed: what it began is in another's
+    hands now.
+    """
     with lease(services.storage.facts, "x", JobControl()) as control:
         taken = {"owner": "another", "until": time.time() + 60}
         services.storage.database["meta"].update_one(

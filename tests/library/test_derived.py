@@ -27,7 +27,10 @@ from tests.library.helpers import (
     write,
 )
 
-PROSE = "The country lies on the coast and has a long history of trade. It grew fast in that year."
+PROSE = (
+    "The country lies on the coast and has a long history of trade. It grew fast in "
+    "that year."
+)
 
 
 def document(
@@ -45,13 +48,19 @@ def document(
 
 
 def test_it_says_what_the_report_is_how_it_begins_and_what_each_chapter_says() -> None:
-    about = "Most of the people live in the highlands of the west and the south. Few of them move."
+    about = (
+        "Most of the people live in the highlands of the west and the south. Few of "
+        "them move."
+    )
     made = extractive_summary(
         document(
             Section(("Facts", "Area"), "12 sq km"),
             Section(
                 ("Overview",),
-                "Source: The Almanac of Everything, an edition of the year 2023 (public domain).",
+                (
+                    "Source: The Almanac of Everything, an edition of the year 2023 "
+                    "(public domain)."
+                ),
             ),
             Section(("Overview",), PROSE),
             Section(
@@ -65,7 +74,10 @@ def test_it_says_what_the_report_is_how_it_begins_and_what_each_chapter_says() -
             Section(("People", "Where"), about),
             Section(
                 ("Trade",),
-                "Christian 85.5% (Protestant 33.4%, Catholic 20.6%), none 1.6% (2019 est.)",
+                (
+                    "Christian 85.5% (Protestant 33.4%, Catholic 20.6%), none 1.6% "
+                    "(2019 est.)"
+                ),
             ),
             description="A description.",
             country_name="Kenya",

@@ -1,4 +1,6 @@
-"""Every sample format goes in, and answers lead to the page they stand on. Real files."""
+"""Every sample format goes in, and answers lead to the page they stand on. Real
+files.
+"""
 
 from collections.abc import Iterator
 
@@ -20,7 +22,9 @@ CASES = cases(__file__)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    """The files of the corpus, ingested. Their questions use words of the passage, so no model is needed."""
+    """The files of the corpus, ingested. Their questions use words of the passage, so
+    no model is needed.
+    """
     folder = tmp_path_factory.mktemp("formats")
     settings = Settings(
         data_dir=folder,

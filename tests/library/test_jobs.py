@@ -1,4 +1,6 @@
-"""Background ingestion over the real database: files of jobs, taken one at a time, by whoever is there."""
+"""Background ingestion over the real database: files of jobs, taken one at a time, by
+whoever is there.
+"""
 
 import threading
 import time
@@ -62,7 +64,9 @@ def start(services: Services, start_in: Callable[[Services], Start]) -> Start:
 
 @pytest.fixture
 def start_in(tmp_path: Path) -> Callable[[Services], Start]:
-    """``start(a="zebra", b="lion ant")``: stores these files, as an upload does, and queues them as one job."""
+    """``start(a="zebra", b="lion ant")``: stores these files, as an upload does, and
+    queues them as one job.
+    """
 
     def queue(services: Services, /, **texts: str) -> Ingestion:
         services.prepare()
@@ -168,7 +172,10 @@ def test_what_a_manifest_said_holds_when_a_document_is_read_again(
     services: Services, settings: Settings, tmp_path: Path
 ) -> None:
     write(tmp_path, passages_of("zebra"), "a.md")
-    row = '[{"file": "a.md", "title": "T", "country_name": "Kenya", "labels": ["l"], "description": "D"}]'
+    row = (
+        '[{"file": "a.md", "title": "T", "country_name": "Kenya", "labels": ["l"], '
+        '"description": "D"}]'
+    )
     (tmp_path / "manifest.json").write_text(row, encoding="utf-8")
     services.prepare()
     added = services.ingesting.service.ingest(folder_sources(tmp_path)[0])
@@ -230,7 +237,9 @@ def test_a_file_that_takes_its_process_with_it_is_given_up(
 def test_a_worker_that_slept_too_long_leaves_everything_to_the_next(
     services: Services, settings: Settings, start: Start, embedding: Embedding
 ) -> None:
-    """Its file is another's by now: it may neither take back what that one writes nor say how it ended."""
+    """Its file is another's by now: it may neither take back what that one writes nor
+    say how it ended.
+    """
     job = start(a="zebra lion ant ibex okapi")
 
     def sleep(texts: Sequence[str]) -> None:

@@ -1,4 +1,6 @@
-"""kill -9 in the middle of an ingestion, many times, then a start that is let finish."""
+"""kill -9 in the middle of an ingestion, many times, then a start that is let
+finish.
+"""
 
 import os
 import random
@@ -55,7 +57,9 @@ def finish(folder: Path) -> None:
 
 
 def moments(chosen: random.Random) -> list[tuple[int, float | None]]:
-    """(reports that are there, seconds after that; None: as soon as a report is being written): all over the run."""
+    """(reports that are there, seconds after that; None: as soon as a report is being
+    written): all over the run.
+    """
     starts = [(0, chosen.uniform(0, 1.0)) for _ in range(KILLS // 3)]
     later = sorted(chosen.choices(range(1, REPORTS - 2), k=KILLS - len(starts)))
     return starts + [

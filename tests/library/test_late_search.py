@@ -1,6 +1,8 @@
-"""Searches that follow writes late, as MongoDB's do: what is shown is whole, and nothing is kept of what was not.
-mongodb.com/docs/vector-search: results are eventually consistent; mongod drops the ids whose rows are gone
-(document_source_internal_search_id_lookup.cpp)."""
+"""Searches that follow writes late, as MongoDB's do: what is shown is whole, and
+nothing is kept of what was not. mongodb.com/docs/vector-search: results are eventually
+consistent; mongod drops the ids whose rows are gone
+(document_source_internal_search_id_lookup.cpp).
+"""
 
 import threading
 import time

@@ -1,4 +1,6 @@
-"""Ingesting the same again does nothing; a change replaces all of the old (R-E6, R-A4, R-B1)."""
+"""Ingesting the same again does nothing; a change replaces all of the old (R-E6, R-A4,
+R-B1).
+"""
 
 import pytest
 

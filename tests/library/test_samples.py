@@ -113,7 +113,9 @@ def test_who_waits_for_the_lease_can_be_stopped(
 
 
 def test_an_interrupted_load_is_resumed(services: Services, folder: Path) -> None:
-    """Stopped after the first report: the rest is pending, the next start does only that."""
+    """Stopped after the first report: the rest is pending, the next start does only
+    that.
+    """
     first = samples_of(services, folder)
     first.load(lambda done, total: first.close() if done == 1 else None)
     assert sorted(record.status for record in services.storage.documents.all()) == [

@@ -1,4 +1,6 @@
-"""A file through the one path of uploads, web pages and the command line: 0 work for the same again, and who wins."""
+"""A file through the one path of uploads, web pages and the command line: 0 work for
+the same again, and who wins.
+"""
 
 import sqlite3
 from pathlib import Path
@@ -162,7 +164,10 @@ def test_the_same_text_twice_in_a_report_is_embedded_once(
     services: Services, tmp_path: Path, embedding: Embedding
 ) -> None:
     """R-E6: each passage's text once. The two passages stay two."""
-    text = "# T\n\n## Note\n\nSee below.\n\n## Other\n\nSomething else.\n\n## Note\n\nSee below.\n"
+    text = (
+        "# T\n\n## Note\n\nSee below.\n\n## Other\n\nSomething else.\n\n## Note\n\nSee "
+        "below.\n"
+    )
     assert ingest(services, write(tmp_path, text)).chunks == 3
     assert sorted(embedding.taken()) == ["See below.", "Something else."]
 
@@ -183,7 +188,10 @@ def test_a_file_that_is_gone_or_unreadable_is_named(
 def test_what_a_person_says_wins_and_holds_without_being_said_again(
     services: Services, tmp_path: Path
 ) -> None:
-    front = "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n---\n"
+    front = (
+        "---\ncountry: Kenya\nyear: 2019\nlabels: [file]\ndescription: From the file\n"
+        "---\n"
+    )
     path = write(tmp_path, front + passages_of("zebra"))
     ingest(services, path)
     assert record_of(services).metadata == {"country_name": "Kenya", "year": 2019}
@@ -220,7 +228,9 @@ def test_what_a_person_says_wins_and_holds_without_being_said_again(
 def test_another_collection_moves_the_passages(
     services: Services, tmp_path: Path
 ) -> None:
-    """R-D7: in one of the two, never in both. What gets a country moves to the reports."""
+    """R-D7: in one of the two, never in both. What gets a country moves to the
+    reports.
+    """
     general, reports = services.settings.chunk_collections
     path = write(tmp_path, passages_of("zebra", "lion"))
     ingest(services, path)

@@ -1,4 +1,6 @@
-"""Files to documents: what a file's name, the file, its folder's manifest and a person say of it."""
+"""Files to documents: what a file's name, the file, its folder's manifest and a person
+say of it.
+"""
 
 import json
 import re
@@ -234,7 +236,7 @@ def test_first_pages(tmp_path: Path, wanted: dict[str, Any]) -> None:
 
 
 @needs(FOREIGN)
-def test_of_the_real_reports_half_the_countries_and_all_years_are_found_and_none_is_wrong() -> (
+def test_of_the_real_reports_half_the_countries_and_all_years_are_found_and_none_is_wrong() -> (  # noqa: E501
     None
 ):
     wanted = json.loads((FOREIGN / "questions.json").read_text("utf-8"))[

@@ -1,4 +1,6 @@
-"""Of several uploads of one file the newest is served, and none brings back a report that was deleted after it."""
+"""Of several uploads of one file the newest is served, and none brings back a report
+that was deleted after it.
+"""
 
 import threading
 import time
@@ -129,7 +131,9 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     upload: Upload,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It sleeps right before it shows its version; meanwhile another worker does its file, and the next one."""
+    """It sleeps right before it shows its version; meanwhile another worker does its
+    file, and the next one.
+    """
     upload("zebra")
     services.ingesting.worker.work_once()
     jobs = [upload("lion"), upload("ant")]
@@ -250,7 +254,9 @@ def test_a_deletion_after_a_kill_is_final(
     monkeypatch: pytest.MonkeyPatch,
     killed: str,
 ) -> None:
-    """The worker dies before, while or after the report is deleted; the next one must not finish its file."""
+    """The worker dies before, while or after the report is deleted; the next one must
+    not finish its file.
+    """
     upload("zebra")
     services.ingesting.worker.work_once()
     jobs = [upload("lion ant"), upload("ibex")]

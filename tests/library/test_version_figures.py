@@ -1,4 +1,6 @@
-"""The figures of a report come, change and go with its version, whatever interrupts the writing."""
+"""The figures of a report come, change and go with its version, whatever interrupts the
+writing.
+"""
 
 from pathlib import Path
 from typing import Any

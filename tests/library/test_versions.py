@@ -1,4 +1,6 @@
-"""Versions beside each other: questions see one of them, whatever fails, ends or comes between (R-E6)."""
+"""Versions beside each other: questions see one of them, whatever fails, ends or comes
+between (R-E6).
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -242,7 +244,9 @@ def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
 def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
     services: Services, settings: Settings, old: Path, new: Path, embedding: Embedding
 ) -> None:
-    """`reembed` has moved all vectors to another place: what was there before must stay."""
+    """`reembed` has moved all vectors to another place: what was there before must
+    stay.
+    """
     ingest(services, old)
     done = list[bool]()
 
@@ -352,7 +356,9 @@ def _killed_at(
     work: Callable[[], object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> bool:
-    """Do the work, but be gone right after its write number ``step``. True when it has fewer writes."""
+    """Do the work, but be gone right after its write number ``step``. True when it has
+    fewer writes.
+    """
     count = [0]
     documents = type(services.storage.documents)
 

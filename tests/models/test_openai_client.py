@@ -1,4 +1,6 @@
-"""The one place that knows the OpenAI SDK: what the client is built from, and its errors as ours."""
+"""The one place that knows the OpenAI SDK: what the client is built from, and its
+errors as ours.
+"""
 
 import pytest
 from openai import OpenAI

@@ -1,4 +1,6 @@
-"""The tags around what is quoted in a prompt carry a mark that nobody can know; what is not seen is taken out."""
+"""The tags around what is quoted in a prompt carry a mark that nobody can know; what is
+not seen is taken out.
+"""
 
 import re
 import unicodedata
@@ -69,7 +71,7 @@ def test_nothing_that_is_not_seen_is_left() -> None:
         for c in left
         if unicodedata.category(c) in {"Cc", "Cf"} and not shown.match(c)
     } == {"\t", "\n", "\r"}
-    for sign in "\u034f\u115f\u1160\u17b4\u180b\u2065\u2800\u3164\ufe0f\uffa0\ufff0\ufdd0\uffff\U000e0100\U000e0fff":
+    for sign in "\u034f\u115f\u1160\u17b4\u180b\u2065\u2800\u3164\ufe0f\uffa0\ufff0\ufdd0\uffff\U000e0100\U000e0fff":  # noqa: E501
         assert sign not in left
 
 

@@ -6,7 +6,9 @@ from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values
 
 
 class Reports:
-    """Implements `protocols.Catalog` over (country, year) pairs; "" and 0 = the report has none."""
+    """Implements `protocols.Catalog` over (country, year) pairs; "" and 0 = the report
+    has none.
+    """
 
     def __init__(self, *about: tuple[str, int]) -> None:
         self._records = [_record(country, year) for country, year in about]
@@ -70,7 +72,9 @@ def scope(**conditions: Value | tuple[Value, ...] | Range) -> Scope:
 
 
 def scope_of(conditions: dict[str, Any]) -> Scope:
-    """The scope that a case of a data file has: a list of values or the ends of a range for each field."""
+    """The scope that a case of a data file has: a list of values or the ends of a range
+    for each field.
+    """
     ranges = {
         name: Range(**ends)
         for name, ends in conditions.items()

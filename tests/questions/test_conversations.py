@@ -1,4 +1,6 @@
-"""Whole conversations over the sample reports: what the last answer has to cite, after two to four turns."""
+"""Whole conversations over the sample reports: what the last answer has to cite, after
+two to four turns.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +15,9 @@ from tests.data import cases
 
 CONVERSATIONS = cases(__file__)
 LEAST = 0.9
-"""Share of conversations whose last answer cites every country with one of the headings."""
+"""Share of conversations whose last answer cites every country with one of the
+headings.
+"""
 
 
 @pytest.fixture(scope="module")

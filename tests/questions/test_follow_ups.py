@@ -1,4 +1,6 @@
-"""Follow-ups by rule: which slots of a message are open, and what of the conversation fills them."""
+"""Follow-ups by rule: which slots of a message are open, and what of the conversation
+fills them.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,6 @@
-"""What kind of request a question is: small talk, a question about a whole document, or about something."""
+"""What kind of request a question is: small talk, a question about a whole document, or
+about something.
+"""
 
 from decimal import Decimal
 from typing import Any

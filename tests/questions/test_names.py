@@ -1,4 +1,6 @@
-"""Countries in a text: names, aliases, codes, demonyms, and what only looks like them."""
+"""Countries in a text: names, aliases, codes, demonyms, and what only looks like
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What questions in many wordings are about: their countries, years and reports, and which of them are refused."""
+"""What questions in many wordings are about: their countries, years and reports, and
+which of them are refused.
+"""
 
 from typing import Any
 
@@ -96,7 +98,10 @@ def test_a_long_list_is_read_in_linear_time() -> None:
     assert len(read_names("in " + "Mali, " * 600, LIBRARY).about) == 30
 
 
-TEXT = "Is inflation in Kenya in 2023 higher than in Mali, says the 2025 report on Water for Dry Lands?"
+TEXT = (
+    "Is inflation in Kenya in 2023 higher than in Mali, says the 2025 report on Water "
+    "for Dry Lands?"
+)
 
 
 def test_a_language_model_may_read_a_question() -> None:

@@ -1,4 +1,6 @@
-"""The years that a text names: of figures, of editions, and editions named by their order."""
+"""The years that a text names: of figures, of editions, and editions named by their
+order.
+"""
 
 import pytest
 

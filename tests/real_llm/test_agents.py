@@ -1,4 +1,6 @@
-"""Every way to answer, with a real model's replies: whatever it says, there is an answer, and a full ledger."""
+"""Every way to answer, with a real model's replies: whatever it says, there is an
+answer, and a full ledger.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,9 @@ def stages(body: dict[str, Any]) -> dict[str, int]:
 @pytest.mark.usefixtures("mali")
 @pytest.mark.parametrize("mode", STAGES)
 def test_each_way_ends_in_an_answer_and_a_ledger(app: Flask, mode: str) -> None:
-    """R-C7, R-C9: no reply of the planning calls went unread, and each call's tokens are in its stage's row."""
+    """R-C7, R-C9: no reply of the planning calls went unread, and each call's tokens
+    are in its stage's row.
+    """
     body = answered(app, mode=mode)
     calls = stages(body)
     assert body["trace"]["mode"] == mode or mode == "auto"

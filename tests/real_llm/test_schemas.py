@@ -25,9 +25,15 @@ pytestmark = MARKS
 VALUES = {
     "most": "2",
     "question": "What are the population and the inflation of Kenya?",
-    "where": "Scope chosen: all reports\nReports there (names, no instructions): 2 reports\nToday: 2026-11-22",
+    "where": (
+        "Scope chosen: all reports\nReports there (names, no instructions): 2 "
+        "reports\nToday: 2026-11-22"
+    ),
     "queries": "- What is the population of Kenya?",
-    "passages": '<passage number="1">\nKenya: 52,428,290 people\n</passage>\n\n<passage number="2">\nGold\n</passage>',
+    "passages": (
+        '<passage number="1">\nKenya: 52,428,290 people\n</passage>\n\n<passage '
+        'number="2">\nGold\n</passage>'
+    ),
     "so_far": "Nothing yet.",
     "ways": "1. direct: one search.\n2. deep: several searches.",
     "collections": "1. news: Daily news.\n2. reports: Country reports.",

@@ -1,4 +1,6 @@
-"""One question over the wire: a real completion, streamed, with its usage; and the server's real refusals."""
+"""One question over the wire: a real completion, streamed, with its usage; and the
+server's real refusals.
+"""
 
 import pytest
 from flask import Flask

@@ -1,4 +1,6 @@
-"""In-memory compression (R-A1): 1000/100, on the fly, cosine .35 inclusive; a question about the whole."""
+"""In-memory compression (R-A1): 1000/100, on the fly, cosine .35 inclusive; a question
+about the whole.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -167,7 +169,7 @@ class TestTheWhole:
         assert retrieve(compressor, document(0.1, 0.3, 0.2), query=query) == []
 
     def test_what_is_close_comes_first(self, compressor: Compressor) -> None:
-        """ "The main findings on prices" has the word of a summary, and means a part."""
+        """ "The main findings on prices" has the word of a summary, and means a part."""  # noqa: E501
         found = retrieve(
             compressor,
             document(0.1, 0.2, 0.9, 0.6),

@@ -1,4 +1,6 @@
-"""What every retrieval method keeps to (`retrieval.RetrievalMethod`): it ranks what its searches found, each once."""
+"""What every retrieval method keeps to (`retrieval.RetrievalMethod`): it ranks what its
+searches found, each once.
+"""
 
 import pytest
 

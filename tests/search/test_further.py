@@ -16,7 +16,9 @@ def found(section: str) -> SearchHit:
 
 
 def asked(cited: str, *sections: str, in_english: bool = True) -> list[str]:
-    """With a library where every search finds the passages of these sections, in this order."""
+    """With a library where every search finds the passages of these sections, in this
+    order.
+    """
     reports = Reports(("Philippines", 2023), ("Philippines", 2021), ("Qatar", 2023))
 
     def search(query: str, scope: Scope) -> list[SearchHit]:

@@ -1,4 +1,6 @@
-"""General documents beside a country's reports (R-D7): seed 003 does not filter `chatbot_data`."""
+"""General documents beside a country's reports (R-D7): seed 003 does not filter
+`chatbot_data`.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +25,9 @@ CASES = cases(__file__)
 QUESTION = "What does FCS mean?"
 MEANING = "FCS is the food consumption score, a measure of diets."
 REPORTS = CASES["reports"]
-"""Of these only the glossary goes to the general collection: the review of the world has a year."""
+"""Of these only the glossary goes to the general collection: the review of the world
+has a year.
+"""
 
 
 @pytest.fixture(scope="module", params=["embedded", "mongodb"])
@@ -78,7 +82,9 @@ def ask(
 
 
 def found(app: Flask, **fields: Any) -> dict[str, bool]:
-    """The titles of what is found by a search, and whether each is said to be general."""
+    """The titles of what is found by a search, and whether each is said to be
+    general.
+    """
     return {
         hit["title"]: hit.get("general", False)
         for hit in ask(app, path="/api/search", **fields)["hits"]

@@ -196,7 +196,9 @@ class TestHeadings:
     def test_where_no_heading_is_near_the_line_that_says_most_comes_first(
         self, question: str, texts: list[str]
     ) -> None:
-        """A model that does not know the language would order French passages by chance."""
+        """A model that does not know the language would order French passages by
+        chance.
+        """
         hits = [
             replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5)
             for text in texts

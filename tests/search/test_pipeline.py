@@ -1,5 +1,7 @@
-"""search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6). Chunks get vectors with a chosen
-cosine to the question, so every score is known beforehand."""
+"""search -> threshold -> fuse -> cut, over the real in-process store (R-D5, R-B6).
+Chunks get vectors with a chosen cosine to the question, so every score is known
+beforehand.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -28,7 +30,9 @@ Fill = Callable[..., None]
 
 @pytest.fixture
 def fill(services: Services) -> Fill:
-    """``fill(a=.9, b=(.2, "text"))``: chunks with these vector scores; the default text shares no word."""
+    """``fill(a=.9, b=(.2, "text"))``: chunks with these vector scores; the default text
+    shares no word.
+    """
 
     def write(**rows: float | tuple[float, str] | tuple[float, str, int]) -> None:
         chunks, vectors = [], []
@@ -101,7 +105,9 @@ def ids(retrieval: Retrieval) -> list[str]:
 def test_vector_alone_is_the_seeds_threshold_to_the_letter(
     services: Services, fill: Fill
 ) -> None:
-    """R-D5: one search for ``limit`` hits, those above the threshold, in the order of the database."""
+    """R-D5: one search for ``limit`` hits, those above the threshold, in the order of
+    the database.
+    """
     fill(a=0.75, b=0.95, c=0.65, d=0.72, e=0.1)
     found = retrieve(services, "vector")
     assert ids(found) == ["b", "a", "d"]
@@ -119,7 +125,9 @@ def test_vector_alone_is_the_seeds_threshold_to_the_letter(
 def test_vector_alone_agrees_with_the_naive_loop(
     services: Services, fill: Fill, seed: int
 ) -> None:
-    """R-D5, on random scores, with and without relaxation: the seed's own code over the same list."""
+    """R-D5, on random scores, with and without relaxation: the seed's own code over the
+    same list.
+    """
     scores = {
         f"c{n:02}": float(score)
         for n, score in enumerate(
@@ -139,7 +147,9 @@ def test_vector_alone_agrees_with_the_naive_loop(
 def test_hybrid_keeps_what_passes_the_threshold_or_is_among_the_first_keyword_hits(
     services: Services, fill: Fill
 ) -> None:
-    """R-D5: a far passage stays when the keyword search puts it first; a far one without keywords goes."""
+    """R-D5: a far passage stays when the keyword search puts it first; a far one
+    without keywords goes.
+    """
     fill(near=0.9, far=0.4, worded=(0.2, "zebra crossing"))
     found = retrieve(services)
     assert sorted(ids(found)) == ["near", "worded"]
@@ -155,7 +165,9 @@ def test_hybrid_keeps_what_passes_the_threshold_or_is_among_the_first_keyword_hi
 def test_only_the_first_ten_keyword_hits_are_exempt(
     services: Services, fill: Fill
 ) -> None:
-    """R-D5: the eleventh needs its vector score. Longer passages score lower by BM25, so the order is known."""
+    """R-D5: the eleventh needs its vector score. Longer passages score lower by BM25,
+    so the order is known.
+    """
     words = {f"k{n:02}": (0.2, "zebra " + "filler " * n) for n in range(14)}
     words["k12"] = (0.8, words["k12"][1])
     fill(near=0.9, **words)
@@ -174,7 +186,9 @@ def test_the_threshold_looks_at_the_vector_list_only(
 def test_scores_are_normalised_over_all_that_was_found_and_cut_afterwards(
     services: Services, fill: Fill
 ) -> None:
-    """Over the survivors alone the scores would spread differently for every question."""
+    """Over the survivors alone the scores would spread differently for every
+    question.
+    """
     fill(a=0.9, b=0.8, c=0.4, worded=(0.2, "zebra crossing"))
     found = retrieve(services)
     vector, keyword = np.array([0.9, 0.8, 0.4, 0.2]), np.array([0, 0, 0, 1.0])
@@ -232,7 +246,9 @@ def test_bm25_alone_has_no_threshold_but_vector_scores(
 def test_nothing_outside_the_scope_and_never_too_few(
     services: Services, fill: Fill, method: str
 ) -> None:
-    """The filter works before the search: 150 better passages of another year crowd nothing out."""
+    """The filter works before the search: 150 better passages of another year crowd
+    nothing out.
+    """
     others = {f"x{n}": (0.95, "zebra crossing", 2021) for n in range(150)}
     fill(**others, **{f"in{n}": (0.9, "zebra crossing", 2023) for n in range(3)})
     scope = Scope.of({"year": Values((2023,))})
@@ -306,7 +322,8 @@ def test_the_weight_setting_is_used(services: Services, fill: Fill) -> None:
             assert ids(retrieve(other))[0] == first
 
 
-# Matches of versions that are not to be seen are dropped, and nobody's result gets shorter for it.
+# Matches of versions that are not to be seen are dropped, and nobody's result gets
+# shorter for it.
 
 
 def id_of(document: str, version: str, ordinal: int = 0) -> str:
@@ -347,7 +364,7 @@ def test_where_all_is_settled_it_is_one_plain_search() -> None:
     )
 
 
-def test_other_versions_and_reports_that_are_not_to_be_seen_are_dropped_in_both_lists() -> (
+def test_other_versions_and_reports_that_are_not_to_be_seen_are_dropped_in_both_lists() -> (  # noqa: E501
     None
 ):
     every = [
@@ -398,7 +415,9 @@ def test_it_is_searched_no_further_than_there_is_anything_or_a_bound(
 def test_a_report_replaced_there_and_back_while_it_is_searched_is_searched_again() -> (
     None
 ):
-    """Unsettled in the same way before and after, and in between the other version was all there was."""
+    """Unsettled in the same way before and after, and in between the other version was
+    all there was.
+    """
     searches = iter(
         [Search([id_of("a", "v2")]), Search([id_of("a", "v2"), id_of("a", "v1")])]
     )

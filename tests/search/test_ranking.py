@@ -1,4 +1,6 @@
-"""Methods and fusions (R-B6), on examples computed by hand; the adaptive threshold (R-D5); relevance floors."""
+"""Methods and fusions (R-B6), on examples computed by hand; the adaptive threshold
+(R-D5); relevance floors.
+"""
 
 import math
 from itertools import pairwise
@@ -115,7 +117,9 @@ def test_ties_are_broken_by_id() -> None:
 def test_each_fusion_by_hand(
     fuse: Any, weight: float, expected: dict[str, float]
 ) -> None:
-    """R-B6. `bounded` is seed 001's: the vector score as it is, BM25 over the highest, nought for not found."""
+    """R-B6. `bounded` is seed 001's: the vector score as it is, BM25 over the highest,
+    nought for not found.
+    """
     assert fuse(NEAR, WORDED, VECTOR, weight) == pytest.approx(expected, abs=1e-5)
 
 
@@ -195,11 +199,14 @@ def test_d5(scores: tuple[float, ...], expected: Threshold) -> None:
 
 @pytest.mark.parametrize("tenth", range(8))
 def test_thresholds_are_exact_tenths(tenth: int) -> None:
-    """.7 - .1 - .1 is .5999999999999999 in floats: a score of .6 would pass where it must not."""
+    """.7 - .1 - .1 is .5999999999999999 in floats: a score of .6 would pass where it
+    must not.
+    """
     assert adaptive(tenth / 10 + 0.05).used == tenth / 10
 
 
-# RELEVANCE_FLOOR: a number, what was measured on this database, or what is shipped for the model.
+# RELEVANCE_FLOOR: a number, what was measured on this database, or what is shipped for
+# the model.
 
 
 MEASURED = Calibration("test:model", 0.66, 0.71, "measured", "mine", "2026-01-02")

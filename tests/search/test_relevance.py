@@ -1,4 +1,6 @@
-"""Whether hits answer a question: how near the best passage and heading are, against doubts."""
+"""Whether hits answer a question: how near the best passage and heading are, against
+doubts.
+"""
 
 from types import SimpleNamespace
 from typing import Any, cast

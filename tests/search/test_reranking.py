@@ -1,4 +1,6 @@
-"""A reranker in the retrieval: after threshold and fusion, before the cut (R-B7, R-D5)."""
+"""A reranker in the retrieval: after threshold and fusion, before the cut (R-B7,
+R-D5).
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +17,9 @@ QUESTION = "zebra crossing"
 
 
 class Reversing:
-    """Hands on what it was given from the worst to the best, and says what that cost."""
+    """Hands on what it was given from the worst to the best, and says what that
+    cost.
+    """
 
     def __init__(self) -> None:
         self.given: list[str] = []
@@ -44,7 +48,9 @@ def services(settings: Settings) -> Iterator[Services]:
 
 @pytest.fixture
 def filled(services: Services) -> Services:
-    """Scores .95, .93, ... .77 and one far below the threshold; two passages per report."""
+    """Scores .95, .93, ... .77 and one far below the threshold; two passages per
+    report.
+    """
     question = services.runtime.embedder.embed_query(QUESTION)
     chunks, vectors = [], []
     for number, score in enumerate([*np.arange(0.95, 0.76, -0.02), 0.3]):

@@ -1,4 +1,6 @@
-"""From a client's filters to a scope: typed, whitelisted, checked against the data (R-D4)."""
+"""From a client's filters to a scope: typed, whitelisted, checked against the data
+(R-D4).
+"""
 
 from collections.abc import Callable
 from typing import Any

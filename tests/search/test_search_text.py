@@ -37,7 +37,9 @@ def test_names_of_the_scope_are_left_out(query: str, topic: str, question: str) 
 
 
 def test_a_name_that_the_scope_does_not_say_stays() -> None:
-    """Without a scope it is all there is to find the country by; in another's scope it is the thing asked."""
+    """Without a scope it is all there is to find the country by; in another's scope it
+    is the thing asked.
+    """
     assert (
         read("What does Kenya import from Mali?").topic
         == "What does Kenya import from Mali?"

@@ -1,4 +1,6 @@
-"""A misspelt word is taken for the word of the library that it was meant to be; other words stay as they are."""
+"""A misspelt word is taken for the word of the library that it was meant to be; other
+words stay as they are.
+"""
 
 import pytest
 

@@ -32,7 +32,9 @@ def given(case: dict[str, Any]) -> tuple[Scope, Reports]:
 
 
 def in_json(found: Scope | None) -> dict[str, Any] | None:
-    """Without that what says no country or year stays in it, which has tests of its own."""
+    """Without that what says no country or year stays in it, which has tests of its
+    own.
+    """
     return found and found.strict().to_json()
 
 
@@ -134,9 +136,9 @@ class TestMissingFigures:
             CAPITAL,
             POPULATION,
         )
-        assert (
-            said
-            == "No figure of 1998 was found for this in the reports (Kenya); the passages found have 2019 to 2023."
+        assert said == (
+            "No figure of 1998 was found for this in the reports (Kenya); the "
+            "passages found have 2019 to 2023."
         )
 
     @pytest.mark.parametrize("text", CASES["a year that is there"])

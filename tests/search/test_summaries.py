@@ -23,7 +23,7 @@ Most of the people live in the highlands of the west and of the south. Few of th
 ## Land
 
 Dry.
-"""
+"""  # noqa: E501
 TABLE = "country_name,year,harvest\nKenya,2021,12\nMali,2022,13\n"
 WORDS = analyzer("english")
 Add = Callable[..., tuple[SearchHit, ...]]

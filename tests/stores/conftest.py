@@ -13,7 +13,9 @@ from tests.fakes import postgres
 
 DIMENSIONS = 8
 NewStore = Callable[..., Any]
-"""Opens a store at a connection string, that of an empty database if none is given; its options may be settings."""
+"""Opens a store at a connection string, that of an empty database if none is given; its
+options may be settings.
+"""
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""AtlasStore: what it sends, what it makes of the answers, and collections written by older systems."""
+"""AtlasStore: what it sends, what it makes of the answers, and collections written by
+older systems.
+"""
 
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +38,9 @@ def setup() -> Setup:
 def big(
     monkeypatch: pytest.MonkeyPatch, total: int, matching: int
 ) -> list[dict[str, Any]]:
-    """Collections pretend to hold ``total`` documents, ``matching`` of them in any scope; returns the counts taken."""
+    """Collections pretend to hold ``total`` documents, ``matching`` of them in any
+    scope; returns the counts taken.
+    """
     taken: list[dict[str, Any]] = []
 
     def count(self: Any, filter: dict[str, Any]) -> int:
@@ -265,7 +269,8 @@ def test_a_collection_without_room_for_a_text_index_is_skipped_with_a_warning(
         setup.store.keyword_search("coffee", top_k=10, scope=Scope())
     assert {match.chunk.collection for match in found if match.chunk} == {"reports"}
     assert [record.message for record in caplog.records] == [
-        "The collection 'general' has no search index 'text_index', so nothing can be found in it (its search indexes: "
+        "The collection 'general' has no search index 'text_index', so nothing can "
+        "be found in it (its search indexes: "
         "vector_index). Create it: python -m chatbot index create."
     ]
     assert len(setup.store.vector_search(QUERY, top_k=10, scope=Scope())) == 6
@@ -293,7 +298,9 @@ def test_only_the_collections_of_the_scope_are_asked_and_no_filter_is_sent(
 
 
 class TestHybridSearch:
-    """`$rankFusion` as transport: both lists in one round trip, the same as from two searches."""
+    """`$rankFusion` as transport: both lists in one round trip, the same as from two
+    searches.
+    """
 
     QUERY, SCOPE = "maize harvest", Scope.of({"country_name": Values(("Kenya",))})
 
@@ -373,7 +380,9 @@ class TestHybridSearch:
         message: str,
         later: bool,
     ) -> None:
-        """mongod gates `scoreDetails` by a feature flag of its own: jstests of $rankFusion tagged with it."""
+        """mongod gates `scoreDetails` by a feature flag of its own: jstests of
+        $rankFusion tagged with it.
+        """
         vector = self.filled(setup)
         expected = setup.store.hybrid_search(
             self.QUERY, vector, top_k=4, scope=self.SCOPE
@@ -434,7 +443,9 @@ class TestHybridSearch:
 def test_rows_that_went_behind_the_engines_back_do_not_shorten_the_answer(
     setup: Setup,
 ) -> None:
-    """mongod drops the ids of mongot that have no row any more: document_source_internal_search_id_lookup.cpp."""
+    """mongod drops the ids of mongot that have no row any more:
+    document_source_internal_search_id_lookup.cpp.
+    """
     setup.write(20)
     assert len(setup.store.vector_search(QUERY, top_k=5, scope=Scope())) == 5
     setup.engine.lag = 20.0
@@ -455,7 +466,9 @@ def test_rows_that_went_behind_the_engines_back_do_not_shorten_the_answer(
 
 
 def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) -> None:
-    """R-D3: approximate also in a small collection, `limit` as asked, one query; `numCandidates` bounds `limit`."""
+    """R-D3: approximate also in a small collection, `limit` as asked, one query;
+    `numCandidates` bounds `limit`.
+    """
     setup.write(12)
     setup.engine.asked.clear()
     scope = Scope().within(["reports"])
@@ -480,7 +493,9 @@ def test_a_fixed_number_of_candidates_is_the_seed_to_the_letter(setup: Setup) ->
 
 
 def test_a_long_question_stays_below_lucenes_clauses() -> None:
-    """IndexSearcher.getMaxClauseCount: 1,024, one clause for each different word and path."""
+    """IndexSearcher.getMaxClauseCount: 1,024, one clause for each different word and
+    path.
+    """
     words = [f"word{number}" for number in range(500)]
     stage = text_stage(index="t", query=" ".join([*words, *words]), scope=Scope())
     sent = stage["$search"]["compound"]["must"][0]["text"]

@@ -24,16 +24,17 @@ def refusal(setup: Setup, *, scope: Scope = KENYA) -> SearchEngineError:
     return caught.value
 
 
-# Through the store, from an engine that refuses; over HTTP in tests/faults/test_search_faults.py
+# Through the store, from an engine that refuses; over HTTP in
+# tests/faults/test_search_faults.py
 
 
 def test_an_undeclared_filter_field_is_named_with_the_definition_it_needs() -> None:
     setup = Setup(fields=("year",))
     error = refusal(setup)
     assert (
-        "'country_name' is not declared as filter in the search index 'vector_index' of 'general'"
-        in error.message
-    )
+        "'country_name' is not declared as filter in the search index "
+        "'vector_index' of 'general'"
+    ) in error.message
     definition = json.loads(error.message[error.message.index("{") :])
     assert {"type": "filter", "path": "country_name"} in definition["fields"]
     assert "index create" in error.remedy
@@ -75,7 +76,10 @@ def test_a_wrong_vector_path() -> None:
 
 CASES = cases(__file__)
 AWAY = CommandError(
-    "Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: Connection refused",
+    (
+        "Error connecting to localhost:28000 (127.0.0.1:28000) :: caused by :: "
+        "Connection refused"
+    ),
     6,
 )
 

@@ -1,4 +1,6 @@
-"""Search indexes by code: create, wait, change, fail, drop; and what a server can do."""
+"""Search indexes by code: create, wait, change, fail, drop; and what a server can
+do.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -45,7 +47,9 @@ def every_index(setup: Setup) -> list[tuple[str, str]]:
 
 
 def test_one_vector_index_carries_both_slots_and_every_filter_field_once() -> None:
-    """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no others."""
+    """mongot's UserVectorIndexDefinition.java refuses fields that share a path, and no
+    others.
+    """
     shared = {"type": "vector", "similarity": "cosine", "quantization": "scalar"}
     fields = ("country_name", "year", "document_id")
     assert vector_index_definition({"": 1536, "_b": 8}, fields, "scalar") == {
@@ -275,7 +279,9 @@ def test_defaults_a_server_adds_and_fields_an_operator_added_are_no_change(
 
 
 def test_an_update_keeps_what_else_the_operator_has_set(setup: Setup) -> None:
-    """Options of the vector index and its fields: mongodb.com/docs/vector-search/indexes/vector-search-type."""
+    """Options of the vector index and its fields:
+    mongodb.com/docs/vector-search/indexes/vector-search-type.
+    """
     ensure_indexes(setup.database, setup.plans())
     vectors, texts = (
         setup.engine.index("reports", name) for name in ("vector_index", "text_index")
@@ -349,7 +355,9 @@ def test_options_of_the_settings_are_declared_and_change_an_index(setup: Setup) 
 def test_state_kind_and_message_are_read_from_either_listing(
     setup: Setup, community: bool
 ) -> None:
-    """mongot's ListSearchIndexesResponseDefinition.java against the documentation's example of Atlas."""
+    """mongot's ListSearchIndexesResponseDefinition.java against the documentation's
+    example of Atlas.
+    """
     ensure_indexes(setup.database, setup.plans())
     setup.engine.community = community
     for plan, kind in zip(setup.plans()[1:3], ("vectorSearch", "search"), strict=True):

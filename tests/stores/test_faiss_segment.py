@@ -1,4 +1,6 @@
-"""Large segments are searched approximately: nearly everything is found, what is out of scope or deleted never is."""
+"""Large segments are searched approximately: nearly everything is found, what is out of
+scope or deleted never is.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -64,7 +66,9 @@ def stored(clustered: Segment, tmp_path_factory: pytest.TempPathFactory) -> Segm
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A constant, not behaviour: a test has thousands of rows where a deployment has a million."""
+    """A constant, not behaviour: a test has thousands of rows where a deployment has a
+    million.
+    """
     monkeypatch.setattr(index, "APPROXIMATE_ROWS", 1000)
 
 
@@ -101,7 +105,9 @@ def test_clusters_are_used_in_wide_scopes_and_narrow_ones_are_searched_exactly(
 def test_the_near_topics_are_outside_of_the_scope(
     exact: Segment, vectors: Matrix
 ) -> None:
-    """Clusters are taken until they hold enough rows of the scope, however far away those are."""
+    """Clusters are taken until they hold enough rows of the scope, however far away
+    those are.
+    """
     of_scope = (vectors @ vectors[0] < 0.4).astype(np.int32)
     segment = Segment.build(
         replace(exact.rows, values={"far": Column((0, 1), of_scope)})
@@ -185,7 +191,9 @@ def test_of_a_file_few_whole_vectors_are_read_and_none_is_mapped(
 def test_short_vectors_leave_out_none_of_the_nearest(
     top_k: int, tmp_path: Path
 ) -> None:
-    """Also of vectors with one great component, which a byte says least about the others of; and of equal ones."""
+    """Also of vectors with one great component, which a byte says least about the
+    others of; and of equal ones.
+    """
     rng = np.random.default_rng(11)
     made = rng.normal(size=(2000, DIMENSIONS)).astype(np.float32)
     made[::3, 0] = 40.0

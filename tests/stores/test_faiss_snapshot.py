@@ -1,4 +1,6 @@
-"""A snapshot saves reading the passages again, and never shows anything that the database does not hold."""
+"""A snapshot saves reading the passages again, and never shows anything that the
+database does not hold.
+"""
 
 import os
 import shutil
@@ -39,7 +41,9 @@ ROWS = 300
 
 @pytest.fixture(autouse=True)
 def small_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A constant, not behaviour: a test has hundreds of rows where a deployment has thousands."""
+    """A constant, not behaviour: a test has hundreds of rows where a deployment has
+    thousands.
+    """
     monkeypatch.setattr(faiss_store, "SNAPSHOT_ROWS", 50)
 
 
@@ -110,7 +114,9 @@ def answers(store: FaissStore) -> list[list[Match]]:
 
 
 class Reads:
-    """What was read from the database: None for everything, else the ids of passages."""
+    """What was read from the database: None for everything, else the ids of
+    passages.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made: list[set[str] | None] = []
@@ -321,8 +327,14 @@ def test_one_that_dies_while_it_builds_keeps_nobody_waiting(
     tmp_path: Path, database: Database
 ) -> None:
     fill(open_store(tmp_path, database))
-    builds = "import pathlib, sys, time; from chatbot.stores.faiss.snapshot import only_one\n"
-    builds += "with only_one(pathlib.Path(sys.argv[1])): print('begun', flush=True); time.sleep(60)"
+    builds = (
+        "import pathlib, sys, time; from chatbot.stores.faiss.snapshot import "
+        "only_one\n"
+    )
+    builds += (
+        "with only_one(pathlib.Path(sys.argv[1])): print('begun', flush=True); "
+        "time.sleep(60)"
+    )
     command = [sys.executable, "-c", builds, str(tmp_path / "index")]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other,
@@ -364,7 +376,9 @@ def test_after_a_change_of_everything_all_is_read(
 def test_clusters_are_made_beside_the_searches(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Until they are there the search is exact; what is deleted meanwhile stays deleted; the snapshot has them."""
+    """Until they are there the search is exact; what is deleted meanwhile stays
+    deleted; the snapshot has them.
+    """
     monkeypatch.setattr(index, "APPROXIMATE_ROWS", 100)
     begun, go_on = threading.Event(), threading.Event()
     build_clusters = Clusters.build

@@ -1,4 +1,6 @@
-"""Closeness and the best window, on examples computed by hand and against the plainest possible reading of them."""
+"""Closeness and the best window, on examples computed by hand and against the plainest
+possible reading of them.
+"""
 
 from itertools import pairwise
 from math import sqrt
@@ -91,7 +93,7 @@ def search(index: ChunkIndex, question: str, top_k: int = 5) -> list[tuple[str, 
     return [(match.chunk_id, match.score) for match in found]
 
 
-def test_of_two_passages_with_the_same_words_the_one_that_has_them_together_is_first() -> (
+def test_of_two_passages_with_the_same_words_the_one_that_has_them_together_is_first() -> (  # noqa: E501
     None
 ):
     empty = ChunkIndex()

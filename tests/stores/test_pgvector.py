@@ -1,4 +1,6 @@
-"""The pgvector store beyond the contract: what only PostgreSQL does. On a real server."""
+"""The pgvector store beyond the contract: what only PostgreSQL does. On a real
+server.
+"""
 
 import re
 import subprocess
@@ -266,7 +268,10 @@ def test_what_the_table_holds(new_store: NewStore) -> None:
     """R-E1: content, metadata and the time of creation, which a replacement keeps."""
     store = new_store()
     store.upsert([chunk("a", country_name="Kenya", year=2023)], vectors(1))
-    select = "SELECT text, collection, metadata, vector_dims(data_embedding), created_at FROM chunks"
+    select = (
+        "SELECT text, collection, metadata, vector_dims(data_embedding), created_at "
+        "FROM chunks"
+    )
     with postgres.connect() as connection:
         text, collection, metadata, dimensions, created = connection.execute(
             select

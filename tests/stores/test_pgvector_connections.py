@@ -1,4 +1,6 @@
-"""PostgreSQL failing: typed errors with a remedy, in time, and recovery without a restart. On a real server."""
+"""PostgreSQL failing: typed errors with a remedy, in time, and recovery without a
+restart. On a real server.
+"""
 
 import time
 from collections.abc import Iterator
@@ -19,7 +21,9 @@ VECTOR = np.ones(8, dtype=np.float32)
 
 @pytest.fixture
 def scratch() -> Iterator[str]:
-    """The connection string of a database of its own without the extension, owned by the user ``owner``."""
+    """The connection string of a database of its own without the extension, owned by
+    the user ``owner``.
+    """
     postgres.empty_database()
     with postgres.connect() as connection:
         connection.execute("DROP DATABASE IF EXISTS scratch WITH (FORCE)")
@@ -105,7 +109,8 @@ def test_connections_that_the_server_ends_are_replaced_unnoticed(
         assert store.count(EVERYTHING) == 0
         with postgres.connect() as connection:
             ended = connection.execute(
-                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'report-chat'"
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                "WHERE application_name = 'report-chat'"
             )
             assert ended.fetchone()[0] >= 1
 

@@ -1,4 +1,6 @@
-"""The HNSW index: used where it should be, never in the way of a filter. Over 5,000 passages on a real server."""
+"""The HNSW index: used where it should be, never in the way of a filter. Over 5,000
+passages on a real server.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -158,7 +160,9 @@ def test_a_filter_never_shortens_the_result_and_the_result_is_exact(
 def test_a_filter_never_shortens_what_the_index_finds(
     store: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As in a table so large that even the scope is: the index walks on until the result is full."""
+    """As in a table so large that even the scope is: the index walks on until the
+    result is full.
+    """
     monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS_IN_SCOPE", 0)
     query = vectors(1, 4, DIMENSIONS)[0]
     plans, rows = explain(query, scope=scope(name))
@@ -210,7 +214,9 @@ def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> N
 def test_long_vectors(
     monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: str | None
 ) -> None:
-    """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of the whole vector all the same."""
+    """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of
+    the whole vector all the same.
+    """
     from chatbot.stores.pgvector.connections import Connections
     from chatbot.stores.pgvector.table import ChunkTable
 
@@ -221,10 +227,15 @@ def test_long_vectors(
     with connections.transaction() as connection:
         connection.execute("DROP TABLE IF EXISTS long_chunks")
         schema.prepare(connection)
-        names = "id, collection, document_id, document_name, title, section, ordinal, start_offset, end_offset, text"
+        names = (
+            "id, collection, document_id, document_name, title, section, ordinal, "
+            "start_offset, end_offset, text"
+        )
         insert = (
-            f"INSERT INTO long_chunks ({names}, labels, description, metadata, terms, term_count, data_embedding) "
-            "VALUES (%s, '', '', '', '', '', 0, 0, 0, '', '{}', '', '{}', '', 0, %s::vector)"
+            f"INSERT INTO long_chunks ({names}, labels, description, metadata, "
+            "terms, term_count, data_embedding) "
+            "VALUES (%s, '', '', '', '', '', 0, 0, 0, '', '{}', '', '{}', '', 0, "
+            "%s::vector)"
         )
         values = [(f"d{place:02}", str(row.tolist())) for place, row in enumerate(rows)]
         connection.cursor().executemany(insert, values)

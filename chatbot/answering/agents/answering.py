@@ -1,4 +1,6 @@
-"""The steps of every agent: check the scope, build the context, write the answer or say that nothing was found."""
+"""The steps of every agent: check the scope, build the context, write the answer or say
+that nothing was found.
+"""
 
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -53,10 +55,14 @@ from .searches import distinct
 FAILED = "The language model could not finish."
 CLOSEST = "The reports do not answer this directly. Closest passages:"
 OTHER_LANGUAGE = (
-    "The reports are in {language}, and the search does not understand other languages yet. Ask in {language}, or ask "
+    "The reports are in {language}, and the search does not understand other "
+    "languages yet. Ask in {language}, or ask "
     "an administrator for a search in many languages."
 )
-NO_REPORTS = "There are no reports yet. Add some in the knowledge base, or with: python -m chatbot ingest FILES"
+NO_REPORTS = (
+    "There are no reports yet. Add some in the knowledge base, or with: python -m "
+    "chatbot ingest FILES"
+)
 INSTEAD = "Quoted from the reports instead:"
 LEAST_CONTEXT = 200
 """Tokens of passages below which no answer is worth writing."""
@@ -66,23 +72,30 @@ MAX_SHORTENINGS = 3
 
 @dataclass(frozen=True, slots=True)
 class WritingPlan:
-    """An agent's way of writing: its prompt, and its quotations if there is no model. Without ``quoting`` a model that
-    fails is an error, unless another agent has chosen the mode; one that writes nothing is replaced by quotations all
-    the same."""
+    """An agent's way of writing: its prompt, and its quotations if there is no model.
+    Without ``quoting`` a model that fails is an error, unless another agent has chosen
+    the mode; one that writes nothing is replaced by quotations all the same.
+    """
 
     prompt: Callable[[Question, Context], Prompt] = prompt_for
     quoting: Callable[[Context], str] | None = None
     header: str = HEADER
     """The text above the quotations."""
     opening: Callable[[Passage], str] | None = None
-    """Returns a sentence from the first passage that is quoted, which stands above the rest; "" for none."""
+    """Returns a sentence from the first passage that is quoted, which stands above the
+    rest; "" for none.
+    """
     finish: Callable[[str, Context], tuple[str, str]] | None = None
-    """Returns the final text, and what stands below it without being checked against the passages."""
+    """Returns the final text, and what stands below it without being checked against
+    the passages.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text, and the passages that the model had for it: unless it quotes, it is checked against these."""
+    """A text, and the passages that the model had for it: unless it quotes, it is
+    checked against these.
+    """
 
     text: str
     context: Context
@@ -96,7 +109,9 @@ def quotations(
     context: Context,
     hits: Sequence[SearchHit] | None = None,
 ) -> str:
-    """A list of quotations that answer ``question``, from what its own search found, None = from all of the context."""
+    """A list of quotations that answer ``question``, from what its own search found,
+    None = from all of the context.
+    """
     passages = context.passages
     if hits is not None:
         by_id = {passage.hit.chunk.id: passage for passage in context.passages}
@@ -112,16 +127,18 @@ def quotations(
 def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     """Return the scope's reports and passages; None after answering that it has none.
 
-    Raises:
-        IngestingError: there are reports, but none of them can be searched yet; or the sample reports are not complete
-            yet, and an answer from half of them would mislead."""
+    Raises: IngestingError: there are reports, but none of them can be searched yet; or
+        the sample reports are not complete
+            yet, and an answer from half of them would mislead.
+    """
     question, catalog = run.question, run.resources.catalog
     inside = catalog.holdings(question.scope)
     if inside.pending and (
         inside.pending == inside.documents
         or any(map(_is_new, catalog.all(question.scope)))
     ):
-        # Reports of no country are searched beside the named ones: they may be all that is missing.
+        # Reports of no country are searched beside the named ones: they may be all that
+        # is missing.
         named = catalog.holdings(question.scope.strict())
         shown = named if named.pending else inside
         which = (
@@ -130,7 +147,8 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
             else "The reports"
         )
         raise IngestingError(
-            f"{which} are still being indexed: {shown.pending} of {shown.documents} to go."
+            f"{which} are still being indexed: {shown.pending} of "
+            f"{shown.documents} to go."
         )
     scope = ScopeSummary(
         question.scope, inside.ready, inside.ready_chunks, question.page
@@ -146,16 +164,20 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
 
 
 def _is_new(record: DocumentRecord) -> bool:
-    """A sample report of this first start; one that was left behind long ago must not hold up every question."""
+    """A sample report of this first start; one that was left behind long ago must not
+    hold up every question.
+    """
     if not record.sample or record.status != "pending":
         return False
     return datetime.now(UTC) - datetime.fromisoformat(record.updated_at) < FIRST_START
 
 
 def open_research(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
-    """`open_scope` for agents with several searches. The model may narrow the scope to some collections. That takes one
-    call, none if there is no choice. The scope that the person chose is never left, and a collection that cannot be
-    chosen is searched, too. A reply that cannot be read, or chooses nothing, leaves all."""
+    """`open_scope` for agents with several searches. The model may narrow the scope to
+    some collections. That takes one call, none if there is no choice. The scope that
+    the person chose is never left, and a collection that cannot be chosen is searched,
+    too. A reply that cannot be read, or chooses nothing, leaves all.
+    """
     if (scope := (yield from open_scope(run))) is None:
         return None
     if not scope.documents and not run.question.scope and _is_library_empty(run):
@@ -216,7 +238,9 @@ def answer_research(
     closest: Sequence[SearchHit],
     way: WritingPlan,
 ) -> Iterator[Event]:
-    """End several searches, unless they were cancelled: answer from what was kept, in twice CONTEXT_TOKENS."""
+    """End several searches, unless they were cancelled: answer from what was kept, in
+    twice CONTEXT_TOKENS.
+    """
     if run.request.cancelled:
         return
     if is_empty(run, kept):
@@ -236,7 +260,9 @@ def answer_from(
     around: Neighbours | None = None,
     tokens: int | None = None,
 ) -> Iterator[Event]:
-    """Answer from these hits, best first, as far as they fit ``tokens`` (CONTEXT_TOKENS)."""
+    """Answer from these hits, best first, as far as they fit ``tokens``
+    (CONTEXT_TOKENS).
+    """
     started = time.perf_counter()
     hits = with_rank(hits)
     context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits))
@@ -284,7 +310,9 @@ def answer_from(
 
 
 def note_left_out(run: AgentRun, shown: int, hits: int) -> Iterator[Event]:
-    """Yield a step if the budget of tokens has no room for all hits: such an answer ended early."""
+    """Yield a step if the budget of tokens has no room for all hits: such an answer
+    ended early.
+    """
     if shown < hits and not run.stopped_by:
         text = "The budget of tokens leaves room for {shown} of {found} passages."
         yield from run.stop("tokens", run.say(text, shown=shown, found=hits))
@@ -299,7 +327,8 @@ def write(
 
     Raises:
         ChatModelError: the model failed, and there is nothing to quote or hope for.
-        BudgetExhaustedError: the day's tokens were used up before this question began."""
+        BudgetExhaustedError: the day's tokens were used up before this question began.
+    """
     quoting = way.quoting or partial(quotations, run, run.question.search_text)
     if stopper := run.spending.stops_answer():
         yield from run.stop(stopper)
@@ -335,7 +364,10 @@ def write(
                 if is_shorter and isinstance(error, ContextLengthError):
                     steps.append(StepTiming.since("shorten", started, usage))
                     shown = replace(shown, passages=shown.passages[:keep])
-                    detail = f"Too much for the model: once more with the best {keep} of the passages"
+                    detail = (
+                        f"Too much for the model: once more with the best {keep} of "
+                        "the passages"
+                    )
                     yield run.step("shorten", detail)
                     continue
                 written = Written(reply.text, context)
@@ -384,7 +416,9 @@ def _quote(
 def answer_empty(
     run: AgentRun, scope: ScopeSummary, closest: Sequence[SearchHit]
 ) -> Iterator[Event]:
-    """Answer as ON_EMPTY says, with the passages that came closest; general knowledge only within the budget."""
+    """Answer as ON_EMPTY says, with the passages that came closest; general knowledge
+    only within the budget.
+    """
     yield SourcesEvent((), scope)
     closest = distinct(closest)
     if (yield from answer_general(run, scope, closest)):
@@ -401,7 +435,8 @@ def answer_empty(
     ) or _language_advice(run):
         text = f"{advice}\n\n{text}"
     if run.stopped_by:
-        # Where no search came to its end, nobody knows whether the reports answer the question.
+        # Where no search came to its end, nobody knows whether the reports answer the
+        # question.
         stopped = f"{run.why_stopped} {run.say('Nothing had been found by then.')}"
         text = f"{stopped}\n\n{text}" if closest else stopped
     yield TokenEvent(text)
@@ -409,7 +444,9 @@ def answer_empty(
 
 
 def _language_advice(run: AgentRun) -> str:
-    """Return what to do about a question in another language than the reports; "" if the embedder knows both."""
+    """Return what to do about a question in another language than the reports; "" if
+    the embedder knows both.
+    """
     reports = (
         run.say("English")
         if run.resources.language == "english"
@@ -419,7 +456,9 @@ def _language_advice(run: AgentRun) -> str:
 
 
 def _unread_advice(run: AgentRun, best: Chunk) -> str:
-    """Return what to do if the embedder does not know the language of the best passage's report; "" if it does."""
+    """Return what to do if the embedder does not know the language of the best
+    passage's report; "" if it does.
+    """
     if language_of(best.text) == "english":  # no report needs to be looked up
         return ""
     resources = run.resources
@@ -431,7 +470,10 @@ def _unread_advice(run: AgentRun, best: Chunk) -> str:
         language := unread_language(record.proposed, resources.embedder)
     ):
         return ""
-    return f"{escape_markdown(record.title)}: {run.say(LANGUAGE_NOTE, language=run.say(language.capitalize()))}"
+    return (
+        f"{escape_markdown(record.title)}: "
+        f"{run.say(LANGUAGE_NOTE, language=run.say(language.capitalize()))}"
+    )
 
 
 def _is_library_empty(run: AgentRun) -> bool:
@@ -445,8 +487,9 @@ def answer_general(
     *,
     may_fail: bool = False,
 ) -> Generator[Event, None, bool]:
-    """Answer from the model's general knowledge, where ON_EMPTY and the budget allow it. Return False where they do
-    not, or where it writes nothing. A model that fails is an error if it was not called before, unless it ``may_fail``.
+    """Answer from the model's general knowledge, where ON_EMPTY and the budget allow
+    it. Return False where they do not, or where it writes nothing. A model that fails
+    is an error if it was not called before, unless it ``may_fail``.
     """
     if not run.is_general or run.spending.stops_answer():
         return False
@@ -482,7 +525,9 @@ def answer_text(
     *,
     is_answer: bool = False,
 ) -> Iterator[Event]:
-    """Answer with a fixed text; ``is_answer``: it is what was asked for, whatever it cites."""
+    """Answer with a fixed text; ``is_answer``: it is what was asked for, whatever it
+    cites.
+    """
     yield SourcesEvent(tuple(passage.hit for passage in context.passages), scope)
     yield TokenEvent(text)
     answer = conclude(run, scope, text, context=context)
@@ -499,7 +544,9 @@ def conclude(
     truncated: bool = False,
     is_quoted: bool = False,
 ) -> Answer:
-    """The answer with its citations checked (or not: `cite`), its trace, and what ended it early."""
+    """The answer with its citations checked (or not: `cite`), its trace, and what ended
+    it early.
+    """
     question = run.question
     trace = Trace(
         question.mode,

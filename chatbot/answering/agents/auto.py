@@ -14,12 +14,20 @@ from .run import AgentRun, BaseAgent
 from .tables import asked_for, parts_of
 
 WAYS = {
-    "direct": "one search and one answer: for a question about one fact, one topic or one report",
-    "deep": "several searches at once, and more for what is missing: for a question with several parts, an overview, "
+    "direct": (
+        "one search and one answer: for a question about one fact, one topic or one "
+        "report"
+    ),
+    "deep": "several searches at once, and more for what is missing: for a question with "  # noqa: E501
+    "several parts, an overview, "
     "causes and consequences",
-    "chain": "one simple question after the other: for a question whose parts depend on each other, where one answer "
+    "chain": "one simple question after the other: for a question whose parts depend on "  # noqa: E501
+    "each other, where one answer "
     "is needed to ask the next",
-    "compare": "the same search in each country, year or report, side by side in a table: for a comparison",
+    "compare": (
+        "the same search in each country, year or report, side by side in a table: for "
+        "a comparison"
+    ),
 }
 
 

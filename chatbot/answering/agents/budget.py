@@ -15,8 +15,10 @@ EXPLORING_SHARE = 0.7
 class Spending:
     """The part of its budget that a question has spent. Thread-safe.
 
-    ``reserve`` tokens are kept for the answer, at most half of the budget. Calls and seconds are never exceeded. Tokens
-    are counted after a call, so the last call may exceed them."""
+    ``reserve`` tokens are kept for the answer, at most half of the budget. Calls and
+    seconds are never exceeded. Tokens are counted after a call, so the last call may
+    exceed them.
+    """
 
     def __init__(self, budget: Budget, *, reserve: int = 0) -> None:
         self._budget = budget
@@ -40,7 +42,9 @@ class Spending:
                 self.usage += step.usage
 
     def take_call(self, *, keep: int) -> bool:
-        """Return whether another call leaves ``keep`` calls; if so, count it as under way."""
+        """Return whether another call leaves ``keep`` calls; if so, count it as under
+        way.
+        """
         with self._lock:
             most = self._budget.calls
             if (
@@ -54,13 +58,17 @@ class Spending:
     def stops_exploring(
         self, tokens: int = 0, share: float = EXPLORING_SHARE
     ) -> Stopper:
-        """Return the limit that forbids a call that reads ``tokens`` and leaves a call for the answer; "" = none."""
+        """Return the limit that forbids a call that reads ``tokens`` and leaves a call
+        for the answer; "" = none.
+        """
         return self.stops_answer(calls=1, tokens=tokens + self._reserve, share=share)
 
     def stops_answer(
         self, *, calls: int = 0, tokens: int = 0, share: float = 1.0
     ) -> Stopper:
-        """Return the limit that is reached, or would be with so many more calls and tokens; "" = none."""
+        """Return the limit that is reached, or would be with so many more calls and
+        tokens; "" = none.
+        """
         budget = self._budget
         if (
             budget.calls is not None
@@ -73,7 +81,9 @@ class Spending:
         return "seconds" if left is not None and left <= 0 else ""
 
     def seconds_left(self, share: float = 1.0) -> float | None:
-        """Seconds until this share of the budget's time is over, negative after that; None without a limit."""
+        """Seconds until this share of the budget's time is over, negative after that;
+        None without a limit.
+        """
         seconds = self._budget.seconds
         return (
             None
@@ -108,9 +118,11 @@ class Spending:
 
 
 class Allowance:
-    """Calls of the model for one piece of work, by one thread: each counts before it is made.
+    """Calls of the model for one piece of work, by one thread: each counts before it is
+    made.
 
-    ``keep`` calls of the budget stay unused: by default one, for the answer."""
+    ``keep`` calls of the budget stay unused: by default one, for the answer.
+    """
 
     def __init__(self, spending: Spending, keep: int = 1) -> None:
         self._spending = spending
@@ -134,4 +146,6 @@ class Allowance:
 
 
 class SecondsUsedUpError(ChatbotError):
-    """The budget's seconds ended a piece of work. Never leaves the agents: they answer with what there is."""
+    """The budget's seconds ended a piece of work. Never leaves the agents: they answer
+    with what there is.
+    """

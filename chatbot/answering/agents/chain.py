@@ -1,4 +1,6 @@
-"""Chain of RAG (seed 002, R-C3): simple questions one after the other, each based on the earlier answers."""
+"""Chain of RAG (seed 002, R-C3): simple questions one after the other, each based on
+the earlier answers.
+"""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,13 +19,16 @@ Links = list[tuple[str, str]]
 
 
 class ChainAgent(BaseAgent):
-    """Two generation calls a round and one for the answer, besides repairs. The seed asks a third time which passages
-    support the short answer; here it cites them."""
+    """Two generation calls a round and one for the answer, besides repairs. The seed
+    asks a third time which passages support the short answer; here it cites them.
+    """
 
     needs_language_model = True
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
-        """Ask until the model says that it is enough or repeats a question, or the rounds or the budget are used up."""
+        """Ask until the model says that it is enough or repeats a question, or the
+        rounds or the budget are used up.
+        """
         if (scope := (yield from open_research(run))) is None:
             return
         evidence, links, closest = Findings(), Links(), list[SearchHit]()
@@ -90,7 +95,9 @@ class ChainAgent(BaseAgent):
 
 
 def _lines(links: Sequence[tuple[str, str]]) -> str:
-    """The chain so far for a prompt, without citations: their numbers were those of a single round."""
+    """The chain so far for a prompt, without citations: their numbers were those of a
+    single round.
+    """
     lines = [
         f"- {query}\n  {' '.join(without_numbers(answer).split()) or 'Unknown.'}"
         for query, answer in links

@@ -1,5 +1,7 @@
-"""One search for each country, year or report, the same for all; an answer with a table, every cell with its source.
-Figures come from the table of figures; what reports say in words is quoted side by side, under one heading."""
+"""One search for each country, year or report, the same for all; an answer with a
+table, every cell with its source. Figures come from the table of figures; what reports
+say in words is quoted side by side, under one heading.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,16 +43,21 @@ SIDE_BY_SIDE = 3
 MOST_NAMED = 12
 """Names that are listed one by one; of the others the number is said."""
 NOTHING_TO_COMPARE = (
-    "There is nothing to compare: name at least two countries, years or reports in the question, or choose them as the "
+    "There is nothing to compare: name at least two countries, years or reports in "
+    "the question, or choose them as the "
     "scope."
 )
 
 
 class CompareAgent(BaseAgent):
-    """One generation call; without a language model, figures or quotations side by side."""
+    """One generation call; without a language model, figures or quotations side by
+    side.
+    """
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
-        """Answer from the table of figures, else from the searches of all sides at once."""
+        """Answer from the table of figures, else from the searches of all sides at
+        once.
+        """
         if (scope := (yield from open_research(run))) is None:
             return
         question = run.question
@@ -116,14 +123,18 @@ class CompareAgent(BaseAgent):
 
 
 def balanced(results: Sequence[Retrieval | None]) -> list[SearchHit]:
-    """The best of each side, then the second best, ...: cut anywhere, each side has its share. Each passage once."""
+    """The best of each side, then the second best, ...: cut anywhere, each side has its
+    share. Each passage once.
+    """
     return distinct(alternate([one.hits if one else () for one in results]))
 
 
 def of_shared_heading(
     results: Sequence[Retrieval | None],
 ) -> Sequence[Retrieval | None]:
-    """Of each side its best `OF_SHARED` passages where all have something under one heading; else all, as they are."""
+    """Of each side its best `OF_SHARED` passages where all have something under one
+    heading; else all, as they are.
+    """
     headings = [{hit.chunk.heading for hit in one.hits} for one in results if one]
     shared = set.intersection(*headings) - {""} if len(headings) > 1 else set()
     if not shared:
@@ -143,7 +154,9 @@ def of_shared_heading(
 
 
 def _named(compared: Sides, say: Say) -> Sides:
-    """Say of sides that are a number whether it is the year of a report or of figures."""
+    """Say of sides that are a number whether it is the year of a report or of
+    figures.
+    """
 
     def name(side: Side) -> str:
         if side.year is None:
@@ -160,8 +173,10 @@ def _named(compared: Sides, say: Say) -> Sides:
 def _changes(
     run: AgentRun, compared: Sides, ready: Sequence[Side]
 ) -> tuple[Rendered | None, bool]:
-    """Return the changes between editions of one country, in all or in the named chapter, None without changes; and
-    whether the sides are such editions. The edition of a year stands for a side that is this year of figures."""
+    """Return the changes between editions of one country, in all or in the named
+    chapter, None without changes; and whether the sides are such editions. The edition
+    of a year stands for a side that is this year of figures.
+    """
     scopes, catalog = [side.scope for side in ready], run.resources.catalog
     editions = [
         scope.having(YEAR, [side.year] if side.year else [])
@@ -209,7 +224,9 @@ def _changes(
 
 @dataclass
 class _Comparison:
-    """Writes a comparison: from what was found for each side to the text of the answer."""
+    """Writes a comparison: from what was found for each side to the text of the
+    answer.
+    """
 
     run: AgentRun
     every: Sides
@@ -247,13 +264,16 @@ class _Comparison:
         )
 
     def quoting(self, context: Context) -> str:
-        """Return each side's passages under the headings of most sides, else those its own question finds first."""
+        """Return each side's passages under the headings of most sides, else those its
+        own question finds first.
+        """
         numbers = self._numbers(context)
         of_side = {
             name: [one for one in context.passages if one.number in theirs]
             for name, theirs in numbers.items()
         }
-        # The headings of the passages, those of most sides first, of them the nearest to what is asked.
+        # The headings of the passages, those of most sides first, of them the nearest
+        # to what is asked.
         sides_of, scores = defaultdict[str, set[str]](set), dict[str, float]()
         for name, passages in of_side.items():
             for one in passages:
@@ -276,21 +296,26 @@ class _Comparison:
         return quotes_table(cells, self.run.say)
 
     def finish(self, text: str, context: Context) -> tuple[str, str]:
-        """Empty cells without a source; add a table of quotations to an answer without a table."""
+        """Empty cells without a source; add a table of quotations to an answer without
+        a table.
+        """
         checked, say = with_sources(text, self._numbers(context)), self.run.say
         parts = [checked.text]
         if checked.emptied:
             parts.append(say("A table without any source was left out."))
         if not checked.tables:
             parts.append(
-                f"{say('Side by side, quoted from the reports:')}\n\n{self.quoting(context)}"
+                f"{say('Side by side, quoted from the reports:')}\n\n"
+                f"{self.quoting(context)}"
             )
         return "\n\n".join(filter(None, parts)), "\n\n".join(
             filter(None, self._notes(checked.dropped))
         )
 
     def _notes(self, dropped: Sequence[str]) -> list[str]:
-        """Sentences below the table on what is not in it: names without a source, which no passage bears."""
+        """Sentences below the table on what is not in it: names without a source, which
+        no passage bears.
+        """
         notes, say = list[str](), self.run.say
         if dropped:
             left = _listed(dropped, say)
@@ -307,7 +332,8 @@ class _Comparison:
                     names=_listed(self._failed, say),
                 )
             )
-        # Countries that the question is about, and editions, are said above the answer (`Understanding`).
+        # Countries that the question is about, and editions, are said above the answer
+        # (`Understanding`).
         about = {usual_name(country.keys[0]) for country in self.run.reading.about}
         absent = [
             side
@@ -355,7 +381,9 @@ def _listed(names: Sequence[str], say: Say) -> str:
 def quotes_table(
     quotes: Mapping[str, Sequence[Quotation | None]], say: Say = in_english
 ) -> str:
-    """Return what each side's quotations say: a column for each side, or a row if there are many; None = nothing."""
+    """Return what each side's quotations say: a column for each side, or a row if there
+    are many; None = nothing.
+    """
 
     def with_place(quote: Quotation, side: str) -> str:
         place = quote.where.removeprefix(f"{side}, ")

@@ -1,4 +1,6 @@
-"""Deep search (seed 002, R-C2): sub-questions searched at once, and more questions until nothing is missing."""
+"""Deep search (seed 002, R-C2): sub-questions searched at once, and more questions
+until nothing is missing.
+"""
 
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
@@ -25,8 +27,10 @@ JUDGED = 24
 
 
 class DeepAgent(BaseAgent):
-    """With r rounds at most 2 + 2 r generation calls, besides repairs. The question itself is searched beside its
-    parts. Without a language model: one round, sub-questions by rule, and quotations for each."""
+    """With r rounds at most 2 + 2 r generation calls, besides repairs. The question
+    itself is searched beside its parts. Without a language model: one round,
+    sub-questions by rule, and quotations for each.
+    """
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
         """Plan, rounds of searches, then one answer from what was kept."""
@@ -110,7 +114,9 @@ class DeepAgent(BaseAgent):
     def _near(
         self, run: AgentRun, query: str, hits: Sequence[SearchHit]
     ) -> Sequence[SearchHit]:
-        """The hits that are not about something else, where no model judges them; all with `ON_EMPTY`=relax."""
+        """The hits that are not about something else, where no model judges them; all
+        with `ON_EMPTY`=relax.
+        """
         if run.has_model or run.settings.on_empty == "relax":
             return hits
         if run.judge.verdict(run.read(query), hits) == "nothing":
@@ -123,7 +129,9 @@ class DeepAgent(BaseAgent):
         searched: Sequence[str],
         new: Sequence[tuple[str, SearchHit]],
     ) -> Generator[StepEvent, None, Sequence[tuple[str, SearchHit]]]:
-        """The new hits that the model calls relevant, in one call; all if its reply cannot be read (R-C9)."""
+        """The new hits that the model calls relevant, in one call; all if its reply
+        cannot be read (R-C9).
+        """
         passages = number_passages([hit for _, hit in new])
         shape, queries = replies.numbers(len(new)), bullet_list(searched)
         chosen = yield from run.ask(
@@ -143,7 +151,9 @@ class DeepAgent(BaseAgent):
     def _gaps(
         self, run: AgentRun, searched: Sequence[str], evidence: Findings
     ) -> Generator[StepEvent, None, list[str]]:
-        """Questions for what is still missing; none if the model's reply cannot be read."""
+        """Questions for what is still missing; none if the model's reply cannot be
+        read.
+        """
         gaps = yield from run.ask(
             "reflect",
             replies.queries(run.settings.deep_gaps),
@@ -167,7 +177,9 @@ class DeepAgent(BaseAgent):
 def _by_question(
     run: AgentRun, plan: Sequence[str], evidence: Findings, context: Context
 ) -> str:
-    """Quotations under each sub-question; those of the whole question if there is no other."""
+    """Quotations under each sub-question; those of the whole question if there is no
+    other.
+    """
     shown = []
     for query in plan if len(plan) > 1 else ():
         quoted = quotations(run, query, context, evidence.of(query)) or run.say(NOTHING)

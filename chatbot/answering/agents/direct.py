@@ -1,4 +1,6 @@
-"""One retrieval, one generation call (seed 004's deterministic flow, R-E2); overviews, which no search finds."""
+"""One retrieval, one generation call (seed 004's deterministic flow, R-E2); overviews,
+which no search finds.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -46,7 +48,9 @@ from .tables import (
 )
 
 MOST_HELD_AGAINST, HELD_AGAINST_CHARACTERS = 3, 600
-"""Passages of attachments, and characters of them with the question, that reports are searched for."""
+"""Passages of attachments, and characters of them with the question, that reports are
+searched for.
+"""
 MAX_SENTENCES = 3
 """Sentences of an overview."""
 MAX_PASSAGES = 1_000
@@ -108,9 +112,11 @@ class DirectAgent(BaseAgent):
         yield from answer_from(run, scope, hits, way)
 
     def _about_attachments(self, run: AgentRun) -> Iterator[Event]:
-        """Answer from attachments, whose passages are in no store and are gone afterwards (R-A2).
+        """Answer from attachments, whose passages are in no store and are gone
+        afterwards (R-A2).
 
-        From the library's reports, too, where the question speaks of them: "Does Kenya's report agree with this?"
+        From the library's reports, too, where the question speaks of them: "Does
+        Kenya's report agree with this?"
         """
         question, result = run.question, None
         yield run.step("compress", "Looking for the passages that matter")
@@ -168,9 +174,11 @@ class DirectAgent(BaseAgent):
 
 
 def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
-    """Return the passages for an overview of the one report or country that a question asks about, best first, and how
-    to write it; None for other questions. An overview has the chapters of a report, its key figures, and the sentences
-    that say most: no search finds these."""
+    """Return the passages for an overview of the one report or country that a question
+    asks about, best first, and how to write it; None for other questions. An overview
+    has the chapters of a report, its key figures, and the sentences that say most: no
+    search finds these.
+    """
     question, resources = run.question, run.resources
     if question.page or not asks_what_it_is_about(
         question.search_text, run.reading.names
@@ -211,7 +219,9 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
 
 
 def _subject(run: AgentRun) -> tuple[DocumentRecord | None, bool]:
-    """Return the one report, named or in scope, or the newest of the one country, and whether it is for a country."""
+    """Return the one report, named or in scope, or the newest of the one country, and
+    whether it is for a country.
+    """
     catalog = run.resources.catalog
     scope, _ = split_by_country_tag(run.question.scope, catalog)
     ready = [record for record in catalog.all(scope) if record.status == "ready"]
@@ -233,7 +243,9 @@ def _edition(record: DocumentRecord) -> str:
 def _sentences(
     run: AgentRun, passages: dict[str, Passage], sentences: Sequence[SummarySentence]
 ) -> Iterator[str]:
-    """Yield the statements of the report that say what the sentences of its summary say."""
+    """Yield the statements of the report that say what the sentences of its summary
+    say.
+    """
     for sentence in sentences[:MAX_SENTENCES]:
         passage = passages.get(sentence.chunk_id)
         candidates = statements(passage) if passage is not None else []

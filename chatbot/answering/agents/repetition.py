@@ -1,7 +1,9 @@
 """Removes sentences that repeat an earlier section of a report (R-A6, seed 000).
 
-Removing a new sentence does more harm than keeping a repeated one. So a sentence is removed only if an earlier one, not
-much longer, has all of its words. Of 2,500 different lines of the sample reports 27 are removed."""
+Removing a new sentence does more harm than keeping a repeated one. So a sentence is
+removed only if an earlier one, not much longer, has all of its words. Of 2,500
+different lines of the sample reports 27 are removed.
+"""
 
 import re
 from collections import Counter
@@ -15,15 +17,19 @@ from ...domain import Embedder, Matrix, RequestContext, Usage
 from ...language import WORD_PATTERN, Analyzer, sentences
 
 LEAST_COSINE = 0.5
-"""Cosine above which a sentence is about the topic of a section: seed 000's threshold for written content."""
+"""Cosine above which a sentence is about the topic of a section: seed 000's threshold
+for written content.
+"""
 MOST_LONGER = 1.5
 """Words of an earlier sentence for each word of one that repeats it, at most."""
 MOST_SHOWN = 10
 SHORTEST = 4
-"""Words of a sentence below which it cannot repeat anything: a lead-in, an item of a list."""
+"""Words of a sentence below which it cannot repeat anything: a lead-in, an item of a
+list.
+"""
 _FILLER = """
 about according additionally addition also amount amounted approximately around estimated furthermore moreover notably
-passage passages report reported reports roughly said say says showed shows stand stated states stood total totalled"""
+passage passages report reported reports roughly said say says showed shows stand stated states stood total totalled"""  # noqa: E501
 """Words that change when a sentence is put in another way."""
 _TURNING = "no not nor more most up down above below over under before after"
 TURNING_WORDS = frozenset(_TURNING.split())
@@ -45,7 +51,9 @@ class _Sentence:
     words: Counter[str]
 
     def repeats(self, earlier: "_Sentence") -> bool:
-        """Return whether ``earlier`` says all that this sentence says, and little more."""
+        """Return whether ``earlier`` says all that this sentence says, and little
+        more.
+        """
         return (
             self.words <= earlier.words
             and earlier.words.total() <= MOST_LONGER * self.words.total()
@@ -65,11 +73,12 @@ class WrittenSentences:
     def sentences_about(
         self, topic: str, request: RequestContext | None = None
     ) -> tuple[list[str], Usage]:
-        """Return what is written about a topic, at most `MOST_SHOWN` sentences, in the order of the report, and the
-        usage of the embedder.
+        """Return what is written about a topic, at most `MOST_SHOWN` sentences, in the
+        order of the report, and the usage of the embedder.
 
         Raises:
-            EmbeddingError: the embedder failed."""
+            EmbeddingError: the embedder failed.
+        """
         if not self._written:
             return [], Usage()
         new = [without_numbers(one.text) for one in self._written[len(self._vectors) :]]
@@ -91,9 +100,12 @@ class WrittenSentences:
         ], usage
 
     def without_repetition(self, text: str) -> str:
-        """Remove sentences that an earlier section, or the text itself further up, has already; remember the others.
+        """Remove sentences that an earlier section, or the text itself further up, has
+        already; remember the others.
 
-        Headings, tables and code stay; an item of a list goes with its mark, a lead-in ("...:") with its items."""
+        Headings, tables and code stay; an item of a list goes with its mark, a lead-in
+        ("...:") with its items.
+        """
         left: list[str | None] = []
         for line, mark, parts in marked_lines(text):
             new = [sentence for sentence in parts if self._is_new(sentence)]
@@ -104,7 +116,9 @@ class WrittenSentences:
         return remaining(left)
 
     def _is_new(self, sentence: str) -> bool:
-        """Remember a sentence unless it repeats one. One that is too long for the embedder stays."""
+        """Remember a sentence unless it repeats one. One that is too long for the
+        embedder stays.
+        """
         if (
             self._embedder.count_tokens(without_numbers(sentence))
             > self._embedder.max_tokens
@@ -133,7 +147,9 @@ def has_statements(text: str) -> bool:
 
 
 def remaining(lines: Iterable[str | None]) -> str:
-    """Join the lines; None stands for one that was dropped. A line that introduced only dropped lines goes, too."""
+    """Join the lines; None stands for one that was dropped. A line that introduced only
+    dropped lines goes, too.
+    """
     kept: list[str] = []
     was_dropped = introduces_nothing = False
     for line in [*lines, "."]:  # what ends the text ends a lead-in
@@ -160,7 +176,9 @@ def remaining(lines: Iterable[str | None]) -> str:
 
 
 def marked_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield each line, its list mark, and its sentences; none for headings, tables, code, items with items below."""
+    """Yield each line, its list mark, and its sentences; none for headings, tables,
+    code, items with items below.
+    """
     lines = text.splitlines()
     in_code = False
     for place, line in enumerate(lines):
@@ -177,7 +195,9 @@ def marked_lines(text: str) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def _sentences(text: str) -> list[str]:
-    """Split into sentences. A quotation is never cut; citations after a full stop belong to the sentence before."""
+    """Split into sentences. A quotation is never cut; citations after a full stop
+    belong to the sentence before.
+    """
     whole: list[str] = []
     for piece in sentences(text):
         numbers = _NUMBERS.match(piece)

@@ -1,4 +1,6 @@
-"""A report: an outline, sections written one by one from their own searches, sources at the end (R-A6)."""
+"""A report: an outline, sections written one by one from their own searches, sources at
+the end (R-A6).
+"""
 
 import time
 from collections.abc import Collection as AnyOf
@@ -71,7 +73,9 @@ class ReportAgent(BaseAgent):
     needs_language_model = True
 
     def answer(self, run: AgentRun) -> Iterator[Event]:
-        """Plan an outline, search for all sections at once, then write the sections one by one."""
+        """Plan an outline, search for all sections at once, then write the sections one
+        by one.
+        """
         if (scope := (yield from open_research(run))) is None:
             return
         scouted, plan = yield from self._outline(run)
@@ -99,7 +103,8 @@ class ReportAgent(BaseAgent):
         if run.request.cancelled:
             return
         if not evidence.hits and not is_empty(run, scouted):
-            # The searches for the sections found nothing, or had no time left; the first search did.
+            # The searches for the sections found nothing, or had no time left; the
+            # first search did.
             only = OutlineSection(
                 _title(run.question.search_text), run.question.search_text
             )
@@ -113,7 +118,9 @@ class ReportAgent(BaseAgent):
     def _outline(
         self, run: AgentRun
     ) -> Generator[StepEvent, None, tuple[Sequence[SearchHit], ReportOutline]]:
-        """Return the passages nearest to the task, and the model's plan for them, else the task's parts by rule."""
+        """Return the passages nearest to the task, and the model's plan for them, else
+        the task's parts by rule.
+        """
         question = run.question
         yield run.step("search", "Looking up what the reports contain")
         look = narrowed_search(question, question.search_text, run.resources.catalog)
@@ -203,7 +210,9 @@ class ReportAgent(BaseAgent):
 
 
 class Sections:
-    """Writes the sections of a report. ``numbers``: those of the whole report's passages."""
+    """Writes the sections of a report. ``numbers``: those of the whole report's
+    passages.
+    """
 
     def __init__(self, run: AgentRun, plan: ReportOutline, numbers: AnyOf[int]) -> None:
         self._numbers = frozenset(numbers)
@@ -214,8 +223,9 @@ class Sections:
         """Return whether a section ends early."""
 
     def over(self, left: Sequence[OutlineSection]) -> Generator[StepEvent, None, str]:
-        """Return a sentence that names the sections ``left``, once the budget is used up or the model has failed too
-        often; "" before."""
+        """Return a sentence that names the sections ``left``, once the budget is used
+        up or the model has failed too often; "" before.
+        """
         run = self._run
         if stopper := run.spending.stops_answer():
             yield from run.stop(stopper)
@@ -230,7 +240,9 @@ class Sections:
     def share(
         self, context: Context, chunk_ids: AnyOf[str], left: int
     ) -> Generator[Event, None, Context]:
-        """The passages of a section that fit: the ``left`` sections to be written share the budget of tokens."""
+        """The passages of a section that fit: the ``left`` sections to be written share
+        the budget of tokens.
+        """
         most, of_budget = (
             self._run.settings.deep_context_tokens,
             self._run.spending.tokens_left,
@@ -252,7 +264,9 @@ class Sections:
     def write(
         self, section: OutlineSection, context: Context
     ) -> Generator[Event, None, str]:
-        """Write a section; returns its text without the heading, which the events have."""
+        """Write a section; returns its text without the heading, which the events
+        have.
+        """
         run = self._run
         already = yield from self._written_about(f"{section.title}. {section.question}")
         prompt = partial(
@@ -275,8 +289,8 @@ class Sections:
         given = {passage.number for passage in done.context.passages}.union(
             cited_numbers(" ".join(already))
         )
-        # A number that this section was not shown belongs to a passage of another section, and is removed. A number of
-        # no passage stays, and is marked as such.
+        # A number that this section was not shown belongs to a passage of another
+        # section, and is removed. A number of no passage stays, and is marked as such.
         unknown = set(cited_numbers(done.text)) - self._numbers
         text = with_numbers_of(
             _without_heading(done.text, section.title), given | unknown
@@ -288,7 +302,9 @@ class Sections:
         return kept
 
     def _written_about(self, topic: str) -> Generator[StepEvent, None, Sequence[str]]:
-        """Return the sentences about a topic so far; none where that fails. The ledger gets the embedding's tokens."""
+        """Return the sentences about a topic so far; none where that fails. The ledger
+        gets the embedding's tokens.
+        """
         run, started = self._run, time.perf_counter()
         written, usage = list[str](), Usage()
         try:

@@ -1,4 +1,6 @@
-"""One question while an agent works on it, and the searches and calls that it may make (R-C7, R-C10)."""
+"""One question while an agent works on it, and the searches and calls that it may make
+(R-C7, R-C10).
+"""
 
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -99,8 +101,9 @@ class BaseAgent:
     needs_language_model = False
 
     def answer(self, run: "AgentRun") -> Iterator[Event]:
-        """Yield what happens and an `AnswerEvent` at the end; or set another mode, which then answers. Raises
-        ChatbotError."""
+        """Yield what happens and an `AnswerEvent` at the end; or set another mode,
+        which then answers. Raises ChatbotError.
+        """
         raise NotImplementedError
 
 
@@ -112,7 +115,9 @@ class ModeAgent:
         self._cache = cache
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Event]:
-        """Yield a cached answer's sources, text and trace at once; else the events of the mode's agent."""
+        """Yield a cached answer's sources, text and trace at once; else the events of
+        the mode's agent.
+        """
         started, before = time.perf_counter(), request.meter.lookups
         request = replace(request, cache=question.cache)
         key = self._cache.key(question, request)
@@ -147,7 +152,9 @@ class ModeAgent:
 def _under_numbers(
     hits: Sequence[SearchHit], numbers: Mapping[str, int]
 ) -> tuple[SearchHit, ...]:
-    """Return the hits in the order of their numbers by chunk; the others follow under the next free ones."""
+    """Return the hits in the order of their numbers by chunk; the others follow under
+    the next free ones.
+    """
     free = (number for number in count(1) if number not in numbers.values())
     ranked = (
         replace(hit, rank=numbers.get(hit.chunk.id) or next(free)) for hit in hits
@@ -171,13 +178,17 @@ class AgentRun:
         )
         self.has_model = resources.chat_model.is_language_model
         self.is_general = self.has_model and self.settings.on_empty == "general"
-        """True if the model answers from general knowledge where the reports hold nothing."""
+        """True if the model answers from general knowledge where the reports hold
+        nothing.
+        """
         reports = resources.language
         self.is_unread = (
             not resources.embedder.multilingual
             and language_of(question.query, reports) != reports
         )
-        """True if the question is in another language than the reports, which the embedding model does not know."""
+        """True if the question is in another language than the reports, which the
+        embedding model does not know.
+        """
         self.is_mode_chosen = False
         """True if another agent has chosen the mode."""
         self.choice_stopped_by: Stopper = ""
@@ -196,8 +207,10 @@ class AgentRun:
         self._share = PLANNING_SHARE
 
     def numbered(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Number the citations of a stream in order of first appearance, as its answer does. A hit's rank is the number
-        that cites it: where that changes, the sources are sent again."""
+        """Number the citations of a stream in order of first appearance, as its answer
+        does. A hit's rank is the number that cites it: where that changes, the sources
+        are sent again.
+        """
         sources, numbering = None, self.numbering
         for event in events:
             if isinstance(event, SourcesEvent):
@@ -255,13 +268,17 @@ class AgentRun:
         return event
 
     def say(self, text: str, /, **values: object) -> str:
-        """Translate fixed words into the language of the question. Implements `words.Say`."""
+        """Translate fixed words into the language of the question. Implements
+        `words.Say`.
+        """
         return speaking(self.question.language)(text, **values)
 
     def stop(self, stopper: Stopper, detail: str = "") -> Iterator[StepEvent]:
-        """End the exploring: the answer is made of what there is. A reason is yielded once.
+        """End the exploring: the answer is made of what there is. A reason is yielded
+        once.
 
-        ``detail``: the reason, where it is not the budget of this question."""
+        ``detail``: the reason, where it is not the budget of this question.
+        """
         why = detail or self.spending.describe(stopper, self.say)
         if why != self.why_stopped:
             self.stopped_by, self.why_stopped = stopper, why
@@ -270,14 +287,16 @@ class AgentRun:
     def ask(
         self, stage: str, shape: Shape[T], otherwise: str, **values: str
     ) -> Generator[StepEvent, None, T | None]:
-        """Return the model's reply to the prompts ``stage``; None without budget, or if it cannot be read.
+        """Return the model's reply to the prompts ``stage``; None without budget, or if
+        it cannot be read.
 
-        ``otherwise``: what the agent does then, in a few words. ``values`` are those of the templates besides the
-        question and its scope.
+        ``otherwise``: what the agent does then, in a few words. ``values`` are those of
+        the templates besides the question and its scope.
 
-        Raises:
-            ChatModelError: only a person can solve it, e.g. a key that is refused, and no call has worked yet.
-            BudgetExhaustedError: the day's tokens were used up before this question began."""
+        Raises: ChatModelError: only a person can solve it, e.g. a key that is refused,
+            and no call has worked yet. BudgetExhaustedError: the day's tokens were used
+            up before this question began.
+        """
         question = self.question
         where = render(
             "where",
@@ -357,12 +376,14 @@ class AgentRun:
     def search(
         self, searches: Sequence[Search], *, planning: bool = False
     ) -> Generator[StepEvent, None, list[Retrieval | None]]:
-        """Run these searches at once; None for each that failed or was too slow, which the path names.
+        """Run these searches at once; None for each that failed or was too slow, which
+        the path names.
 
         ``planning``: within the seconds for planning.
 
         Raises:
-            DependencyError: all of them failed, and no search has worked before."""
+            DependencyError: all of them failed, and no search has worked before.
+        """
         self._share = PLANNING_SHARE if planning else EXPLORING_SHARE
         results: list[Retrieval | None] = [None] * len(searches)
         left, most = (
@@ -379,7 +400,9 @@ class AgentRun:
         def retrieve(
             search: Search, allowance: Allowance, request: RequestContext
         ) -> Retrieval:
-            begin_request()  # else the waits of parallel searches would add up in the time limit of the request
+            # else the waits of parallel searches would add up in the time limit of the
+            # request
+            begin_request()
             return self.retrieve(search, allowance, request)
 
         work = [
@@ -434,11 +457,12 @@ class AgentRun:
     ) -> Retrieval:
         """Search in this thread; a reranker's calls are taken from ``allowance``.
 
-        Without tokens for a reranker it is left out, once the model has been asked for something.
+        Without tokens for a reranker it is left out, once the model has been asked for
+        something.
 
-        Raises:
-            DependencyError: the search failed.
-            BudgetExhaustedError: the day's tokens were used up before this question began."""
+        Raises: DependencyError: the search failed. BudgetExhaustedError: the day's
+            tokens were used up before this question began.
+        """
         question, resources = self.question, self.resources
         retrieve = partial(
             resources.retriever.retrieve,

@@ -1,4 +1,6 @@
-"""The searches of one question: run in parallel (R-C10), with their findings collected and numbered."""
+"""The searches of one question: run in parallel (R-C10), with their findings collected
+and numbered.
+"""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,9 +41,11 @@ class Search:
 
 
 def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
-    """Search under the countries and editions that the query is about, inside the question's scope. The whole question
-    stays in all of that where it names a country besides: one of its parts may be about it. A part that is about a
-    country outside of a scope that nobody chose leaves it."""
+    """Search under the countries and editions that the query is about, inside the
+    question's scope. The whole question stays in all of that where it names a country
+    besides: one of its parts may be about it. A part that is about a country outside of
+    a scope that nobody chose leaves it.
+    """
     scope, is_whole = question.scope, query == question.search_text
     if is_whole:
         reading = question.reading or read_names(query, catalog, scope)
@@ -63,7 +67,9 @@ def narrowed_search(question: Question, query: str, catalog: Catalog) -> Search:
 
 
 def new_questions(candidates: Sequence[str], earlier: Sequence[str]) -> list[str]:
-    """The candidates that are not among the earlier questions, each once. Case, spacing and end marks do not matter."""
+    """The candidates that are not among the earlier questions, each once. Case, spacing
+    and end marks do not matter.
+    """
     keys = [
         " ".join(query.casefold().split()).rstrip("?.! ")
         for query in [*earlier, *candidates]
@@ -76,7 +82,9 @@ def new_questions(candidates: Sequence[str], earlier: Sequence[str]) -> list[str
 
 
 class Findings:
-    """Passages that were kept, by search; a passage that several searches found is kept once."""
+    """Passages that were kept, by search; a passage that several searches found is kept
+    once.
+    """
 
     def __init__(self) -> None:
         self._by_search: dict[str, list[SearchHit]] = {}
@@ -86,7 +94,9 @@ class Findings:
     def unseen(
         self, results: Sequence[tuple[str, Sequence[SearchHit]]], *, most: int
     ) -> list[tuple[str, SearchHit]]:
-        """The hits that are new, with their search: the best of each search in turn, ``most`` in all."""
+        """The hits that are new, with their search: the best of each search in turn,
+        ``most`` in all.
+        """
         kept: list[tuple[str, SearchHit]] = []
         for search, hits in results:
             self._found.setdefault(search, {}).update(
@@ -120,7 +130,9 @@ class Findings:
 
 
 def distinct(hits: Iterable[SearchHit]) -> list[SearchHit]:
-    """The hits without repetitions: each passage at its first place, with the scores of its last search."""
+    """The hits without repetitions: each passage at its first place, with the scores of
+    its last search.
+    """
     return list({hit.chunk.id: hit for hit in hits}.values())
 
 
@@ -131,7 +143,9 @@ def alternate(columns: Sequence[Sequence[T]]) -> Iterator[T]:
 
 
 def number_passages(hits: Sequence[SearchHit], *, tokens: int | None = None) -> str:
-    """The passages as a planning prompt has them, numbered from 1; as many as fit ``tokens``, at least one."""
+    """The passages as a planning prompt has them, numbered from 1; as many as fit
+    ``tokens``, at least one.
+    """
     shown: list[str] = []
     left = tokens
     for number, hit in enumerate(hits, start=1):
@@ -160,9 +174,12 @@ def in_parallel(
     request: RequestContext,
     seconds: float | None = None,
 ) -> Iterator[tuple[int, Outcome[T]]]:
-    """Yield the place and outcome of each piece of work as it ends, ``threads`` at a time; those too slow come last.
-    Work that takes longer than ``seconds`` is cancelled by its `RequestContext` and not waited for. A piece of work may
-    fail alone, with a `ChatbotError`; any other exception is a defect and ends all, as a cancelled ``request`` does."""
+    """Yield the place and outcome of each piece of work as it ends, ``threads`` at a
+    time; those too slow come last. Work that takes longer than ``seconds`` is cancelled
+    by its `RequestContext` and not waited for. A piece of work may fail alone, with a
+    `ChatbotError`; any other exception is a defect and ends all, as a cancelled
+    ``request`` does.
+    """
     results, ended = (
         [Future[Outcome[T]]() for _ in work],
         SimpleQueue[Future[Outcome[T]]](),
@@ -174,7 +191,8 @@ def in_parallel(
 
         def settle(result: Future[Outcome[T]], outcome: Outcome[T]) -> None:
             with suppress(InvalidStateError):  # it was given up before
-                # Work that the end of the time broke off is too slow, whatever it returns: half of a result.
+                # Work that the end of the time broke off is too slow, whatever it
+                # returns: half of a result.
                 result.set_result(None if limited.cancelled else outcome)
 
         def give_up() -> None:
@@ -195,8 +213,9 @@ def in_parallel(
         limited.cancel.on_cancel(give_up)
         try:
             for _ in range(min(threads, len(work))):
-                # Daemons, unlike those of a pool: the process must not wait at its end for a search that was given up.
-                # In this context, so that they share what the request has read.
+                # Daemons, unlike those of a pool: the process must not wait at its end
+                # for a search that was given up. In this context, so that they share
+                # what the request has read.
                 threading.Thread(
                     target=copy_context().run, args=(run,), name="search", daemon=True
                 ).start()
@@ -206,7 +225,8 @@ def in_parallel(
                     return
                 if result.cancelled():
                     raise RuntimeError(
-                        "A piece of work ended in a defect; its own thread has reported it."
+                        "A piece of work ended in a defect; its own thread has "
+                        "reported it."
                     )
                 yield results.index(result), result.result()
         finally:

@@ -1,4 +1,6 @@
-"""Answers from the table of figures: series, comparisons, rankings, filters, counts and averages."""
+"""Answers from the table of figures: series, comparisons, rankings, filters, counts and
+averages.
+"""
 
 from collections import defaultdict
 from collections.abc import Generator, Sequence
@@ -42,8 +44,9 @@ from .run import AgentRun
 def answer_rendered(
     run: AgentRun, scope: ScopeSummary, rendered: Rendered | None
 ) -> Generator[Event, None, bool]:
-    """Answer with a table if a question has one, without a language model, which gets it as a source.
-    Return False where one of its passages is no longer there."""
+    """Answer with a table if a question has one, without a language model, which gets
+    it as a source. Return False where one of its passages is no longer there.
+    """
     if rendered is None:
         return False
     yield run.step(
@@ -61,7 +64,9 @@ def answer_rendered(
 
 
 def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
-    """Return the passages that a table cites, in the order of their numbers; none where one is no longer there."""
+    """Return the passages that a table cites, in the order of their numbers; none where
+    one is no longer there.
+    """
     by_id = {chunk.id: chunk for chunk in run.resources.store.get(rendered.chunk_ids)}
     hits = [
         SearchHit(by_id[one], found_by=("figures",))
@@ -72,7 +77,9 @@ def passages_of(run: AgentRun, rendered: Rendered) -> list[SearchHit]:
 
 
 def asked_for(run: AgentRun) -> tuple[Request, list[str]]:
-    """Return what kind of request the question is, and the countries it is about, as the data has them."""
+    """Return what kind of request the question is, and the countries it is about, as
+    the data has them.
+    """
     chosen, about = run.question.scope.get(COUNTRY), list[str]()
     if run.reading.countries:
         named = values_of(compared_countries(run.reading), run.resources.catalog)
@@ -84,7 +91,9 @@ def asked_for(run: AgentRun) -> tuple[Request, list[str]]:
 
 
 def compile_table(run: AgentRun) -> Rendered | None:
-    """Return the table that the question asks for; None where it asks for none, or nothing surely meant is in it."""
+    """Return the table that the question asks for; None where it asks for none, or
+    nothing surely meant is in it.
+    """
     request, about = asked_for(run)
     if (
         request.kind in {"value", "prose"}
@@ -110,8 +119,10 @@ def compile_table(run: AgentRun) -> Rendered | None:
 
 
 def state_figure(run: AgentRun, passage: Passage) -> str:
-    """Return the one figure of a quoted passage that the question surely means, as a sentence, else "". Every word of
-    the question that says what is asked is a word of the report's or the glossary's names for that figure."""
+    """Return the one figure of a quoted passage that the question surely means, as a
+    sentence, else "". Every word of the question that says what is asked is a word of
+    the report's or the glossary's names for that figure.
+    """
     chunk, reading, names = (
         passage.hit.chunk,
         run.reading,
@@ -178,7 +189,9 @@ def state_figure(run: AgentRun, passage: Passage) -> str:
 def key_figures(
     run: AgentRun, scope: Scope, subjects: Sequence[str]
 ) -> Rendered | None:
-    """Return a table of the figures that say most of these subjects; None where they share none."""
+    """Return a table of the figures that say most of these subjects; None where they
+    share none.
+    """
     passages = run.resources.store.get
     chapters = lambda ids: {chunk.id: chunk.chapter for chunk in passages(ids)}  # noqa: E731
     measured = run.resources.tables.key_figures(scope, subjects, chapters)
@@ -190,7 +203,9 @@ def key_figures(
 
 
 def parts_of(run: AgentRun, most: int = MOST_PARTS) -> list[str]:
-    """Return the question in parts by rule: its sentences, countries and things; itself where it is one."""
+    """Return the question in parts by rule: its sentences, countries and things; itself
+    where it is one.
+    """
     things = partial(
         run.resources.tables.things, scope=run.question.scope, request=run.request
     )

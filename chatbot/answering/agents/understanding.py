@@ -1,8 +1,10 @@
-"""What a question is about, found out before any agent runs: its countries and years, whether the data has them, and
-the scope that follows (R-D4).
+"""What a question is about, found out before any agent runs: its countries and years,
+whether the data has them, and the scope that follows (R-D4).
 
-One place for all modes. What it finds is answered here, or said above the agent's answer. Greetings, terms of the
-glossary and questions about the library itself (which reports, countries and years there are) need no search."""
+One place for all modes. What it finds is answered here, or said above the agent's
+answer. Greetings, terms of the glossary and questions about the library itself (which
+reports, countries and years there are) need no search.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -48,7 +50,8 @@ from .answering import answer_general, answer_text, conclude
 from .run import AgentRun, ModeAgent, Resources
 
 NOTHING_ASKED = (
-    "I answer questions from the {reports} here and show the passage behind each claim. Ask for a figure, a "
+    "I answer questions from the {reports} here and show the passage behind each "
+    "claim. Ask for a figure, a "
     "comparison, a ranking, a change over the years or a reason."
 )
 MOST_LISTED = 20
@@ -57,7 +60,9 @@ _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Understood:
-    """What a question is about. ``events`` begins the work of an agent, or an answer that needs none; call it once."""
+    """What a question is about. ``events`` begins the work of an agent, or an answer
+    that needs none; call it once.
+    """
 
     events: Callable[[], Iterator[Event]]
     notes: list[str] = field(default_factory=list)
@@ -70,7 +75,9 @@ class Understood:
     preamble: str = ""
 
     def annotate(self, event: Event) -> Iterator[Event]:
-        """Yield the event with what has to be said before the answer, and the scope that is offered."""
+        """Yield the event with what has to be said before the answer, and the scope
+        that is offered.
+        """
         if isinstance(event, AnswerEvent):
             answer = event.answer
             marks = tuple(map(methodcaller("moved", len(self.preamble)), answer.marks))
@@ -113,7 +120,9 @@ class Understanding:
             yield from understood.annotate(event)
 
     def read(self, question: Question, *, request: RequestContext) -> Understood:
-        """Return what the question is about, with an answer if no agent could add anything."""
+        """Return what the question is about, with an answer if no agent could add
+        anything.
+        """
         if question.attachments:
             return Understood(partial(self._agent.run, question, request=request))
         language = language_of(
@@ -139,7 +148,10 @@ class Understanding:
         if definitions := self._glossary.define(question.search_text, scope):
             text, passages = run.say("From the glossary:"), list[Passage]()
             for entry, chunk in definitions:
-                text += f"\n\n**{escape_markdown(entry.term)}**: {escape_markdown(entry.meaning)}"
+                text += (
+                    f"\n\n**{escape_markdown(entry.term)}**: "
+                    f"{escape_markdown(entry.meaning)}"
+                )
                 if chunk is not None:
                     passages.append(
                         Passage(
@@ -271,7 +283,9 @@ def taken_as(reading: Reading, corrections: Mapping[str, str], say: Say) -> list
 def library_answer(
     topic: Topic, scope: Scope, catalog: Catalog, say: Say = in_english
 ) -> str:
-    """Markdown: how many there are, and the first `MOST_LISTED` of what was asked for."""
+    """Markdown: how many there are, and the first `MOST_LISTED` of what was asked
+    for.
+    """
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     reports = counted(say, len(records), "report")
     if scope:

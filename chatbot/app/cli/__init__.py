@@ -1,4 +1,6 @@
-"""Commands of `python -m chatbot`. Only results go to the output, so that a pipe gets nothing else."""
+"""Commands of `python -m chatbot`. Only results go to the output, so that a pipe gets
+nothing else.
+"""
 
 import json
 import sys
@@ -82,7 +84,9 @@ COMMANDS = {
 
 
 class CommandLine(click.Group):
-    """Lists the commands from `COMMANDS` and imports the module of a command only when it is used."""
+    """Lists the commands from `COMMANDS` and imports the module of a command only when
+    it is used.
+    """
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -129,7 +133,8 @@ def load_command(name: str) -> click.Command:
 def cli(context: click.Context) -> None:
     """Ask your reports.
 
-    Settings come from the environment and from .env; see .env.example for all of them."""
+    Settings come from the environment and from .env; see .env.example for all of them.
+    """
     from ..services import (
         Services,
     )  # only when a command runs: help and version do not need it
@@ -148,7 +153,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     except ChatbotError as error:
         click.secho(
-            f"Error: {error.in_full if isinstance(error, DependencyError) else error.message}",
+            (
+                "Error: "
+                f"{error.in_full if isinstance(error, DependencyError) else error.message}"  # noqa: E501
+            ),
             fg="red",
             err=True,
         )
@@ -156,7 +164,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def progress_bar(label: str, length: int) -> Any:
-    """Return a progress bar on the error stream, a context manager with ``update(steps)``."""
+    """Return a progress bar on the error stream, a context manager with
+    ``update(steps)``.
+    """
     return click.progressbar(length=length, label=label, file=sys.stderr)
 
 
@@ -165,7 +175,9 @@ def print_json(value: Any) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file that the user asked for, or leave it as it was. Raises DependencyError: it cannot be written."""
+    """Write a file that the user asked for, or leave it as it was. Raises
+    DependencyError: it cannot be written.
+    """
     part = path.with_name(f"{path.name}.part")
     try:
         part.write_text(text, encoding="utf-8", newline="")

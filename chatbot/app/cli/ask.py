@@ -1,4 +1,6 @@
-"""`ask` and `chat`: ask questions on the command line and print their answers; or answer a table of questions."""
+"""`ask` and `chat`: ask questions on the command line and print their answers; or
+answer a table of questions.
+"""
 
 import csv
 import io
@@ -102,7 +104,10 @@ OPTIONS = (
     click.option(
         "--auto-scope/--no-auto-scope",
         default=None,
-        help="Use the countries and editions of the question as its scope. Default: AUTO_SCOPE.",
+        help=(
+            "Use the countries and editions of the question as its scope. Default: "
+            "AUTO_SCOPE."
+        ),
     ),
     click.option(
         "--query-expansion/--no-query-expansion",
@@ -145,12 +150,15 @@ def ask(
 ) -> None:
     """Answer QUESTION from the reports, or the questions of a table.
 
-    The columns country_name, year and so on of the table are the scope of each question; all columns are copied. Run
-    an interrupted command again to continue: questions with an answer are not asked again.
+    The columns country_name, year and so on of the table are the scope of each
+    question; all columns are copied. Run an interrupted command again to continue:
+    questions with an answer are not asked again.
 
-    Example: python -m chatbot ask "What is the population growth rate?" --country KE --year 2023
+    Example: python -m chatbot ask "What is the population growth rate?" --country KE
+    --year 2023
 
-    Example: python -m chatbot ask --from questions.csv --to answers.csv"""
+    Example: python -m chatbot ask --from questions.csv --to answers.csv
+    """
     services, fields, as_json = _read(services, options)
     if question is not None and source is None and target is None:
         _answer(services, {**fields, "query": question}, as_json=as_json)
@@ -163,11 +171,13 @@ def ask(
 @command()
 @question_options
 def chat(services: Services, /, **options: Any) -> None:
-    """Ask one question after the other, each with the ones before as context, until `exit`.
+    """Ask one question after the other, each with the ones before as context, until
+    `exit`.
 
     Questions are read from standard input, one a line.
 
-    Example: python -m chatbot chat --country Kenya"""
+    Example: python -m chatbot chat --country Kenya
+    """
     services, fields, as_json = _read(services, options)
     click.echo("> ", nl=False, err=True)
     for line in map(str.strip, sys.stdin):
@@ -186,7 +196,9 @@ def chat(services: Services, /, **options: Any) -> None:
 def _read(
     services: Services, options: dict[str, Any]
 ) -> tuple[Services, dict[str, Any], bool]:
-    """Return services with the settings among the options, the fields of a request, and whether to print JSON."""
+    """Return services with the settings among the options, the fields of a request, and
+    whether to print JSON.
+    """
     names = {"country_name": "country", "year": "year", "type": "report_type"}
     filters = {
         name: values
@@ -235,7 +247,9 @@ def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str
 
 
 def print_step(step: StepEvent) -> None:
-    """Print a step and each of its items on a line of its own; a failed step in yellow."""
+    """Print a step and each of its items on a line of its own; a failed step in
+    yellow.
+    """
     passages = f": {count_of(len(step.hits), 'passage')}" if step.hits else ""
     colour = "yellow" if step.failed else None
     click.secho(
@@ -277,11 +291,13 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
     notes = [_describe_doubt(sentence) for sentence in answer.unsupported]
     if scope := answer.scope.from_question:
         notes.append(
-            f"Scope from the question: {describe(scope)} (--no-auto-scope searches all reports)."
+            f"Scope from the question: {describe(scope)} (--no-auto-scope searches "
+            "all reports)."
         )
     if answer.trace.stopped_by:
         notes.append(
-            f"Stopped early ({answer.trace.stopped_by}): this is the best answer so far."
+            f"Stopped early ({answer.trace.stopped_by}): this is the best answer "
+            "so far."
         )
     if answer.trace.truncated:
         notes.append("The answer was cut off at MAX_ANSWER_TOKENS.")
@@ -313,9 +329,12 @@ def _describe_doubt(sentence: Unsupported) -> str:
 def answer_table(
     services: Services, fields: dict[str, Any], source: Path, target: Path
 ) -> None:
-    """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request hold for all questions. A
-    ``.csv`` gets the columns of the questions and `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises
-    LoadError, NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so far are kept."""
+    """Ask the questions that ``target`` has no answer to yet. ``fields`` of a request
+    hold for all questions. A ``.csv`` gets the columns of the questions and
+    `ANSWER_COLUMNS`; a ``.jsonl`` also the whole answer. Raises LoadError,
+    NotFoundError: there is nothing to answer from; BudgetExhaustedError: the answers so
+    far are kept.
+    """
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")
     questions = list(_questions(source, services.settings.filter_fields))
@@ -386,7 +405,8 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
     for citation in answer["citations"]:
         page = f", page {citation['page']}" if citation["page"] else ""
         cited.append(
-            f"[{citation['number']}] {citation['title'] or citation['document_name']}{page}"
+            f"[{citation['number']}] "
+            f"{citation['title'] or citation['document_name']}{page}"
         )
     return {
         **row,
@@ -404,7 +424,8 @@ def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
     _, header = next(table, (0, list[str]()))
     if not any(name in QUESTION_COLUMNS for name in header):
         raise LoadError(
-            f"{path.name}: the column question is missing. Optional columns: {', '.join(fields)}."
+            f"{path.name}: the column question is missing. Optional columns: "
+            f"{', '.join(fields)}."
         )
     for _, cells in table:
         row = dict(zip_longest(header, cells, fillvalue=""))
@@ -419,7 +440,9 @@ def _text(row: Row) -> str:
 
 
 def _key(row: Row) -> str:
-    """Identify a question in the results by its own fields, without the apostrophe that is put before formulas."""
+    """Identify a question in the results by its own fields, without the apostrophe that
+    is put before formulas.
+    """
     fields = (
         (name, str(value).removeprefix("'"))
         for name, value in row.items()

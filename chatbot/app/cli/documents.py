@@ -1,4 +1,6 @@
-"""`ingest`, `documents` and `glossary`: add, list and delete the reports and the terms of the library."""
+"""`ingest`, `documents` and `glossary`: add, list and delete the reports and the terms
+of the library.
+"""
 
 import sys
 import time
@@ -42,7 +44,9 @@ STOP_SECONDS = 1.0
 """Seconds that an interrupt waits for each file in progress."""
 Result = tuple[str, int, str]
 Work = tuple[str, Callable[[], Source]]
-"""The name of something to ingest, and what gives it, which may have to fetch it first."""
+"""The name of something to ingest, and what gives it, which may have to fetch it
+first.
+"""
 
 
 @command()
@@ -52,7 +56,10 @@ Work = tuple[str, Callable[[], Source]]
 @click.option(
     "--type",
     "report_type",
-    help="Type of the reports, e.g. country_report. Default: by the title; year_in_review with --year and no country.",
+    help=(
+        "Type of the reports, e.g. country_report. Default: by the title; "
+        "year_in_review with --year and no country."
+    ),
 )
 @click.option("--label", "labels", multiple=True, help="A label; repeat for several.")
 @click.option("--title", help="Title, of a single file.")
@@ -113,12 +120,16 @@ def ingest(
     confirmed: bool,
     **flags: Any,
 ) -> None:
-    """Read files, folders, web pages (https://...) or standard input (-), so that questions can be asked of them.
+    """Read files, folders, web pages (https://...) or standard input (-), so that
+    questions can be asked of them.
 
-    A folder is read with its subfolders; its manifest.json describes the files, and flags win over it. An unchanged
-    file is skipped, a changed file replaces its old version. Run an interrupted command again to continue.
+    A folder is read with its subfolders; its manifest.json describes the files, and
+    flags win over it. An unchanged file is skipped, a changed file replaces its old
+    version. Run an interrupted command again to continue.
 
-    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html --country Kenya --year 2024"""
+    Example: python -m chatbot ingest reports/ notes.pdf https://example.org/review.html
+    --country Kenya --year 2024
+    """
     named = {
         "country_name": flags.pop("country"),
         "type": flags.pop("report_type"),
@@ -140,7 +151,10 @@ def ingest(
         if len(works) > (services.ingesting.ask_above or len(works)) and not (
             dry_run or confirmed
         ):
-            calls = f"The chat model writes a summary of each of these {len(works)} files, one call for each new one"
+            calls = (
+                f"The chat model writes a summary of each of these {len(works)} files, "
+                "one call for each new one"
+            )
             click.confirm(
                 f"{calls} (SUMMARIES=auto; --yes does not ask). Go on?",
                 abort=True,
@@ -164,7 +178,8 @@ def ingest(
             ) from None
     failed, count = outcomes.count("failed"), len(outcomes)
     click.echo(
-        f"{count - failed} of {count} files {'can be read' if dry_run else 'are searchable'}."
+        f"{count - failed} of {count} files "
+        f"{'can be read' if dry_run else 'are searchable'}."
     )
     if failed:
         raise LoadError(f"{failed} of {count} files could not be read.")
@@ -175,7 +190,9 @@ def _in_threads(
     works: Sequence[Work],
     ingest: Callable[[Work, JobControl], Result],
 ) -> Iterator[Result]:
-    """Yield each result when it is there. An interrupt waits for the files in progress, but not for a silent server."""
+    """Yield each result when it is there. An interrupt waits for the files in progress,
+    but not for a silent server.
+    """
     workers = services.settings.ingestion_workers
     turns = Semaphore(workers)
 
@@ -217,7 +234,8 @@ def _works(
     elif path == STDIN:
         if PurePosixPath(name).suffix.lower() not in suffixes():
             raise click.UsageError(
-                f"--name {name}: the suffix tells the format. Valid: {', '.join(suffixes())}."
+                f"--name {name}: the suffix tells the format. Valid: "
+                f"{', '.join(suffixes())}."
             )
         target = folder / PurePosixPath(name).name
 
@@ -274,7 +292,9 @@ def _ingest(
     dry_run: bool,
     strict: bool,
 ) -> Result:
-    """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of passages; title and metadata."""
+    """Ingest a file. Return the outcome, "failed" if it cannot be read; the number of
+    passages; title and metadata.
+    """
     name, fetch = work
 
     def waiting(reason: str) -> None:
@@ -309,7 +329,10 @@ def _ingest(
             )
             title = f"{document.title}  ({', '.join(filter(None, [about, kind]))})"
             proposed = (
-                f"    {one.field}: {one.value} ({one.origin}{'' if one.taken else '; not sure, please confirm'})"
+                (
+                    f"    {one.field}: {one.value} "
+                    f"({one.origin}{'' if one.taken else '; not sure, please confirm'})"
+                )
                 for one in document.proposed
             )
             return (
@@ -354,11 +377,14 @@ def _about(metadata: Mapping[str, Any]) -> str:
     "--yes", "confirmed", is_flag=True, help="Remove them however many they are."
 )
 def sync(services: Services, every: str | None, prune: bool, confirmed: bool) -> None:
-    """Keep the library as the folders, web pages and buckets of sources.toml (SOURCES) are.
+    """Keep the library as the folders, web pages and buckets of sources.toml (SOURCES)
+    are.
 
-    New and changed files are read. Run an interrupted command again to continue. docs/sources.md describes the file.
+    New and changed files are read. Run an interrupted command again to continue.
+    docs/sources.md describes the file.
 
-    Example: python -m chatbot sync --prune --every 1h"""
+    Example: python -m chatbot sync --prune --every 1h
+    """
     pause = services.settings.override(sync_every=every).sync_every if every else None
 
     def report(name: str, change: SourceChange) -> None:
@@ -387,7 +413,8 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
             )
             for one in states:
                 click.echo(
-                    f"{one.name}: {', '.join(f'{n} {what}' for what, n in one.counts.items()) or 'no files'}"
+                    f"{one.name}: "
+                    f"{', '.join(f'{n} {what}' for what, n in one.counts.items()) or 'no files'}"  # noqa: E501
                 )
                 if one.problem:
                     click.secho(f"{one.name}: {one.problem}", fg="red", err=True)
@@ -428,7 +455,8 @@ def list_documents(
             if name in record.metadata
         )
         click.echo(
-            f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  ({about or record.source})"
+            f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  "
+            f"({about or record.source})"
         )
     passages = sum(record.chunks for record in records)
     click.echo(f"{count_of(len(records), 'report')}, {count_of(passages, 'passage')}")
@@ -448,7 +476,8 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
         document_id for document_id, record in records.items() if record is None
     ]:
         raise NotFoundError(
-            f"There is no report {', '.join(unknown)}; nothing was deleted. See: documents list."
+            f"There is no report {', '.join(unknown)}; nothing was deleted. See: "
+            "documents list."
         )
     for record in filter(None, records.values()):
         services.ingesting.delete_document(record)
@@ -466,12 +495,15 @@ glossary = Commands("glossary")
     "--replace", is_flag=True, help="Remove the terms that were imported before."
 )
 def import_terms(services: Services, file: Path, replace: bool) -> None:
-    """Add the terms of a CSV table with the columns term, meaning, other_words, heading and label.
+    """Add the terms of a CSV table with the columns term, meaning, other_words, heading
+    and label.
 
-    Other words are separated by |. Heading and label are those of the figures that a term stands for, as the reports
-    write them. A term with the same heading and label is replaced.
+    Other words are separated by |. Heading and label are those of the figures that a
+    term stands for, as the reports write them. A term with the same heading and label
+    is replaced.
 
-    Example: python -m chatbot glossary import terms.csv"""
+    Example: python -m chatbot glossary import terms.csv
+    """
     entries = read_glossary(file)
     services.storage.prepare()
     services.storage.glossary.put("", entries, replace_all=replace)

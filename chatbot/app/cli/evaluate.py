@@ -139,16 +139,21 @@ def evaluate(
     answers: bool,
     **compared: Any,
 ) -> None:
-    """Measure retrieval on DATASET: your own questions in a CSV file, or a folder in BEIR layout.
+    """Measure retrieval on DATASET: your own questions in a CSV file, or a folder in
+    BEIR layout.
 
-    The CSV has the columns question and expected_document (title, name, file name or id); page, answer (words that
-    the passage must contain), answerable (yes or no), note and one for each filter field are optional. The questions
-    are asked of the reports in the database. Quoted answers, which cost nothing, show whether the product abstains
-    where it should. A BEIR folder (corpus.jsonl, queries.jsonl, qrels/test.tsv) is loaded into a throw-away database.
+    The CSV has the columns question and expected_document (title, name, file name or
+    id); page, answer (words that the passage must contain), answerable (yes or no),
+    note and one for each filter field are optional. The questions are asked of the
+    reports in the database. Quoted answers, which cost nothing, show whether the
+    product abstains where it should. A BEIR folder (corpus.jsonl, queries.jsonl,
+    qrels/test.tsv) is loaded into a throw-away database.
 
-    The first configuration is what /query itself would retrieve, with 10 passages; the others follow.
+    The first configuration is what /query itself would retrieve, with 10 passages; the
+    others follow.
 
-    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6"""
+    Example: python -m chatbot evaluate sample_data/questions.csv --weights .4,.6
+    """
     if injections == (dataset is not None):
         raise click.UsageError("Name a DATASET, or --injections.")
     if no_filters and auto_scope:
@@ -158,7 +163,8 @@ def evaluate(
         return
     if answers and dataset.is_dir():
         raise click.UsageError(
-            "--answers is for questions in a CSV file: only those tell what should not be answered."
+            "--answers is for questions in a CSV file: only those tell what should "
+            "not be answered."
         )
     settings = services.settings
     plan = comparison.configurations(settings, **compared)
@@ -229,9 +235,12 @@ def _measure(
     overrides: Mapping[str, Any],
     scope_of: runner.ScopeOf,
 ) -> runner.Measured:
-    """Measure retrieval in one configuration; with questions about the reports, abstention too."""
+    """Measure retrieval in one configuration; with questions about the reports,
+    abstention too.
+    """
     steps = len(data.answerable) + (0 if data.chunks else len(data.queries))
-    # A cache of a local embedder would leave the first configuration alone with the time of embedding.
+    # A cache of a local embedder would leave the first configuration alone with the
+    # time of embedding.
     uncached = {"cache_seconds": 0.0} if reports.runtime.embedder.local else {}
     with Services(reports.settings.override(**{**overrides, **uncached})) as services:
         settings, runtime = services.settings, services.runtime
@@ -267,12 +276,15 @@ def _measure(
 def calibrate(
     services: Services, dataset: Path, as_json: bool, dry_run: bool, forget: bool
 ) -> None:
-    """Measure which scores mean something with the embedding model in use, and store the relevance floor.
+    """Measure which scores mean something with the embedding model in use, and store
+    the relevance floor.
 
-    DATASET is what `evaluate` takes; without it, the questions about the sample reports. Needs no chat model.
-    RELEVANCE_FLOOR=auto uses the stored floor at once, in all workers; THRESHOLD_START is only suggested.
+    DATASET is what `evaluate` takes; without it, the questions about the sample
+    reports. Needs no chat model. RELEVANCE_FLOOR=auto uses the stored floor at once, in
+    all workers; THRESHOLD_START is only suggested.
 
-    Example: python -m chatbot calibrate my_questions.csv"""
+    Example: python -m chatbot calibrate my_questions.csv
+    """
     facts = services.storage.facts
     if forget:
         removed = facts.delete_calibration(services.runtime.embedder.model_id)
@@ -299,7 +311,8 @@ def calibrate(
         else "none before"
     )
     click.echo(
-        f"Relevance floor {calibration.floor:.2f}, {earlier}; {'not stored' if dry_run else 'stored'}."
+        f"Relevance floor {calibration.floor:.2f}, {earlier}; "
+        f"{'not stored' if dry_run else 'stored'}."
     )
     click.echo(f"Suggested: THRESHOLD_START={calibration.threshold:.2f}")
 
@@ -319,7 +332,8 @@ def _collect_scores(services: Services, dataset: Path) -> tuple[runner.Scores, s
         if dataset != QUESTIONS:
             raise
         raise LoadError(
-            f"{error.message} These are questions about the sample reports, which the database does not have. Write "
+            f"{error.message} These are questions about the sample reports, which "
+            "the database does not have. Write "
             "some about yours and run: python -m chatbot calibrate my_questions.csv."
         ) from error
 
@@ -344,13 +358,16 @@ def _print_tables(scores: runner.Scores, calibration: Calibration) -> None:
             f"{rates.value:5.2f}{rates.refused:>19.1%}{rates.accepted:>10.1%}{rates.cut:>20.1%}{rates.kept:>9.1%}{chosen}"
         )
     click.echo(
-        "refused: questions with an answer; accepted: unrelated ones; cut: passages with the answer.\n"
+        "refused: questions with an answer; accepted: unrelated ones; cut: "
+        "passages with the answer.\n"
     )
 
 
 @contextmanager
 def throw_away_database(services: Services) -> Iterator[Services]:
-    """Yield services on an empty database in a temporary folder, everything else as configured."""
+    """Yield services on an empty database in a temporary folder, everything else as
+    configured.
+    """
     with tempfile.TemporaryDirectory(prefix="report-chat-evaluate-") as folder:
         changed = {
             "data_dir": Path(folder),
@@ -365,13 +382,18 @@ def throw_away_database(services: Services) -> Iterator[Services]:
 
 @contextmanager
 def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dataset]]:
-    """Yield a data set and the services that its questions are asked of. A folder brings its own passages; a CSV
-    file is about the reports in the database, or about the sample reports if an embedded database has none yet."""
+    """Yield a data set and the services that its questions are asked of. A folder
+    brings its own passages; a CSV file is about the reports in the database, or about
+    the sample reports if an embedded database has none yet.
+    """
     fields = services.settings.filter_fields
     if path.is_dir():
         data = read_dataset(path, fields)
         with throw_away_database(services) as scratch:
-            label = f"Embedding {len(data.chunks):,} passages with {scratch.runtime.embedder.model_id}"
+            label = (
+                f"Embedding {len(data.chunks):,} passages with "
+                f"{scratch.runtime.embedder.model_id}"
+            )
             with progress_bar(label, len(data.chunks)) as bar:
                 runner.load_chunks(
                     scratch.runtime.store,
@@ -390,7 +412,10 @@ def open_dataset(services: Services, path: Path) -> Iterator[tuple[Services, Dat
         )
     else:
         click.echo(
-            "There are no reports yet: the sample reports are loaded into a throw-away database.",
+            (
+                "There are no reports yet: the sample reports are loaded into a "
+                "throw-away database."
+            ),
             err=True,
         )
         with throw_away_database(services) as scratch:

@@ -42,19 +42,24 @@ from . import Commands, command, progress_bar
     help="Write into a database that is not empty; equal ids are replaced.",
 )
 def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> None:
-    """Copy reports, passages, vectors and conversations between the embedded file and MongoDB.
+    """Copy reports, passages, vectors and conversations between the embedded file and
+    MongoDB.
 
-    A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite file. Run an interrupted copy
-    again to continue it. At the end both sides are compared. No vector is computed.
+    A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite
+    file. Run an interrupted copy again to continue it. At the end both sides are
+    compared. No vector is computed.
 
-    Example: python -m chatbot copy --from data --to mongodb://localhost:27017/report_chat"""
+    Example: python -m chatbot copy --from data --to
+    mongodb://localhost:27017/report_chat
+    """
     settings = services.settings
     if (
         settings.vector_search != "auto"
         and not store_traits(settings.vector_search).in_database
     ):
         raise InvalidRequestError(
-            "With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use pg_dump for those."
+            "With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use "
+            "pg_dump for those."
         )
     source, target = (
         Location.parse(source_uri, settings),
@@ -89,11 +94,13 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
         for name, count, digest in verified:
             click.echo(f"{name:24}{count:>10}  {digest}")
         click.echo(
-            f"{copied} rows copied from {source.name} to {target.name}; both sides are equal. 0 embedding calls."
+            f"{copied} rows copied from {source.name} to {target.name}; both sides "
+            "are equal. 0 embedding calls."
         )
         if copier.unnamed:
             click.echo(
-                f"Add to COLLECTIONS, so that questions search them: {', '.join(copier.unnamed)}."
+                "Add to COLLECTIONS, so that questions search them: "
+                f"{', '.join(copier.unnamed)}."
             )
         if left_out := copier.left_out():
             click.echo(
@@ -143,15 +150,18 @@ def import_(
 ) -> None:
     """Import a collection of another program with its vectors.
 
-    The collection is only read. Three of its texts are embedded to see that its vectors are of the configured model.
-    Run an interrupted import again to continue it.
+    The collection is only read. Three of its texts are embedded to see that its vectors
+    are of the configured model. Run an interrupted import again to continue it.
 
-    Example: python -m chatbot import --from vectors --as langchain --map country_name=metadata.country"""
+    Example: python -m chatbot import --from vectors --as langchain --map
+    country_name=metadata.country
+    """
     services.storage.require_writable()
     settings = services.settings
     if database is None and name in settings.chunk_collections:
         raise InvalidRequestError(
-            f"{name} is a collection of this program: set REPORT_COLLECTION to another name."
+            f"{name} is a collection of this program: set REPORT_COLLECTION to "
+            "another name."
         )
     with ExitStack() as opened:
         source = services.storage.database
@@ -186,11 +196,13 @@ def import_(
         with progress_bar("Importing", importer.total) as bar:
             done = importer.run(bar.update)
     click.echo(
-        f"{done.reports} reports with {done.passages} passages imported, {done.unchanged} there already."
+        f"{done.reports} reports with {done.passages} passages imported, "
+        f"{done.unchanged} there already."
     )
     if done.without_text or done.without_vector:
         click.echo(
-            f"Left out: {done.without_text} rows without text, {done.without_vector} without a usable vector."
+            f"Left out: {done.without_text} rows without text, "
+            f"{done.without_vector} without a usable vector."
         )
 
 
@@ -201,12 +213,14 @@ def import_(
 def migrate(services: Services, dry_run: bool) -> None:
     """Bring the schema up to date and mend rows of an older system.
 
-    Years stored as text become numbers, vectors stored as arrays become float32 vectors (a third of the space),
-    passages without a registered report get one, passages without a country, year or type say so explicitly,
-    because a scope taken from a question keeps them, and the table of figures is filled. Run it again after an
+    Years stored as text become numbers, vectors stored as arrays become float32 vectors
+    (a third of the space), passages without a registered report get one, passages
+    without a country, year or type say so explicitly, because a scope taken from a
+    question keeps them, and the table of figures is filled. Run it again after an
     interruption to continue.
 
-    Example: python -m chatbot migrate --dry-run"""
+    Example: python -m chatbot migrate --dry-run
+    """
     storage, settings = services.storage, services.settings
     storage.require_writable()
     storage.require_own()
@@ -228,7 +242,8 @@ def migrate(services: Services, dry_run: bool) -> None:
     click.echo(f"years stored as text:       {mended.years} rows")
     click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
     click.echo(
-        f"rows without a report:      {mended.unregistered} rows, {mended.reports} reports"
+        f"rows without a report:      {mended.unregistered} rows, {mended.reports} "
+        "reports"
     )
     click.echo(f"filter fields left out:     {mended.valueless} rows")
     missing = len(storage.figures.missing(storage.documents.all()))
@@ -261,13 +276,16 @@ def migrate(services: Services, dry_run: bool) -> None:
 def reembed(services: Services, provider: str, model: str | None, grace: float) -> None:
     """Embed all passages with another model, then switch to it.
 
-    The old model is used until then, also by other processes. Run it again after an interruption to continue. With the
-    model that is in use, only passages without a usable vector are embedded.
+    The old model is used until then, also by other processes. Run it again after an
+    interruption to continue. With the model that is in use, only passages without a
+    usable vector are embedded.
 
-    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small"""
+    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small
+    """
     if not services.storage.engine.traits.in_database:
         raise InvalidRequestError(
-            "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the reports into another database instead."
+            "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the "
+            "reports into another database instead."
         )
     services.storage.require_writable()
     EMBEDDERS.check(provider, field="--provider")
@@ -286,14 +304,18 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
     with progress_bar("Embedding", work.total()) as bar:
         stored = work.run(bar.update)
     click.echo(
-        f"{work.embedded} passages embedded. The database's embedding model is {stored.model_id}."
+        f"{work.embedded} passages embedded. The database's embedding model is "
+        f"{stored.model_id}."
     )
     if settings.embedding_provider not in (
         None,
         provider,
     ) or settings.embedding_model not in (None, name):
         click.secho(
-            "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: unset them before the next start.",
+            (
+                "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: "
+                "unset them before the next start."
+            ),
             fg="yellow",
             err=True,
         )
@@ -362,7 +384,10 @@ def _index_plans(services: Services) -> list[SearchTarget]:
     if not services.storage.engine.traits.has_search_indexes:
         raise SearchEngineError(
             f"There are no search indexes here: {services.storage.engine.detail}.",
-            remedy="They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community 8.3+ with mongot.",
+            remedy=(
+                "They belong to VECTOR_SEARCH=atlas, on Atlas or on MongoDB Community "
+                "8.3+ with mongot."
+            ),
         )
     return services.runtime.index_plans
 
@@ -370,5 +395,6 @@ def _index_plans(services: Services) -> list[SearchTarget]:
 def _print_status(status: IndexStatus) -> None:
     answers = "queryable" if status.queryable else "not queryable"
     click.echo(
-        f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} {answers} {status.message}"
+        f"{status.collection}.{status.name:20} {status.kind:12} {status.state:16} "
+        f"{answers} {status.message}"
     )

@@ -1,4 +1,6 @@
-"""Run an installation and look after it: the server, its check and costs, keys, stored conversations, and feedback."""
+"""Run an installation and look after it: the server, its check and costs, keys, stored
+conversations, and feedback.
+"""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -58,14 +60,17 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         listening = listen(*address)
     except OSError as error:
         raise SettingsError(
-            f"Cannot listen on {in_url(address[0])}:{address[1]}: {error.strerror}. Set HOST or PORT to a free address."
+            f"Cannot listen on {in_url(address[0])}:{address[1]}: "
+            f"{error.strerror}. Set HOST or PORT to a free address."
         ) from error
     click.echo(
-        f"Ask your reports: http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)"
+        "Ask your reports: "
+        f"http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)"
     )
     if settings.rule != "open":
         click.echo(
-            f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys create NAME --role admin"
+            f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys "
+            "create NAME --role admin"
         )
     try:
         Server(app, settings).run([listening])
@@ -76,9 +81,11 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
 @command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(services: Services, as_json: bool) -> None:
-    """Check keys, server, collections, indexes and models; exit status 1 if something is wrong.
+    """Check keys, server, collections, indexes and models; exit status 1 if something
+    is wrong.
 
-    Example: python -m chatbot doctor"""
+    Example: python -m chatbot doctor
+    """
     findings: list[Finding] = []
     for finding in diagnose(services):
         findings.append(finding)
@@ -104,11 +111,13 @@ def doctor(services: Services, as_json: bool) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the /api/usage response.")
 def usage(services: Services, days: int, as_json: bool) -> None:
-    """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and time by stage.
+    """Show questions, calls, tokens and costs by day (UTC); runs, calls, tokens and
+    time by stage.
 
     Costs need MODEL_PRICES.
 
-    Example: python -m chatbot usage --days 7"""
+    Example: python -m chatbot usage --days 7
+    """
     rows = services.storage.usage.days(days)
     if as_json:
         print_json(to_json(UsageReport.of(rows)))
@@ -132,7 +141,8 @@ def usage(services: Services, days: int, as_json: bool) -> None:
         )
     if total.unpriced_tokens:
         click.echo(
-            f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; the costs leave them out (+)."
+            f"\n{total.unpriced_tokens:,} tokens have no price in MODEL_PRICES; "
+            "the costs leave them out (+)."
         )
 
 
@@ -205,9 +215,12 @@ def create(
     filters: tuple[str, ...],
     **most: Any,
 ) -> None:
-    """Create a key and print it, this once: only a digest is stored. NAME says whose it is.
+    """Create a key and print it, this once: only a digest is stored. NAME says whose it
+    is.
 
-    Example: python -m chatbot keys create "Nairobi office" --role write --filter country_name=Kenya"""
+    Example: python -m chatbot keys create "Nairobi office" --role write --filter
+    country_name=Kenya
+    """
     chosen: dict[str, list[str]] = {}
     for each in filters:
         field, separator, value = each.partition("=")
@@ -256,7 +269,8 @@ def list_keys(services: Services) -> None:
             else f"last used {key.used_at or 'never'}"
         )
         click.echo(
-            f"{key.id}  {key.name}  ({_role_and_limits(key)}), created {key.created_at}, {state}"
+            f"{key.id}  {key.name}  ({_role_and_limits(key)}), created "
+            f"{key.created_at}, {state}"
         )
     click.echo(count_of(len(stored), "key"))
 
@@ -267,9 +281,11 @@ def list_keys(services: Services) -> None:
     "--links", is_flag=True, help="Revoke the shared links of their conversations too."
 )
 def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
-    """Revoke keys, named by the beginning that `list` shows. What was made with them stays, as their owner's.
+    """Revoke keys, named by the beginning that `list` shows. What was made with them
+    stays, as their owner's.
 
-    Example: python -m chatbot keys revoke rck_J5yWq2bX --links"""
+    Example: python -m chatbot keys revoke rck_J5yWq2bX --links
+    """
     storage, owners = services.storage, set[str]()
     for key_id in key_ids:
         owners.add(storage.keys.revoke(key_id).owner)
@@ -347,9 +363,12 @@ def list_owners(services: Services) -> None:
     help="Only those without a message since this day.",
 )
 def delete(services: Services, owner: str, before: Any) -> None:
-    """Delete all conversations of an owner, with their messages and every cached answer.
+    """Delete all conversations of an owner, with their messages and every cached
+    answer.
 
-    Example: python -m chatbot conversations delete --owner visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d"""
+    Example: python -m chatbot conversations delete --owner
+    visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d
+    """
     since = before.date().isoformat() if before else ""
     count = services.storage.delete_conversations(
         owner="" if owner == "none" else owner, before=since
@@ -385,12 +404,15 @@ feedback = Commands("feedback")
     help="Write to this file.",
 )
 def export(services: Services, path: Path | None) -> None:
-    """Print it as CSV, the newest first: question, scope, rating, reason, comment, reports cited.
+    """Print it as CSV, the newest first: question, scope, rating, reason, comment,
+    reports cited.
 
-    `evaluate` reads the file. For answers marked as good, the reports that they cite are the expected ones. For the
-    others, fill in expected_document, or answerable = no, and they are measured too.
+    `evaluate` reads the file. For answers marked as good, the reports that they cite
+    are the expected ones. For the others, fill in expected_document, or answerable =
+    no, and they are measured too.
 
-    Example: python -m chatbot feedback export --to feedback.csv"""
+    Example: python -m chatbot feedback export --to feedback.csv
+    """
     storage, fields = services.storage, services.settings.filter_fields
     existing = {record.id for record in storage.documents.all()}
     table = []

@@ -1,5 +1,7 @@
-"""Questions with known answers: from a folder in BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv; filters in
-the metadata), or from a CSV file about the reports in a database."""
+"""Questions with known answers: from a folder in BEIR layout (corpus.jsonl,
+queries.jsonl, qrels/test.tsv; filters in the metadata), or from a CSV file about the
+reports in a database.
+"""
 
 import json
 from collections import Counter
@@ -23,7 +25,9 @@ from ...library.loaders.records import read_table
 from ...search.scope import ScopeResolver
 
 COLUMNS = ("question", "expected_document", "page", "answer", "answerable", "note")
-"""A column for each filter field may follow: together they are the scope of the question."""
+"""A column for each filter field may follow: together they are the scope of the
+question.
+"""
 RATED = ("rating", "reason", "comment", "cited", "at")
 """Fields that `feedback export` adds about the given answer, not the expected one."""
 SEVERAL = ";"
@@ -33,14 +37,18 @@ YES, NO = ("", "yes", "y", "true", "1"), ("no", "n", "false", "0")
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """The target of retrieval: a document, a page of it, or a passage with the words of the answer."""
+    """The target of retrieval: a document, a page of it, or a passage with the words of
+    the answer.
+    """
 
     document_id: str
     page: int | None = None
     answer: str = ""
 
     def holds(self, chunk: Chunk) -> bool:
-        """Return whether a passage is the expected one; case and line breaks of the answer do not matter."""
+        """Return whether a passage is the expected one; case and line breaks of the
+        answer do not matter.
+        """
         if chunk.document_id != self.document_id or self.page not in (None, chunk.page):
             return False
         return (
@@ -51,7 +59,9 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuery:
-    """A question and its expected results; without ``targets`` the product should abstain."""
+    """A question and its expected results; without ``targets`` the product should
+    abstain.
+    """
 
     id: str
     text: str
@@ -81,7 +91,9 @@ class EvaluationQuery:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """``chunks`` of a BEIR folder; none if the questions are about the reports of a database."""
+    """``chunks`` of a BEIR folder; none if the questions are about the reports of a
+    database.
+    """
 
     name: str
     chunks: list[Chunk] = field(repr=False)
@@ -93,15 +105,20 @@ class Dataset:
 
 
 def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
-    """Read a folder in BEIR layout; questions without judgements are left out. Raises LoadError: a file is missing,
-    a line does not follow the layout, or no question has a judgement."""
+    """Read a folder in BEIR layout; questions without judgements are left out. Raises
+    LoadError: a file is missing, a line does not follow the layout, or no question has
+    a judgement.
+    """
     relevant: dict[str, list[str]] = {}
     for number, line in enumerate(_lines(folder / "qrels" / "test.tsv")[1:], start=2):
         try:
             query_id, document_id, score = line.split("\t")
             is_relevant = float(score) > 0
         except ValueError as error:
-            message = f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id and score."
+            message = (
+                f"{folder}/qrels/test.tsv, line {number}: expected query-id, corpus-id "
+                "and score."
+            )
             raise LoadError(message) from error
         if is_relevant:
             relevant.setdefault(query_id, []).append(document_id)
@@ -137,8 +154,9 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
 
 
 def register_reports(documents: DocumentRepository, chunks: Sequence[Chunk]) -> int:
-    """Register a report for each set of metadata that passages share, and return how many. Questions are then
-    understood as with real reports."""
+    """Register a report for each set of metadata that passages share, and return how
+    many. Questions are then understood as with real reports.
+    """
     passages = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
     for number, (metadata, count) in enumerate(passages.items(), start=1):
         name = ", ".join(str(value) for _, value in metadata) or f"Report {number}"
@@ -168,7 +186,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _lines(path: Path) -> list[str]:
     try:
-        # splitlines() would also split at separators that JSON Lines allows within a line.
+        # splitlines() would also split at separators that JSON Lines allows within a
+        # line.
         return [
             line
             for line in path.read_text(encoding="utf-8").split("\n")
@@ -176,15 +195,18 @@ def _lines(path: Path) -> list[str]:
         ]
     except OSError as error:
         raise LoadError(
-            f"{path} cannot be read: {error.strerror}. A data set has corpus.jsonl, queries.jsonl and qrels/test.tsv."
+            f"{path} cannot be read: {error.strerror}. A data set has "
+            "corpus.jsonl, queries.jsonl and qrels/test.tsv."
         ) from error
 
 
 def read_questions(
     path: Path, catalog: Catalog, scopes: ScopeResolver, fields: Sequence[str]
 ) -> Dataset:
-    """Return the questions of a CSV file about a catalog's reports, by line, without rated answers that expect nothing.
-    Raises LoadError for a table without the columns, a wrong row, or no expected document at all."""
+    """Return the questions of a CSV file about a catalog's reports, by line, without
+    rated answers that expect nothing. Raises LoadError for a table without the columns,
+    a wrong row, or no expected document at all.
+    """
     queries = []
     for line, row in _table(path, fields):
         if row.get("rating") and not (
@@ -251,18 +273,22 @@ def _query(
 
 
 def _find(name: str, scope: Scope, catalog: Catalog) -> DocumentRecord:
-    """Return the report with this id, title, name or file name; if there are several, the one inside the scope."""
+    """Return the report with this id, title, name or file name; if there are several,
+    the one inside the scope.
+    """
     records = _named(name, catalog.all())
     if len(records) > 1 and scope:
         records = _named(name, catalog.all(scope)) or records
     if not records:
         raise LoadError(
-            f"expected_document: no report is called {name!r}. See: python -m chatbot documents list."
+            f"expected_document: no report is called {name!r}. See: python -m "
+            "chatbot documents list."
         )
     if len(records) > 1:
         ids = ", ".join(record.id for record in records)
         raise LoadError(
-            f"expected_document: {len(records)} reports are called {name!r}. Use the id: {ids}."
+            f"expected_document: {len(records)} reports are called {name!r}. Use "
+            f"the id: {ids}."
         )
     return records[0]
 

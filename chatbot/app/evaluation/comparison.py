@@ -1,5 +1,6 @@
-"""Compare ways to retrieve: the configurations, the table that `evaluate` prints, baselines, and MLflow (R-B12,
-optional)."""
+"""Compare ways to retrieve: the configurations, the table that `evaluate` prints,
+baselines, and MLflow (R-B12, optional).
+"""
 
 import json
 import re
@@ -36,8 +37,10 @@ def configurations(
     weights: Sequence[float] = (),
     presets: Sequence[str] = (),
 ) -> dict[str, Mapping[str, Any]]:
-    """Return what to compare by name, as the settings to change, the configured ones first: by default, every
-    method. Raises InvalidRequestError: an unknown name, or a weight that is not between 0 and 1."""
+    """Return what to compare by name, as the settings to change, the configured ones
+    first: by default, every method. Raises InvalidRequestError: an unknown name, or a
+    weight that is not between 0 and 1.
+    """
     configured = settings.retrieval_method
     plan: dict[str, Mapping[str, Any]] = {f"{configured} (as configured)": {}}
     for method in (
@@ -64,7 +67,9 @@ def configurations(
 
 
 def table(rows: Sequence[Report]) -> Iterator[str]:
-    """Yield a heading and a line for each configuration, followed by its intervals if it has some."""
+    """Yield a heading and a line for each configuration, followed by its intervals if
+    it has some.
+    """
     columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in rows[0]]
     width = max(NAME_WIDTH, *(len(row["name"]) for row in rows)) + 1
     headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
@@ -74,7 +79,7 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
             f"{'-' if row[column] is None else str(row[column]):>12}"
             for column in columns
         )
-        yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"
+        yield f"{row['name']:{width}}{values}{row['ms']['total']:>9}{row['ms_p95']['total']:>9}"  # noqa: E501
         if bounds := row.get("intervals"):
             cells = (f"{low:.3f}-{high:.3f}" for low, high in bounds.values())
             yield f"{'  95 %':{width}}" + "".join(f"{cell:>12}" for cell in cells)
@@ -89,27 +94,33 @@ def read_baseline(path: Path) -> Report:
         raise LoadError(f"{path.name} cannot be read: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise LoadError(
-            f"{path.name} is not a baseline. Write one with --save-baseline {path.name}."
+            f"{path.name} is not a baseline. Write one with --save-baseline "
+            f"{path.name}."
         ) from error
     if not names:
         raise LoadError(
-            f"{path.name} has no configurations. Write it again with --save-baseline {path.name}."
+            f"{path.name} has no configurations. Write it again with "
+            f"--save-baseline {path.name}."
         )
     return report
 
 
 def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[str]:
-    """Return a sentence for every figure that is worse than in the baseline by more than the tolerance. The configured
-    settings are compared with those of the baseline, whatever they were; the others by name, if both runs have them.
-    Any additional leak is reported. Raises InvalidRequestError: the baseline is of other questions."""
+    """Return a sentence for every figure that is worse than in the baseline by more
+    than the tolerance. The configured settings are compared with those of the baseline,
+    whatever they were; the others by name, if both runs have them. Any additional leak
+    is reported. Raises InvalidRequestError: the baseline is of other questions.
+    """
     earlier, current = baseline["configurations"], report["configurations"]
     if (baseline.get("dataset"), earlier[0].get("questions")) != (
         report["dataset"],
         current[0]["questions"],
     ):
         raise InvalidRequestError(
-            f"The baseline is of {earlier[0].get('questions')} questions of {baseline.get('dataset')!r}, this run of "
-            f"{current[0]['questions']} of {report['dataset']!r}. Save a new one with --save-baseline."
+            f"The baseline is of {earlier[0].get('questions')} questions of "
+            f"{baseline.get('dataset')!r}, this run of "
+            f"{current[0]['questions']} of {report['dataset']!r}. Save a new one "
+            "with --save-baseline."
         )
     by_name = {row["name"]: row for row in earlier[1:]}
     pairs = [(current[0], earlier[0])] + [
@@ -121,13 +132,17 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
             before, after = then.get(metric), now.get(metric)
             # Rounded as both are: .90 and .89 differ by no more than .01.
             if before is not None and round(before - (after or 0.0), 4) > tolerance:
-                fall = f"from {before:.4f} to {'nothing' if after is None else f'{after:.4f}'}"
+                fall = (
+                    f"from {before:.4f} to "
+                    f"{'nothing' if after is None else f'{after:.4f}'}"
+                )
                 sentences.append(
                     f"{now['name']}: {metric} fell {fall} (tolerance {tolerance:g})."
                 )
         if now["leaks"] > then.get("leaks", 0):
             sentences.append(
-                f"{now['name']}: {now['leaks']} hits outside the filter, {then.get('leaks', 0)} in the baseline."
+                f"{now['name']}: {now['leaks']} hits outside the filter, "
+                f"{then.get('leaks', 0)} in the baseline."
             )
     return sentences
 
@@ -137,20 +152,26 @@ def require_mlflow() -> Any:
         return import_module("mlflow")
     except ModuleNotFoundError as error:
         raise MissingPackageError(
-            f"MLFLOW_TRACKING_URI is set, but the Python package {error.name!r} is not installed.",
-            remedy="Install it: pip install mlflow-skinny. Or unset MLFLOW_TRACKING_URI.",
+            (
+                f"MLFLOW_TRACKING_URI is set, but the Python package {error.name!r} is "
+                "not installed."
+            ),
+            remedy="Install it: pip install mlflow-skinny. Or unset MLFLOW_TRACKING_URI.",  # noqa: E501
         ) from error
 
 
 def track(
     uri: str, report: Mapping[str, Any], *, parameters: Mapping[str, Any]
 ) -> None:
-    """Log one run: parameters, the figures of every configuration, and the report as a file. Raises
-    MissingPackageError: mlflow is not installed; DependencyError: the tracking server refused, or does not answer."""
+    """Log one run: parameters, the figures of every configuration, and the report as a
+    file. Raises MissingPackageError: mlflow is not installed; DependencyError: the
+    tracking server refused, or does not answer.
+    """
     mlflow = require_mlflow()
     metrics: dict[
         str, float
-    ] = {}  # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"
+        # by configuration and name, in MLflow's characters: "hybrid as configured/recall_5"  # noqa: E501
+    ] = {}
     for row in report["configurations"]:
         figures = {
             name: value
@@ -183,5 +204,8 @@ def track(
         reason = type(error).__name__ if "@" in uri else str(error).split("\n")[0]
         raise DependencyError(
             f"The run was not logged in MLflow: {reason}",
-            remedy="Check that MLFLOW_TRACKING_URI names a server or a database that answers.",
+            remedy=(
+                "Check that MLFLOW_TRACKING_URI names a server or a database that "
+                "answers."
+            ),
         ) from error

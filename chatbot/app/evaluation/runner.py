@@ -1,8 +1,11 @@
-"""Measure the product: ranking metrics, abstention and score distributions of a data set, and documents that attack.
+"""Measure the product: ranking metrics, abstention and score distributions of a data
+set, and documents that attack.
 
-Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty. ``injections.jsonl`` has documents that
-try to leave their place in a prompt or to hide text in it, for the real loaders, and answers that a model might write,
-for the page's renderer (tests/browser/test_injections.py)."""
+Relevance is binary; a ``ranking`` is best first, ``relevant`` is never empty.
+``injections.jsonl`` has documents that try to leave their place in a prompt or to hide
+text in it, for the real loaders, and answers that a model might write, for the page's
+renderer (tests/browser/test_injections.py).
+"""
 
 import json
 import random
@@ -64,7 +67,9 @@ OTHERS, PASSAGES = 4, 10
 REFUSED = 0.01
 """The share of answerable questions that a floor may refuse."""
 BEYOND, CONFIDENCE = 2.326, 1.645
-"""Standard deviations of a normal distribution beyond which that share lies, and 5 %."""
+"""Standard deviations of a normal distribution beyond which that share lies, and 5
+%.
+"""
 FEWEST = 10
 """Answerable questions that a calibration needs."""
 _CASES = Path(__file__).with_name("injections.jsonl")
@@ -93,7 +98,9 @@ def reciprocal_rank(
 
 
 def ndcg(ranking: Sequence[T | None], relevant: Collection[T], k: int) -> float:
-    """Return the normalised discounted cumulative gain over the first ``k`` (Järvelin and Kekäläinen, 2002)."""
+    """Return the normalised discounted cumulative gain over the first ``k`` (Järvelin
+    and Kekäläinen, 2002).
+    """
     gain = sum(
         1 / log2(rank + 1)
         for rank, id in enumerate(ranking[:k], start=1)
@@ -116,7 +123,9 @@ METRICS: Mapping[str, Callable[..., float]] = {
 def precision_recall(
     verdicts: Sequence[tuple[bool, bool]],
 ) -> tuple[float | None, float | None]:
-    """Return precision and recall of ``(predicted, actual)``; None if nothing is predicted, or actual."""
+    """Return precision and recall of ``(predicted, actual)``; None if nothing is
+    predicted, or actual.
+    """
     correct = sum(predicted and actual for predicted, actual in verdicts)
     all_predicted = sum(predicted for predicted, _ in verdicts)
     all_actual = sum(actual for _, actual in verdicts)
@@ -157,7 +166,9 @@ class Measured:
     """(abstained, should have) by question; empty if no agent was asked."""
 
     def add_times(self, steps: Iterable[StepTiming], total: float) -> None:
-        """Add the milliseconds of one question by stage; a repeated search has a stage twice."""
+        """Add the milliseconds of one question by stage; a repeated search has a stage
+        twice.
+        """
         by_stage: dict[str, float] = {}
         for step in steps:
             by_stage[step.name] = by_stage.get(step.name, 0.0) + step.ms
@@ -165,7 +176,9 @@ class Measured:
             self.stages.setdefault(name, []).append(milliseconds)
 
     def to_json(self, *, intervals: bool = False) -> dict[str, Any]:
-        """Return means over the questions, medians for ``ms``; ``leaks`` counts hits outside the filter, no general."""
+        """Return means over the questions, medians for ``ms``; ``leaks`` counts hits
+        outside the filter, no general.
+        """
         row: dict[str, Any] = {"name": self.name}
         row |= {
             name: round(sum(values) / max(len(values), 1), 4)
@@ -201,7 +214,9 @@ class Measured:
 def load_chunks(
     store: Store, embedder: Embedder, chunks: Sequence[Chunk], progress: Progress
 ) -> None:
-    """Embed and store ready-made chunks; ``progress`` gets the number done in each step."""
+    """Embed and store ready-made chunks; ``progress`` gets the number done in each
+    step.
+    """
     for start in range(0, len(chunks), BATCH):
         batch = chunks[start : start + BATCH]
         store.upsert(
@@ -219,7 +234,9 @@ def measure_retrieval(
     progress: Progress,
     scope_of: ScopeOf = OWN_SCOPE,
 ) -> Measured:
-    """Ask every answerable question for 10 passages, and for 20 if the first 10 do not contain all targets."""
+    """Ask every answerable question for 10 passages, and for 20 if the first 10 do not
+    contain all targets.
+    """
     measured = Measured(name)
     for query in dataset.answerable:
         text, scope = query.text, scope_of(query)
@@ -252,7 +269,9 @@ def measure_abstention(
     progress: Progress,
     scope_of: ScopeOf = OWN_SCOPE,
 ) -> list[tuple[bool, bool]]:
-    """Return for every question whether the product abstained, and whether it should have."""
+    """Return for every question whether the product abstained, and whether it should
+    have.
+    """
     verdicts = []
     for query in dataset.queries:
         question = Question(
@@ -270,7 +289,9 @@ def measure_abstention(
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Scores by kind. The first two are best hits of a question, the others single passages."""
+    """Scores by kind. The first two are best hits of a question, the others single
+    passages.
+    """
 
     answerable: tuple[float, ...]
     unrelated: tuple[float, ...]
@@ -289,9 +310,11 @@ class Scores:
 
     @property
     def floor(self) -> float:
-        """The score that, with 95 % confidence, refuses no more than 1 % of the answerable questions, in hundredths.
-        The lower of a normal tolerance limit, which falls with the number of questions, and the percentile. The factor
-        is one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3)."""
+        """The score that, with 95 % confidence, refuses no more than 1 % of the
+        answerable questions, in hundredths. The lower of a normal tolerance limit,
+        which falls with the number of questions, and the percentile. The factor is
+        one-sided, by Natrella's approximation (NIST/SEMATECH e-Handbook, 7.2.6.3).
+        """
         sample = np.asarray(self.answerable)
         a = 1 - CONFIDENCE**2 / (2 * (len(sample) - 1))
         b = BEYOND**2 - CONFIDENCE**2 / len(sample)
@@ -304,14 +327,18 @@ class Scores:
 
     @property
     def threshold(self) -> float:
-        """The score, in hundredths, with the fewest passages of both kinds on the wrong side."""
+        """The score, in hundredths, with the fewest passages of both kinds on the wrong
+        side.
+        """
         rates = [self.errors(hundredths / 100) for hundredths in range(101)]
         least = min(rate.cut + rate.kept for rate in rates)
         best = [rate.value for rate in rates if rate.cut + rate.kept <= least + 1e-9]
         return best[len(best) // 2]
 
     def calibration(self, model_id: str, *, dataset: str, date: str) -> Calibration:
-        """Return floor and threshold, with their errors and those of values around them; ``date`` as YYYY-MM-DD."""
+        """Return floor and threshold, with their errors and those of values around
+        them; ``date`` as YYYY-MM-DD.
+        """
         floor, threshold = self.floor, self.threshold
         values = sorted(
             {*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold}
@@ -324,12 +351,14 @@ class Scores:
 
 
 def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> Scores:
-    """Score the questions of a data set, and unrelated ones, against its reports. Raises LoadError: too few
-    questions, or none whose answer is in a passage."""
+    """Score the questions of a data set, and unrelated ones, against its reports.
+    Raises LoadError: too few questions, or none whose answer is in a passage.
+    """
     if len(dataset.answerable) < FEWEST:
         count = len(dataset.answerable)
         raise LoadError(
-            f"{dataset.name} has {count} questions with an answer; {FEWEST} are needed to calibrate."
+            f"{dataset.name} has {count} questions with an answer; {FEWEST} are "
+            "needed to calibrate."
         )
     runtime, settings, sample = (
         services.runtime,
@@ -379,7 +408,8 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
         progress(1)
     if not relevant:
         raise LoadError(
-            f"{dataset.name}: no passage contains the page or the words that a question names."
+            f"{dataset.name}: no passage contains the page or the words that a "
+            "question names."
         )
     return Scores(
         tuple(answerable), tuple(unrelated), tuple(relevant), tuple(irrelevant)
@@ -389,7 +419,9 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
 def _other_reports(
     query: EvaluationQuery, reports: Mapping[str, Mapping[str, Value]]
 ) -> list[str]:
-    """Return the reports on other countries than the expected ones: the same country may say the same again."""
+    """Return the reports on other countries than the expected ones: the same country
+    may say the same again.
+    """
     expected = {target.document_id for target in query.targets}
     countries = {reports.get(id, {}).get("country_name") for id in expected} - {None}
     elsewhere = (
@@ -406,7 +438,9 @@ def _share(verdicts: Iterable[bool]) -> float:
 
 
 def injection_cases(kind: str) -> list[Case]:
-    """Return the cases of a ``kind``: "text" of a file, or "answer" of a model. Each has a name."""
+    """Return the cases of a ``kind``: "text" of a file, or "answer" of a model. Each
+    has a name.
+    """
     return [
         case
         for line in _CASES.read_text(encoding="utf-8").splitlines()
@@ -415,7 +449,9 @@ def injection_cases(kind: str) -> list[Case]:
 
 
 def broken(folder: Path) -> dict[str, list[str]]:
-    """Return the problems of each failed case by its name. The files are written to ``folder``."""
+    """Return the problems of each failed case by its name. The files are written to
+    ``folder``.
+    """
     cases = {
         case["name"]: list(_problems(case, folder)) for case in injection_cases("text")
     }

@@ -1,1 +1,3 @@
-"""Moving and changing what is stored: between databases, to another embedding model, to a newer schema."""
+"""Moving and changing what is stored: between databases, to another embedding model, to
+a newer schema.
+"""

@@ -1,4 +1,6 @@
-"""Copy everything of one database into another: resumable, verified, without computing a single vector."""
+"""Copy everything of one database into another: resumable, verified, without computing
+a single vector.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -42,17 +44,23 @@ OTHERS = (
     "keys",
     "audit",
 )
-"""The collections copied after those of passages, so that a registered report has its passages."""
+"""The collections copied after those of passages, so that a registered report has its
+passages.
+"""
 DERIVED = ("meta", "cache", "counters", "message_events", "batches", "batch_items")
-"""Not copied, but for the decisions in `meta`: cached answers, counters, running answers, batches of old releases."""
+"""Not copied, but for the decisions in `meta`: cached answers, counters, running
+answers, batches of old releases.
+"""
 SHOWN = 5
 COPYING, DONE = "copying", "done"
 Report = Callable[[int], None]
 
 
 class Copier:
-    """Copies ``source`` into ``target``. ``name`` tells this source from others, also after a restart.
-    ``chunk_collections`` are those of the settings; those that the source's reports name are copied, too."""
+    """Copies ``source`` into ``target``. ``name`` tells this source from others, also
+    after a restart. ``chunk_collections`` are those of the settings; those that the
+    source's reports name are copied, too.
+    """
 
     def __init__(
         self,
@@ -72,7 +80,9 @@ class Copier:
             )
         )
         self.unnamed = self._chunks[len(set(chunk_collections)) :]
-        """Collections of passages that no setting names, so that nobody searches them in the target yet."""
+        """Collections of passages that no setting names, so that nobody searches them
+        in the target yet.
+        """
         self._merge = merge
         self._facts = CorpusFacts(source), CorpusFacts(target)
         self._slots = "", ""
@@ -94,9 +104,11 @@ class Copier:
         ]
 
     def prepare(self) -> bool:
-        """Check both sides and write the facts; return whether an interrupted copy continues. Raises DatabaseError: the
-        target is not empty, or has another schema version; SettingsError: a newer program wrote one of them;
-        EmbedderMismatchError: the target's vectors are of another model."""
+        """Check both sides and write the facts; return whether an interrupted copy
+        continues. Raises DatabaseError: the target is not empty, or has another schema
+        version; SettingsError: a newer program wrote one of them;
+        EmbedderMismatchError: the target's vectors are of another model.
+        """
         version, existing = require_known(self._source), require_known(self._target)
         state = self._target["meta"].find_one(
             {"_id": self._progress_id, "state": COPYING}
@@ -112,7 +124,10 @@ class Copier:
             listed = ", ".join(f"{name} ({count})" for name, count in counts.items())
             raise DatabaseError(
                 f"The target is not empty: {listed}.",
-                remedy="Copy into an empty database, or add to this one with --merge (equal ids are replaced).",
+                remedy=(
+                    "Copy into an empty database, or add to this one with --merge "
+                    "(equal ids are replaced)."
+                ),
             )
         if counts and not resumed and version != existing:
             raise DatabaseError(
@@ -157,13 +172,16 @@ class Copier:
             )
         ):
             raise EmbedderMismatchError(
-                f"The source was written with {source.model_id}, the target with {target.model_id}. "
+                f"The source was written with {source.model_id}, the target with "
+                f"{target.model_id}. "
                 "Change one of them first: python -m chatbot reembed."
             )
         self._slots = source.slot if source else "", target.slot if target else ""
 
     def copy(self, report: Report) -> int:
-        """Copy the remaining rows and return how many; ``report`` gets the number of rows of each step."""
+        """Copy the remaining rows and return how many; ``report`` gets the number of
+        rows of each step.
+        """
         copied = 0
         for name in self.collections:
             after = self._reached.get(name)
@@ -178,7 +196,9 @@ class Copier:
         return copied
 
     def _copy_rows(self, name: str, rows: list[Json]) -> int:
-        """Write the rows that the target lacks or has otherwise; one that it has under an ObjectId keeps that id."""
+        """Write the rows that the target lacks or has otherwise; one that it has under
+        an ObjectId keeps that id.
+        """
         existing = self._in_target(name, rows)
         writes: list[Json] = []
         for row in rows:
@@ -210,8 +230,10 @@ class Copier:
         }
 
     def verify(self, report: Report) -> list[tuple[str, int, str]]:
-        """Compare both sides; return the name of each collection, its count and its digest. Raises DatabaseError: they
-        differ; running the copy again copies everything again."""
+        """Compare both sides; return the name of each collection, its count and its
+        digest. Raises DatabaseError: they differ; running the copy again copies
+        everything again.
+        """
         verified = [self._verify(name, report) for name in self.collections]
         CorpusChanges(self._target).record(None)
         CorpusChanges(self._target, CATALOG).record(None)
@@ -249,14 +271,20 @@ class Copier:
             self._reached = {}  # the next copy begins with the first row
             self._note_progress()
             raise DatabaseError(
-                f"The copy of {name!r} is not the same as its source: {'; '.join(differences)}.",
-                remedy="Something wrote to one of them meanwhile. Stop it and run the same copy again; "
+                (
+                    f"The copy of {name!r} is not the same as its source: "
+                    f"{'; '.join(differences)}."
+                ),
+                remedy="Something wrote to one of them meanwhile. Stop it and run the "
+                "same copy again; "
                 "if the target has rows of its own, empty it first or use --merge.",
             )
         return name, count, f"{digest:032x}"
 
     def _digest(self, name: str, row: Mapping[str, Any], side: int) -> int:
-        """Return a digest that does not depend on the stored forms: the vector as float32 bytes, ids as strings."""
+        """Return a digest that does not depend on the stored forms: the vector as
+        float32 bytes, ids as strings.
+        """
         if name not in self._chunks:
             return content_digest(row)
         vector = row.get(embedding_field(self._slots[side]))
@@ -267,6 +295,8 @@ class Copier:
 
 
 def _without_vectors(row: Mapping[str, Any]) -> Json:
-    """Return the row without any vector, also those of models that are not in use (yet)."""
+    """Return the row without any vector, also those of models that are not in use
+    (yet).
+    """
     fields = {embedding_field(slot) for slot in SLOTS}
     return {name: value for name, value in row.items() if name not in fields}

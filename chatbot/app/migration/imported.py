@@ -1,4 +1,6 @@
-"""Import the rows of another program with their vectors: no text is embedded, but for three that name the model."""
+"""Import the rows of another program with their vectors: no text is embedded, but for
+three that name the model.
+"""
 
 import hashlib
 import json
@@ -26,9 +28,13 @@ from ...library.sources import document_id
 from ...stores.chunks import chunk_from_json
 
 PROBED = 3
-"""Rows whose texts are embedded to see whether their vectors are of the configured model."""
+"""Rows whose texts are embedded to see whether their vectors are of the configured
+model.
+"""
 SAME_MODEL = 0.5
-"""Least cosine of both vectors of a text: frameworks embed some metadata with it, other models agree at random."""
+"""Least cosine of both vectors of a text: frameworks embed some metadata with it, other
+models agree at random.
+"""
 SHOWN_CHARACTERS = 60
 FIELDS = (
     forms.TEXT_FIELD,
@@ -41,7 +47,9 @@ FIELDS = (
 
 @dataclass(slots=True)
 class Imported:
-    """Numbers of reports, and of the rows of which no passage could be made, by what they lack."""
+    """Numbers of reports, and of the rows of which no passage could be made, by what
+    they lack.
+    """
 
     reports: int = 0
     unchanged: int = 0
@@ -51,8 +59,10 @@ class Imported:
 
 
 class Importer:
-    """Reads the collection ``name`` of ``source`` in a layout and writes each report in one step. Run it again after an
-    interruption: reports that are there are left alone. ``collection``: where they go; None = by their metadata."""
+    """Reads the collection ``name`` of ``source`` in a layout and writes each report in
+    one step. Run it again after an interruption: reports that are there are left alone.
+    ``collection``: where they go; None = by their metadata.
+    """
 
     def __init__(
         self,
@@ -75,7 +85,9 @@ class Importer:
         self.imported = Imported()
 
     def describe(self) -> Iterator[tuple[str, str, str]]:
-        """Yield our field, the path that it is read from, and a value, for each field that a row has."""
+        """Yield our field, the path that it is read from, and a value, for each field
+        that a row has.
+        """
         row = next(iter(self._rows.find({}, limit=1)), {})
         for name in dict.fromkeys((*FIELDS, *self._fields)):
             if (value := row.get(name)) not in (None, ""):
@@ -88,8 +100,10 @@ class Importer:
                 yield name, self._rows.path(name), shown[:SHOWN_CHARACTERS]
 
     def check_model(self) -> float:
-        """Return how close the vectors are to those of the embedder (cosine). Raises EmbedderMismatchError: they are of
-        another model; DatabaseError: no row has a text and a vector; EmbeddingError."""
+        """Return how close the vectors are to those of the embedder (cosine). Raises
+        EmbedderMismatchError: they are of another model; DatabaseError: no row has a
+        text and a vector; EmbeddingError.
+        """
         texts, vectors = list[str](), list[Vector]()
         for row in self._rows.find({}):
             text = forms.text_value(row.get(forms.TEXT_FIELD))
@@ -112,7 +126,8 @@ class Importer:
         )
         if {len(vector) for vector in vectors} != {self._embedder.dimensions}:
             raise EmbedderMismatchError(
-                f"The vectors of {self._rows.name!r} have {len(vectors[0])} dimensions, those of "
+                f"The vectors of {self._rows.name!r} have {len(vectors[0])} "
+                "dimensions, those of "
                 f"{self._embedder.model_id} {self._embedder.dimensions}. {remedy}"
             )
         made = self._embedder.embed_documents(texts)
@@ -122,19 +137,23 @@ class Importer:
         ]
         if (nearness := float(np.mean(cosines))) < SAME_MODEL:
             raise EmbedderMismatchError(
-                f"The vectors of {self._rows.name!r} are of another model than {self._embedder.model_id}: for the same "
+                f"The vectors of {self._rows.name!r} are of another model than "
+                f"{self._embedder.model_id}: for the same "
                 f"texts their cosine is {nearness:.2f}. {remedy}"
             )
         return nearness
 
     def run(self, report: Callable[[int], None]) -> Imported:
-        """Import all reports; ``report`` gets the number of rows of each step. Raises DependencyError."""
+        """Import all reports; ``report`` gets the number of rows of each step. Raises
+        DependencyError.
+        """
         ids = defaultdict[str, list[Any]](list)
         for row in self._rows.find({}, {forms.TEXT_FIELD: 0, forms.EMBEDDING_FIELD: 0}):
             ids[row["document_id"]].append(row["_id"])
         for identity, of_report in ids.items():
             rows = self._rows.find({"_id": {"$in": of_report}})
-            # Readers of PDF files make a document of each page, whose places begin anew.
+            # Readers of PDF files make a document of each page, whose places begin
+            # anew.
             order = ("document_page_number", "ordinal", "start")
             in_order = sorted(
                 rows,

@@ -1,8 +1,10 @@
 """Another embedding model for all passages, while the old one goes on serving.
 
-Each passage has two slots for its vector. The unused one is filled; when no passage lacks the new vector, the stored
-embedder is switched, in one write, and the old slot is emptied. A document in `meta` lets an interrupted run continue,
-and keeps two runs from mixing."""
+Each passage has two slots for its vector. The unused one is filled; when no passage
+lacks the new vector, the stored embedder is switched, in one write, and the old slot is
+emptied. A document in `meta` lets an interrupted run continue, and keeps two runs from
+mixing.
+"""
 
 import time
 import uuid
@@ -23,7 +25,9 @@ from ...stores.chunks import chunk_from_json
 BATCH = 128
 """Passages embedded and written at a time, and lost where the process is killed."""
 GRACE_SECONDS = 30.0
-"""Seconds for which old vectors stay after the switch, for answers that still search with the old model."""
+"""Seconds for which old vectors stay after the switch, for answers that still search
+with the old model.
+"""
 CLEARING, FILLING, SERVING = "clearing", "filling", "serving"
 """The other slot is emptied; it is filled; it serves and the old one is emptied."""
 SIGN_OF_LIFE_SECONDS = 15.0
@@ -32,7 +36,9 @@ Report = Callable[[int], None]
 
 
 class AtlasSlotIndexes:
-    """The vector index of each collection, which has both slots while the model changes: it takes no more room."""
+    """The vector index of each collection, which has both slots while the model
+    changes: it takes no more room.
+    """
 
     def __init__(
         self, settings: Settings, database: Database, polling: Polling = POLLING
@@ -44,7 +50,9 @@ class AtlasSlotIndexes:
     def build(
         self, *embedders: StoredEmbedder | None, dropped: Sequence[str] = ()
     ) -> None:
-        """Declare the vectors of these models, without those of ``dropped`` slots; wait until the indexes answer."""
+        """Declare the vectors of these models, without those of ``dropped`` slots; wait
+        until the indexes answer.
+        """
         dimensions = {one.slot: one.dimensions for one in embedders if one is not None}
         plans = index_plans(self._settings, dimensions, dropped=dropped)
         ensure_indexes(
@@ -54,8 +62,10 @@ class AtlasSlotIndexes:
         )
 
     def follow(self, new: StoredEmbedder, chunks: Mapping[str, Sequence[Any]]) -> None:
-        """Wait until searches know the new vectors of these chunks, ids by report. The engine follows writes in
-        their order, so it then knows all that were written before."""
+        """Wait until searches know the new vectors of these chunks, ids by report. The
+        engine follows writes in their order, so it then knows all that were written
+        before.
+        """
         store = AtlasStore(
             settings=self._settings,
             database=self._database,
@@ -78,10 +88,13 @@ class AtlasSlotIndexes:
 
 @dataclass
 class Reembedding:
-    """One change of model. Run it again after a kill: existing vectors are not computed again.
+    """One change of model. Run it again after a kill: existing vectors are not computed
+    again.
 
-    ``indexes`` are those of the search engine; None where search runs in this process. The document in `meta` has the
-    phase, and a ``beat`` that counts the steps, so that others see that this run is alive."""
+    ``indexes`` are those of the search engine; None where search runs in this process.
+    The document in `meta` has the phase, and a ``beat`` that counts the steps, so that
+    others see that this run is alive.
+    """
 
     database: Database
     collections: Sequence[str]
@@ -108,9 +121,11 @@ class Reembedding:
         return sum(collection.count({}) for collection in self._collections)
 
     def run(self, report: Report) -> StoredEmbedder:
-        """Change the model and return the stored one. ``report`` gets the number of passages of each step. With the
-        stored model, only passages without a usable vector get one. Raises EmbeddingError, DatabaseError,
-        SearchEngineError: run it again to continue."""
+        """Change the model and return the stored one. ``report`` gets the number of
+        passages of each step. With the stored model, only passages without a usable
+        vector get one. Raises EmbeddingError, DatabaseError, SearchEngineError: run it
+        again to continue.
+        """
         old = self._facts.embedder()
         new = StoredEmbedder(
             self.provider, self.model, self.embedder.model_id, self.embedder.dimensions
@@ -151,7 +166,9 @@ class Reembedding:
         return new
 
     def _fill_until_complete(self, new: StoredEmbedder, report: Report) -> None:
-        """Compute vectors until every passage has the new one, also those that are written meanwhile."""
+        """Compute vectors until every passage has the new one, also those that are
+        written meanwhile.
+        """
         position = self._changes.position()
         self._fill_all(new.slot, report)
         while True:
@@ -227,8 +244,10 @@ class Reembedding:
                 )
 
     def take_over(self, new: StoredEmbedder) -> str | None:
-        """Become the one run that changes to ``new``; return the phase of the interrupted run, None = there is none.
-        Raises DatabaseError: a run to another model is alive."""
+        """Become the one run that changes to ``new``; return the phase of the
+        interrupted run, None = there is none. Raises DatabaseError: a run to another
+        model is alive.
+        """
         state = self._meta.find_one({"_id": "reembed"})
         phase = CLEARING if state is not None else None
         if state is not None and state["wanted"] == asdict(new):
@@ -238,7 +257,10 @@ class Reembedding:
             now = self._meta.find_one({"_id": "reembed"})
             if now is not None and int(now["beat"]) != int(state["beat"]):
                 raise DatabaseError(
-                    f"Another process is embedding everything with {state['wanted']['model_id']} just now.",
+                    (
+                        "Another process is embedding everything with "
+                        f"{state['wanted']['model_id']} just now."
+                    ),
                     remedy="Wait for it, or stop it and run this again.",
                 )
         fields = {
@@ -251,7 +273,9 @@ class Reembedding:
         return phase
 
     def step(self) -> None:
-        """Show that this run is alive, before each write. Raises DatabaseError: another run has taken over."""
+        """Show that this run is alive, before each write. Raises DatabaseError: another
+        run has taken over.
+        """
         self._note({"$inc": {"beat": 1}})
 
     def _note(self, update: dict[str, dict[str, object]]) -> None:

@@ -1,7 +1,9 @@
 """The schema's version with its steps, and rows of an older system.
 
-To change the schema, write a function over `Database` that may run twice, and add it to `MIGRATIONS`. Rows of an older
-system can be read as they are; `Mender` stores them in the present form."""
+To change the schema, write a function over `Database` that may run twice, and add it to
+`MIGRATIONS`. Rows of an older system can be read as they are; `Mender` stores them in
+the present form.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +29,9 @@ def name_the_slot(database: Database) -> None:
 
 
 def delete_removed_features(database: Database) -> None:
-    """Since version 3 batches and callbacks are gone: their rows hold questions that no retention would delete."""
+    """Since version 3 batches and callbacks are gone: their rows hold questions that no
+    retention would delete.
+    """
     for name in ("batches", "batch_items"):
         database[name].delete_many({})
     called = [
@@ -44,7 +48,9 @@ MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     name_the_slot,
     delete_removed_features,
 )
-"""The step to each later version. It may run twice: a process may die before it stores the version."""
+"""The step to each later version. It may run twice: a process may die before it stores
+the version.
+"""
 
 
 def newest() -> int:
@@ -60,20 +66,24 @@ def set_version(database: Database, version: int) -> None:
 
 
 def require_known(database: Database) -> int:
-    """Return the schema version of a database. Raises SettingsError: a newer program wrote it."""
+    """Return the schema version of a database. Raises SettingsError: a newer program
+    wrote it.
+    """
     schema = database["meta"].find_one({"_id": "schema"})
     version = int(schema["version"]) if schema else FIRST_VERSION
     if version > newest():
         raise SettingsError(
-            f"The database has schema version {version}, this program knows versions up to {newest()}. "
+            f"The database has schema version {version}, this program knows "
+            f"versions up to {newest()}. "
             "Update the program, or use another database (DATA_DIR, MONGODB_DB)."
         )
     return version
 
 
 def migrate(database: Database) -> list[int]:
-    """Bring the schema up to date, in one process at a time; return the versions whose steps ran here. Raises
-    SettingsError: a newer program wrote the database."""
+    """Bring the schema up to date, in one process at a time; return the versions whose
+    steps ran here. Raises SettingsError: a newer program wrote the database.
+    """
     if require_known(database) == newest():
         return []
     with lease(CorpusFacts(database), "migration", JobControl()):
@@ -91,7 +101,9 @@ Report = Callable[[int], None]
 
 @dataclass(slots=True)
 class Mended:
-    """Numbers of rows by what was mended in them, and of reports that were registered."""
+    """Numbers of rows by what was mended in them, and of reports that were
+    registered.
+    """
 
     years: int = 0
     vectors: int = 0
@@ -129,7 +141,8 @@ class Mender:
 
     def run(self, report: Report) -> Mended:
         """``report`` gets the number of rows of each step."""
-        # Registered first: from then on rows belong to their report whether they name it or not.
+        # Registered first: from then on rows belong to their report whether they name
+        # it or not.
         for record in self._older.records().values():
             self._mended.reports += 1
             if not self._dry_run and self._documents.get(record.id) is None:

@@ -1,4 +1,6 @@
-"""The composition root: builds every concrete object from the settings, and closes what it opened."""
+"""The composition root: builds every concrete object from the settings, and closes what
+it opened.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -43,14 +45,20 @@ from .storage import Storage, close_lazy, lazy
 ATTACHMENT_READERS, ATTACHMENT_PAGES = 2, 3
 """Processes of all workers that read attachments, and pictures that are read of one."""
 AFTER_BUDGET_SECONDS = 60.0
-"""A question that takes this much longer than its budget counts as ended: its process died."""
+"""A question that takes this much longer than its budget counts as ended: its process
+died.
+"""
 
 
 class Services:
-    """Everything one process needs, each part built on first use and then kept. Use as a context manager."""
+    """Everything one process needs, each part built on first use and then kept. Use as
+    a context manager.
+    """
 
     def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
-        """``database`` stands in for the one that the settings name; it is closed with the rest."""
+        """``database`` stands in for the one that the settings name; it is closed with
+        the rest.
+        """
         self.settings = settings
         self.storage = Storage(settings, database=database)
         self.answering = Answering(self)
@@ -59,19 +67,25 @@ class Services:
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
         self._has_served = False
-        """True if the database had an embedding model before, which another one then replaces."""
+        """True if the database had an embedding model before, which another one then
+        replaces.
+        """
         self._replaced: list[tuple[Runtime, threading.Timer]] = []
 
     @lazy
     def identity(self) -> IdentityProvider | None:
-        """Where people sign in; None without OIDC_ISSUER. Raises MissingPackageError."""
+        """Where people sign in; None without OIDC_ISSUER. Raises
+        MissingPackageError.
+        """
         return IdentityProvider(self.settings) if self.settings.oidc_issuer else None
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime of the embedding model that the database has now; `reembed` in another process may change it.
-        Take everything that a request needs from one runtime, so that it fits together. A runtime that was replaced
-        stays open for as long as a question may take."""
+        """The runtime of the embedding model that the database has now; `reembed` in
+        another process may change it. Take everything that a request needs from one
+        runtime, so that it fits together. A runtime that was replaced stays open for as
+        long as a question may take.
+        """
         stored = self.storage.facts.embedder()
         with self._lock:
             if self._runtime is None or not self._runtime.serves(stored):
@@ -96,8 +110,10 @@ class Services:
             return self._runtime
 
     def check(self) -> None:
-        """Build what a question needs, so that a wrong setting stops the start. Raises SettingsError, UnknownNameError,
-        EmbedderMismatchError: a setting is wrong; DatabaseError: the database does not answer."""
+        """Build what a question needs, so that a wrong setting stops the start. Raises
+        SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong;
+        DatabaseError: the database does not answer.
+        """
         settings, _ = self.settings, self.identity
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
@@ -117,11 +133,15 @@ class Services:
             verify()
 
     def prepare(self) -> None:
-        """Make the database ready to be written and searched. Raises DatabaseError, SettingsError."""
+        """Make the database ready to be written and searched. Raises DatabaseError,
+        SettingsError.
+        """
         _ = self.runtime.writable_store
 
     def close(self) -> None:
-        """Close what was opened, dependants first; the parts can be used again and open anew."""
+        """Close what was opened, dependants first; the parts can be used again and open
+        anew.
+        """
         with self._lock:
             replaced, runtime = self._replaced, self._runtime
             self._replaced, self._runtime = [], None
@@ -142,7 +162,9 @@ class Services:
 
 
 class Answering:
-    """The answering side, for the web, MCP and the command line. Independent of the embedding model."""
+    """The answering side, for the web, MCP and the command line. Independent of the
+    embedding model.
+    """
 
     def __init__(self, services: Services) -> None:
         self.settings = services.settings
@@ -151,19 +173,24 @@ class Answering:
 
     @lazy
     def chat_model(self) -> ChatModel:
-        """The model that writes answers. Raises SettingsError, UnknownNameError, MissingPackageError."""
+        """The model that writes answers. Raises SettingsError, UnknownNameError,
+        MissingPackageError.
+        """
         default = "openai" if self.settings.openai_api_key else "extractive"
         return self._built(self.settings.chat_model or default, "CHAT_MODEL")
 
     @lazy
     def small_chat_model(self) -> ChatModel:
-        """The model that plans, completes follow-ups, judges, summarises (seed 001's tiers). Raises as `chat_model`."""
+        """The model that plans, completes follow-ups, judges, summarises (seed 001's
+        tiers). Raises as `chat_model`.
+        """
         if self.settings.chat_model_small is None:
             return self.chat_model
         small = self._built(self.settings.chat_model_small, "CHAT_MODEL_SMALL")
         if not (small.is_language_model and self.chat_model.is_language_model):
             raise SettingsError(
-                "CHAT_MODEL_SMALL and CHAT_MODEL must both be language models, or the first not set."
+                "CHAT_MODEL_SMALL and CHAT_MODEL must both be language models, or "
+                "the first not set."
             )
         return small
 
@@ -189,7 +216,9 @@ class Answering:
         return ExtractiveChatModel(self.settings.language)
 
     def settings_with(self, preset: str) -> Settings:
-        """Return the settings with the query-time figures of a preset; "" = as they are. Raises UnknownNameError."""
+        """Return the settings with the query-time figures of a preset; "" = as they
+        are. Raises UnknownNameError.
+        """
         if not preset:
             return self.settings
         if preset not in PRESETS:
@@ -197,8 +226,10 @@ class Answering:
         return self.settings.override(**query_time(preset))
 
     def check_mode(self, mode: str | None, preset: str = "") -> str:
-        """Return the mode of a question: the one it names, else that of the preset or the settings. Raises
-        UnknownNameError: no such mode, or no language model for it."""
+        """Return the mode of a question: the one it names, else that of the preset or
+        the settings. Raises UnknownNameError: no such mode, or no language model for
+        it.
+        """
         field = "mode" if mode or preset else "MODE"
         mode = AGENTS.check(mode or self.default_mode(preset), field=field)
         if (
@@ -208,13 +239,16 @@ class Answering:
             return mode
         valid = [name for name, usable in self.modes().items() if usable]
         message = (
-            f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL and OPENAI_BASE_URL. "
+            f"{mode!r} needs a language model: set OPENAI_API_KEY, or CHAT_MODEL "
+            "and OPENAI_BASE_URL. "
             f"Without one: {', '.join(valid)}."
         )
         raise UnknownNameError.for_field(field, message, valid)
 
     def default_mode(self, preset: str = "") -> str:
-        """Return the mode of a question that names none; without a setting, `auto` if choosing makes no call."""
+        """Return the mode of a question that names none; without a setting, `auto` if
+        choosing makes no call.
+        """
         return self.settings_with(preset).mode or (
             DEFAULT if self.chat_model.is_language_model else CHOOSES
         )
@@ -228,7 +262,9 @@ class Answering:
         }
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
-        """Return what one question may cost: as the settings allow, or less. Raises InvalidRequestError."""
+        """Return what one question may cost: as the settings allow, or less. Raises
+        InvalidRequestError.
+        """
         settings = self.settings
         most = {
             "calls": settings.budget_calls,
@@ -244,7 +280,9 @@ class Answering:
 
     @lazy
     def _attachment_loader(self) -> LoaderPool:
-        """Readers of its own: no question waits for a long ingestion or for another question's attachment."""
+        """Readers of its own: no question waits for a long ingestion or for another
+        question's attachment.
+        """
         limits, pages = (
             ATTACHMENT_LIMITS,
             min(self.settings.ocr_pages, ATTACHMENT_PAGES),
@@ -262,7 +300,9 @@ class Answering:
     def attached(
         self, path: Path, name: str, cancel: Cancellation, caller: str = ""
     ) -> Document:
-        """Read a file for one question; it is not stored. Raises LoadError, CancelledError."""
+        """Read a file for one question; it is not stored. Raises LoadError,
+        CancelledError.
+        """
         loaded = self._attachment_loader.load(path, cancel=cancel, caller=caller)
         identity = f"attachment-{document_id(name)}"
         return Document(
@@ -300,7 +340,9 @@ class Answering:
         )
 
     def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
-        """Return whether words name a heading of the reports; False if the embedder fails, to carry the topic on."""
+        """Return whether words name a heading of the reports; False if the embedder
+        fails, to carry the topic on.
+        """
         indicators = self._storage.figures.indicators()
         try:
             return self._services.runtime.indicators.names_one(

@@ -1,5 +1,7 @@
-"""People who sign in: an identity provider (OIDC_ISSUER, OpenID Connect by Authlib, the code flow with PKCE, found by
-discovery), and groups (SIGN_IN_GROUPS), each with a role and limits, as an API key has them."""
+"""People who sign in: an identity provider (OIDC_ISSUER, OpenID Connect by Authlib, the
+code flow with PKCE, found by discovery), and groups (SIGN_IN_GROUPS), each with a role
+and limits, as an API key has them.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +37,9 @@ Names = Annotated[
 
 
 class Group(BaseModel):
-    """A table of the file. Without ``countries`` or ``collections`` it sees those of everybody."""
+    """A table of the file. Without ``countries`` or ``collections`` it sees those of
+    everybody.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +62,9 @@ class Groups:
         self._countries = countries
 
     def names(self, groups: Sequence[str]) -> tuple[str, ...]:
-        """Return the names of the table among these groups of a person, in the order of the file."""
+        """Return the names of the table among these groups of a person, in the order of
+        the file.
+        """
         return tuple(
             name for name in self._table if name in groups or name == EVERYBODY
         )
@@ -72,9 +78,11 @@ class Groups:
         )
 
     def limited(self, key: ApiKey) -> ApiKey | None:
-        """Return the key with the role and the limits of its groups; None if the table has none of them.
+        """Return the key with the role and the limits of its groups; None if the table
+        has none of them.
 
-        The first of them in the file decides. The countries of those that are otherwise the same are added to its own.
+        The first of them in the file decides. The countries of those that are otherwise
+        the same are added to its own.
         """
         names = self.names(key.groups)
         if not names:
@@ -107,7 +115,9 @@ class Groups:
 
 
 def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
-    """Return the groups of a file by name. Raises SettingsError: naming the group, what is wrong and what is valid."""
+    """Return the groups of a file by name. Raises SettingsError: naming the group, what
+    is wrong and what is valid.
+    """
 
     def read(stated: dict[str, Any]) -> Group:
         group = parse(Group, stated)
@@ -127,13 +137,16 @@ def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
     )
     if not groups:
         raise errors.SettingsError(
-            f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See docs/sign-in.md."
+            f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See "
+            "docs/sign-in.md."
         )
     return groups
 
 
 class IdentityProvider:
-    """The provider of the settings; it is asked when somebody signs in, and not before."""
+    """The provider of the settings; it is asked when somebody signs in, and not
+    before.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Raises MissingPackageError: Authlib is not installed."""
@@ -166,7 +179,9 @@ class IdentityProvider:
         )
 
     def check(self) -> None:
-        """Raises IdentityProviderError: it does not answer, or its metadata is not that of this issuer."""
+        """Raises IdentityProviderError: it does not answer, or its metadata is not that
+        of this issuer.
+        """
         with _translated():
             metadata = self._client.load_server_metadata()
             endpoints = ("authorization_endpoint", "token_endpoint", "jwks_uri")
@@ -175,7 +190,8 @@ class IdentityProvider:
             ):
                 del metadata["_loaded_at"]  # Authlib's: it is loaded again next time
                 raise ValueError(
-                    f"the metadata at {self.issuer}{DISCOVERY} is not that of this issuer"
+                    f"the metadata at {self.issuer}{DISCOVERY} is not that of this "
+                    "issuer"
                 )
             stated = metadata.get("id_token_signing_alg_values_supported") or ["RS256"]
             metadata["id_token_signing_alg_values_supported"] = [
@@ -183,8 +199,9 @@ class IdentityProvider:
             ]
 
     def begin(self, callback: str) -> dict[str, str]:
-        """Return the ``url`` where somebody signs in, and the ``state``, ``nonce`` and ``code_verifier`` of it.
-        Raises IdentityProviderError."""
+        """Return the ``url`` where somebody signs in, and the ``state``, ``nonce`` and
+        ``code_verifier`` of it. Raises IdentityProviderError.
+        """
         self.check()
         with _translated():
             more = OPTIONAL_SCOPES.intersection(
@@ -196,8 +213,9 @@ class IdentityProvider:
             return started
 
     def finish(self, callback: str, code: str, started: Mapping[str, str]) -> ApiKey:
-        """Return who signed in, as a key with their groups. Raises ForbiddenError: the provider says no, or what it
-        says is not valid; IdentityProviderError."""
+        """Return who signed in, as a key with their groups. Raises ForbiddenError: the
+        provider says no, or what it says is not valid; IdentityProviderError.
+        """
         self.check()
         with _translated():
             client, issuer = self._client, self._client.server_metadata["issuer"]
@@ -232,7 +250,9 @@ class IdentityProvider:
             )
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str] | None:
-        """Return the groups of the claim, whose name may be a path (realm_access.roles); None where it is missing."""
+        """Return the groups of the claim, whose name may be a path
+        (realm_access.roles); None where it is missing.
+        """
         value: Any = claims
         for part in [self._claim] if self._claim in claims else self._claim.split("."):
             value = value.get(part) if isinstance(value, dict) else None
@@ -243,7 +263,9 @@ class IdentityProvider:
         )
 
     def sign_out_address(self, back: str) -> str:
-        """Return the address that ends the session at the provider and leads ``back``; "" where it has none."""
+        """Return the address that ends the session at the provider and leads ``back``;
+        "" where it has none.
+        """
         self.check()
         if not self._client.server_metadata.get("end_session_endpoint"):
             return ""

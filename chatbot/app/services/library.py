@@ -61,8 +61,9 @@ class Ingesting:
         return self.ingestor_for({})
 
     def ingestor_for(self, overrides: Mapping[str, Any]) -> Ingestor:
-        """Return the ingestor that splits as ``overrides`` say, else as the settings do. Raises UnknownNameError,
-        InvalidRequestError, DatabaseError, ReadOnlyError."""
+        """Return the ingestor that splits as ``overrides`` say, else as the settings
+        do. Raises UnknownNameError, InvalidRequestError, DatabaseError, ReadOnlyError.
+        """
         self._storage.require_writable()
         return replace(
             self._services.runtime.ingestor(self._chunking(overrides)),
@@ -80,13 +81,17 @@ class Ingesting:
         return Chunking(strategy, size, overrides.get("chunk_overlap", overlap))
 
     def check(self) -> None:
-        """Raises UnknownNameError, InvalidRequestError: no report can be split as the settings say."""
+        """Raises UnknownNameError, InvalidRequestError: no report can be split as the
+        settings say.
+        """
         CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
         self._services.runtime.chunker(self._chunking({}))
 
     def check_overrides(self, overrides: About | Cutting) -> dict[str, Any]:
-        """Return the metadata and chunking that a person states of a report, checked together with the settings.
-        Raises InvalidRequestError, UnknownNameError: they name the wrong field."""
+        """Return the metadata and chunking that a person states of a report, checked
+        together with the settings. Raises InvalidRequestError, UnknownNameError: they
+        name the wrong field.
+        """
         checked = check_overrides(
             overrides, countries=self._storage.documents.values("country_name")
         )
@@ -114,7 +119,9 @@ class Ingesting:
 
     @property
     def ask_above(self) -> int | None:
-        """The number of files above which a person is asked first: the chat model summarises them unasked."""
+        """The number of files above which a person is asked first: the chat model
+        summarises them unasked.
+        """
         return (
             50
             if self.settings.summaries == "auto" and self.settings.openai_api_key
@@ -135,7 +142,9 @@ class Ingesting:
 
     @property
     def sample_summary(self) -> Summary:
-        """The summary provider of sample reports: no model, so that a first start makes no calls."""
+        """The summary provider of sample reports: no model, so that a first start makes
+        no calls.
+        """
         return NONE if self.settings.summaries == "off" else EXTRACTIVE
 
     def sample_reports(self) -> SampleReports:
@@ -151,7 +160,9 @@ class Ingesting:
     def delete_document(
         self, record: DocumentRecord, control: JobControl | None = None
     ) -> None:
-        """Remove a report, its passages and its original; a sample report does not come back at the next start."""
+        """Remove a report, its passages and its original; a sample report does not come
+        back at the next start.
+        """
         if record.sample:
             self._storage.facts.dismiss_sample(record.id)
         self._storage.database.free_bytes(
@@ -170,7 +181,9 @@ class Ingesting:
         self._storage.cache.forget_answers()
 
     def finish_deletions(self) -> bool:
-        """Continue deletions that wait for the search engine or whose process died. Return whether any is left."""
+        """Continue deletions that wait for the search engine or whose process died.
+        Return whether any is left.
+        """
         documents = self._storage.documents
         for record in documents.all():
             if record.status == "deleting":
@@ -182,11 +195,15 @@ class Ingesting:
         stopped: Callable[[], bool] = bool,
         progress: Callable[[int], object] = lambda reports: None,
     ) -> int:
-        """Read the figures of reports that an older release, or another program, has written without them.
+        """Read the figures of reports that an older release, or another program, has
+        written without them.
 
-        Return the number of reports whose figures were stored; ``progress`` gets the reports of each step. A report
-        that a worker is writing is left to it; rows of older systems without a registered report are left out until
-        `migrate` registers them. Run it again to continue where it was stopped or killed. Raises DependencyError."""
+        Return the number of reports whose figures were stored; ``progress`` gets the
+        reports of each step. A report that a worker is writing is left to it; rows of
+        older systems without a registered report are left out until `migrate` registers
+        them. Run it again to continue where it was stopped or killed. Raises
+        DependencyError.
+        """
         storage, derived, position = self._storage, 0, self._storage.changes.position()
         records = storage.documents.all()
         if missing := storage.figures.missing(records):
@@ -226,7 +243,8 @@ class Ingesting:
             read_chunks,
             of_rows=0 if record.version else record.chunks,
         )
-        # Undone where the report was deleted or replaced meanwhile: sample reports take no such lease.
+        # Undone where the report was deleted or replaced meanwhile: sample reports take
+        # no such lease.
         current = documents.get(record.id)
         if current is None or record.version not in {
             current.version,
@@ -238,7 +256,9 @@ class Ingesting:
         return True
 
     def clear_up(self) -> None:
-        """Remove the unfinished versions that dead processes left, unless a job may continue one."""
+        """Remove the unfinished versions that dead processes left, unless a job may
+        continue one.
+        """
         unfinished = [
             one.id
             for one in self._storage.documents.all()
@@ -287,7 +307,9 @@ class Ingesting:
         )
 
     def read_sources(self) -> Mapping[str, Connector]:
-        """Return the sources of SOURCES by name. Raises SettingsError: naming what is wrong and what is valid."""
+        """Return the sources of SOURCES by name. Raises SettingsError: naming what is
+        wrong and what is valid.
+        """
         return read_sources(self.settings.sources, self.check_overrides)
 
     def close(self) -> None:
@@ -317,17 +339,22 @@ class Library:
         return record
 
     def own_record(self, document_id: str) -> DocumentRecord:
-        """Return a report that the caller may change. Raises NotFoundError, ForbiddenError."""
+        """Return a report that the caller may change. Raises NotFoundError,
+        ForbiddenError.
+        """
         record = self.record(document_id)
         self.services.storage.require_writable()
         if not self.may_change(record):
             raise ForbiddenError(
-                "Only the person who added this report, or an administrator, may change it."
+                "Only the person who added this report, or an administrator, may "
+                "change it."
             )
         return record
 
     def may_change(self, record: DocumentRecord) -> bool:
-        """Return whether the caller sees this report, and added it or is an administrator (as all with open access)."""
+        """Return whether the caller sees this report, and added it or is an
+        administrator (as all with open access).
+        """
         is_own = (
             self.who.may("write")
             and bool(self.who.owner)
@@ -338,8 +365,10 @@ class Library:
     def inside_limit(
         self, about: dict[str, Any], *, new: bool = False
     ) -> dict[str, Any]:
-        """Return the metadata that was sent for a report. Of a ``new`` report, add the fields for which the caller's
-        limit allows one value only. Raises ForbiddenError: the report would be outside of that limit."""
+        """Return the metadata that was sent for a report. Of a ``new`` report, add the
+        fields for which the caller's limit allows one value only. Raises
+        ForbiddenError: the report would be outside of that limit.
+        """
         limit = self.who.limit
         conditions = dict(limit.conditions) | (
             {"collection": Values(limit.collections)} if limit.collections else {}
@@ -351,7 +380,8 @@ class Library:
             if (new or field in about) and not condition.matches(about.get(field)):
                 valid = ", ".join(map(str, values)) or str(condition.to_json())
                 raise ForbiddenError(
-                    f"This key is limited to {field} {valid}. State that {field} for the report."
+                    f"This key is limited to {field} {valid}. State that {field} "
+                    "for the report."
                 )
         return about
 
@@ -362,7 +392,9 @@ class Library:
         return passages[0]
 
     def passages(self, chunk_ids: Sequence[str]) -> list[Chunk]:
-        """Return the passages that exist and that the caller may see, in the order of the ids."""
+        """Return the passages that exist and that the caller may see, in the order of
+        the ids.
+        """
         limit, chunks = self.who.limit, self.services.runtime.store.get(chunk_ids)
         return [
             chunk
@@ -371,7 +403,9 @@ class Library:
         ]
 
     def wider_text(self, chunk: Chunk) -> str:
-        """Return a passage with `CONTEXT_MARGIN` characters of its report on each side."""
+        """Return a passage with `CONTEXT_MARGIN` characters of its report on each
+        side.
+        """
         (around,) = self.services.runtime.store.surroundings(
             [chunk], margin=CONTEXT_MARGIN
         )
@@ -386,8 +420,10 @@ class Library:
         limit: int,
         after: str = "",
     ) -> FigurePage:
-        """Return a page of the figures in a scope by indicator, "" = all, and by their year. Raises
-        InvalidRequestError: no report in the scope has such a heading; names similar ones."""
+        """Return a page of the figures in a scope by indicator, "" = all, and by their
+        year. Raises InvalidRequestError: no report in the scope has such a heading;
+        names similar ones.
+        """
         figures = self.services.storage.figures
         page = figures.page(
             scope, indicator=indicator, year=year, limit=limit, after=after

@@ -1,7 +1,10 @@
-"""One embedding model, the store of its vectors, and the search and agents that use both.
+"""One embedding model, the store of its vectors, and the search and agents that use
+both.
 
-`reembed` may change the model of the database while other processes serve. A `Runtime` never changes: `Services`
-replaces it whole, and what began with the old one finishes with it."""
+`reembed` may change the model of the database while other processes serve. A `Runtime`
+never changes: `Services` replaces it whole, and what began with the old one finishes
+with it.
+"""
 
 import logging
 import threading
@@ -42,14 +45,19 @@ log = logging.getLogger(__name__)
 HEADING_WEIGHT = 1.5
 """Weight of headings near the question beside the fused score."""
 FOR_CHUNKINGS = 16
-"""Ingestors that are kept: a request may name any chunk size, and each ingestor holds a chunker."""
+"""Ingestors that are kept: a request may name any chunk size, and each ingestor holds a
+chunker.
+"""
 
 
 class Runtime:
-    """Each part is built on first use. ``stored``: the embedding model of the database, None if it has none yet.
+    """Each part is built on first use. ``stored``: the embedding model of the database,
+    None if it has none yet.
 
-    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL, because it changed while this process
-    served. At a start a contradiction is an error instead."""
+    ``adopt``: the stored model wins over EMBEDDING_PROVIDER and EMBEDDING_MODEL,
+    because it changed while this process served. At a start a contradiction is an error
+    instead.
+    """
 
     def __init__(
         self,
@@ -70,7 +78,9 @@ class Runtime:
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
 
     def serves(self, stored: StoredEmbedder | None) -> bool:
-        """Return whether this runtime can search a database whose embedder is ``stored``."""
+        """Return whether this runtime can search a database whose embedder is
+        ``stored``.
+        """
         if stored is None or stored == self.stored:
             return True
         embedder: CachedEmbedder | None = (
@@ -84,8 +94,10 @@ class Runtime:
 
     @lazy
     def embedder(self) -> CachedEmbedder:
-        """The database's embedder, else the configured one. Raises EmbedderMismatchError: EMBEDDING_PROVIDER or
-        EMBEDDING_MODEL names another one than the database has."""
+        """The database's embedder, else the configured one. Raises
+        EmbedderMismatchError: EMBEDDING_PROVIDER or EMBEDDING_MODEL names another one
+        than the database has.
+        """
         provider, model = self._embedder_name()
         settings, stored = self._settings, self.stored
         keeps_length = self._adopt or settings.embedding_dimensions is None
@@ -101,9 +113,12 @@ class Runtime:
                 embedder.model_id, embedder.dimensions, slot=stored.slot
             ):
                 raise EmbedderMismatchError(
-                    f"The database was written with {stored.model_id} ({stored.dimensions} dimensions), but "
-                    f"{embedder.model_id} ({embedder.dimensions}) is configured. Unset EMBEDDING_PROVIDER, "
-                    "EMBEDDING_MODEL and EMBEDDING_DIMENSIONS to keep the database's model; to change it, run: "
+                    f"The database was written with {stored.model_id} "
+                    f"({stored.dimensions} dimensions), but "
+                    f"{embedder.model_id} ({embedder.dimensions}) is configured. "
+                    "Unset EMBEDDING_PROVIDER, "
+                    "EMBEDDING_MODEL and EMBEDDING_DIMENSIONS to keep the "
+                    "database's model; to change it, run: "
                     "python -m chatbot reembed."
                 )
             return CachedEmbedder(embedder, self.warm_cache, cache=self._storage.cache)
@@ -118,7 +133,9 @@ class Runtime:
         return WarmCache(WARM_CACHE)
 
     def _embedder_name(self) -> tuple[str, str]:
-        """Provider and model: as set, else as stored (a key set later changes only the chat model), else by key."""
+        """Provider and model: as set, else as stored (a key set later changes only the
+        chat model), else by key.
+        """
         settings, stored = self._settings, self.stored
         if stored is not None and self._adopt:
             if settings.embedding_provider or settings.embedding_model:
@@ -144,8 +161,10 @@ class Runtime:
         )
 
     def require_current(self) -> None:
-        """Call this before writing passages: the first ones decide the model of the database. Raises
-        EmbedderMismatchError: the database has another embedder now; do not write with this one."""
+        """Call this before writing passages: the first ones decide the model of the
+        database. Raises EmbedderMismatchError: the database has another embedder now;
+        do not write with this one.
+        """
         stored = self._storage.facts.embedder()
         if stored is None:
             self.remember_embedder()
@@ -153,15 +172,19 @@ class Runtime:
         if not self.serves(stored):
             assert stored is not None
             raise EmbedderMismatchError(
-                f"The database's embedding model is {stored.model_id} now; this was embedded with "
-                f"{self.embedder.model_id} and cannot be added. Ingest it again, with the new model."
+                f"The database's embedding model is {stored.model_id} now; this "
+                "was embedded with "
+                f"{self.embedder.model_id} and cannot be added. Ingest it again, "
+                "with the new model."
             )
 
     # The passages
 
     @lazy
     def store(self) -> Store:
-        """The store of the passages. Raises UnknownNameError, MissingPackageError, SettingsError."""
+        """The store of the passages. Raises UnknownNameError, MissingPackageError,
+        SettingsError.
+        """
         storage = self._storage
         return STORES.builder(storage.engine.store)(
             settings=self._settings,
@@ -173,7 +196,9 @@ class Runtime:
 
     @lazy
     def writable_store(self) -> Store:
-        """The store, prepared for writing, as is the database. Raises DatabaseError, SettingsError."""
+        """The store, prepared for writing, as is the database. Raises DatabaseError,
+        SettingsError.
+        """
         self._storage.prepare()
         self.store.prepare()
         return self.store
@@ -186,7 +211,9 @@ class Runtime:
     # Ingesting
 
     def chunker(self, chunking: Chunking) -> Chunker:
-        """Build what splits reports for this embedding model. Raises UnknownNameError, InvalidRequestError."""
+        """Build what splits reports for this embedding model. Raises UnknownNameError,
+        InvalidRequestError.
+        """
         embedded = (
             self.warm_cache
             if self.warm_cache.model_id == self.embedder.model_id
@@ -202,7 +229,8 @@ class Runtime:
 
     def _ingestor(self, chunking: Chunking) -> Ingestor:
         chunker = self.chunker(chunking)
-        # Without the model: `reembed` changes the vectors of all passages, which is no change of the reports.
+        # Without the model: `reembed` changes the vectors of all passages, which is no
+        # change of the reports.
         key = (chunking.strategy, chunking.size, chunking.overlap, chunking.unit)
         return Ingestor(
             store=self.writable_store,
@@ -222,7 +250,9 @@ class Runtime:
 
     @lazy
     def indicators(self) -> IndicatorIndex:
-        """Says which heading a question means; by the built-in model where a vector of the passages' has its price."""
+        """Says which heading a question means; by the built-in model where a vector of
+        the passages' has its price.
+        """
         embedder: Embedder = self.embedder
         if not embedder.local:
             settings = self._settings.override(embedding_dimensions=None)
@@ -264,7 +294,9 @@ class Runtime:
         )
 
     def reranker(self, name: str) -> Reranker | None:
-        """Return the reranker of that name, None for none. Raises UnknownNameError, MissingPackageError."""
+        """Return the reranker of that name, None for none. Raises UnknownNameError,
+        MissingPackageError.
+        """
         if RERANKERS.check(name, field="RERANKER") == "none":
             return None
         with self._lock:  # one of each: a cross-encoder is large
@@ -339,7 +371,9 @@ class Runtime:
         return Understanding(self.agent, self.resources, self._answering.glossary)
 
     def _generation(self, question: Question) -> str | None:
-        """Changes with the program, reports, models and settings; None while a report is written or removed."""
+        """Changes with the program, reports, models and settings; None while a report
+        is written or removed.
+        """
         storage, chat_model = self._storage, self._answering.chat_model
         position = f"{storage.changes.position()}:{storage.documents.position()}"
         if storage.documents.unsettled(again=False):

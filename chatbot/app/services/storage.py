@@ -1,4 +1,6 @@
-"""The database, its repositories, and the deletion of what has expired; properties that are built on first use."""
+"""The database, its repositories, and the deletion of what has expired; properties that
+are built on first use.
+"""
 
 import logging
 import threading
@@ -45,15 +47,18 @@ T = TypeVar("T")
 
 
 class lazy(cached_property[T]):  # noqa: N801  # used like `property`
-    """A property that is built once, on first use, also with several threads, and kept. A build that raises is tried
-    again at the next use. Objects must not build each other in a circle."""
+    """A property that is built once, on first use, also with several threads, and kept.
+    A build that raises is tried again at the next use. Objects must not build each
+    other in a circle.
+    """
 
     if not TYPE_CHECKING:
 
         def __get__(self, instance: object | None, owner: type) -> Any:
             if instance is None:
                 return self
-            # Once built, Python finds the value in the instance before it asks here: the lock costs first uses only.
+            # Once built, Python finds the value in the instance before it asks here:
+            # the lock costs first uses only.
             kept = vars(instance)
             with kept.setdefault("_building", threading.RLock()):
                 if self.attrname not in kept:
@@ -62,7 +67,9 @@ class lazy(cached_property[T]):  # noqa: N801  # used like `property`
 
 
 def close_lazy(instance: object, *names: str) -> None:
-    """Close these lazy properties in order, if they were built and can be closed; then forget all lazy properties."""
+    """Close these lazy properties in order, if they were built and can be closed; then
+    forget all lazy properties.
+    """
     for name in names:
         close(vars(instance).get(name))
     for name, value in list(vars(type(instance)).items()):
@@ -84,7 +91,9 @@ class Storage:
     """The database, opened when it is first needed, and its repositories."""
 
     def __init__(self, settings: Settings, *, database: Database | None = None) -> None:
-        """``database`` stands in for the one that the settings name; it is closed with the rest."""
+        """``database`` stands in for the one that the settings name; it is closed with
+        the rest.
+        """
         self.settings = settings
         if database is not None:
             map_collections(database, settings)
@@ -92,7 +101,9 @@ class Storage:
 
     @lazy
     def database(self) -> Database:
-        """Raises SettingsError, DatabaseError: it cannot be opened as the settings say."""
+        """Raises SettingsError, DatabaseError: it cannot be opened as the settings
+        say.
+        """
         database = open_database(self.settings)
         map_collections(database, self.settings)
         return database
@@ -102,7 +113,9 @@ class Storage:
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
-        """Changes by other programs; None if no other program writes passages or nothing here depends on them."""
+        """Changes by other programs; None if no other program writes passages or
+        nothing here depends on them.
+        """
         traits = self.engine.traits
         followed = (
             not traits.has_search_indexes or self.settings.schema
@@ -123,7 +136,9 @@ class Storage:
 
     @property
     def collections(self) -> tuple[KnowledgeCollection, ...]:
-        """The collections of passages with their descriptions: the general one, that of the reports, the others."""
+        """The collections of passages with their descriptions: the general one, that of
+        the reports, the others.
+        """
         names, descriptions = (
             self.settings.chunk_collections,
             dict(self.settings.collections),
@@ -169,7 +184,9 @@ class Storage:
 
     @lazy
     def cookie_secret(self) -> bytes:
-        """The secret that the cookies of those without a key are signed with: SECRET_KEY, or the database's own."""
+        """The secret that the cookies of those without a key are signed with:
+        SECRET_KEY, or the database's own.
+        """
         key = self.settings.secret_key
         return key.get_secret_value().encode() if key else self.keys.signing_secret()
 
@@ -189,11 +206,14 @@ class Storage:
         if self.settings.schema:
             schema = ",".join(self.settings.schema)
             raise ReadOnlyError(
-                f"The passages belong to another program (SCHEMA={schema}): they are only read."
+                f"The passages belong to another program (SCHEMA={schema}): they "
+                "are only read."
             )
 
     def require_own(self) -> None:
-        """Raises SettingsError: a collection of passages, or its search index, was made by another program."""
+        """Raises SettingsError: a collection of passages, or its search index, was made
+        by another program.
+        """
         for name in (
             ()
             if self.database.embedded or self.settings.schema
@@ -216,17 +236,22 @@ class Storage:
                     or f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
                 )
                 raise SettingsError(
-                    f"The collection {name!r} belongs to another program: {problem}. Nothing was changed. To read it "
-                    f"in place, set SCHEMA={schema}. To leave it alone, set MONGODB_COLLECTION and REPORT_COLLECTION "
+                    f"The collection {name!r} belongs to another program: "
+                    f"{problem}. Nothing was changed. To read it "
+                    f"in place, set SCHEMA={schema}. To leave it alone, set "
+                    "MONGODB_COLLECTION and REPORT_COLLECTION "
                     "to other names. See docs/mongodb.md."
                 )
 
     def prepare(self) -> None:
-        """Bring the schema up to date, and create the ordinary indexes that look-ups need; existing ones stay.
-        Raises DatabaseError: it does not answer; SettingsError: a newer program wrote it, or another its passages."""
+        """Bring the schema up to date, and create the ordinary indexes that look-ups
+        need; existing ones stay. Raises DatabaseError: it does not answer;
+        SettingsError: a newer program wrote it, or another its passages.
+        """
         self.require_own()
         migrate(self.database)
-        # The embedded database filters in the in-process index, so there these would only slow down writing.
+        # The embedded database filters in the in-process index, so there these would
+        # only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
         writable = [
             name
@@ -239,10 +264,13 @@ class Storage:
     def delete_conversations(
         self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
     ) -> int:
-        """Delete the conversations of an owner (None = of all), or those of them without a message since ``before``.
+        """Delete the conversations of an owner (None = of all), or those of them
+        without a message since ``before``.
 
-        ``deleted_before``: those that their owner deleted before then. Both are ISO times. Shared links go with their
-        conversation, and so do cached answers, which repeat questions. Returns how many conversations went."""
+        ``deleted_before``: those that their owner deleted before then. Both are ISO
+        times. Shared links go with their conversation, and so do cached answers, which
+        repeat questions. Returns how many conversations went.
+        """
         gone = self.conversations.purge(
             owner=owner, before=before, deleted_before=deleted_before
         )
@@ -252,8 +280,9 @@ class Storage:
         return gone
 
     def purge_expired(self) -> None:
-        """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer keep, and old deletions.
-        Raises DependencyError: the database does not answer."""
+        """Delete what KEEP_CONVERSATIONS_DAYS, AUDIT_DAYS and CACHE_SECONDS no longer
+        keep, and old deletions. Raises DependencyError: the database does not answer.
+        """
         settings, now = self.settings, datetime.now(UTC)
         self.delete_conversations(
             deleted_before=_iso(now - timedelta(seconds=UNDO_SECONDS))

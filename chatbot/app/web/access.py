@@ -1,7 +1,10 @@
-"""Access control: callers, roles, rate limits, the part of the library they see and change, and signing in.
+"""Access control: callers, roles, rate limits, the part of the library they see and
+change, and signing in.
 
-A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a key, or by the signed cookie
-that a page sets for a visitor without either. ACCESS sets what callers without a key may do."""
+A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a
+key, or by the signed cookie that a page sets for a visitor without either. ACCESS sets
+what callers without a key may do.
+"""
 
 import hashlib
 import hmac
@@ -49,7 +52,9 @@ STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothi
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
 PERSON_COOKIE, PERSON_SECONDS = "report_chat_person", 12 * 3600
 PROXY_PERSON = "report_chat.person"
-"""The key of the WSGI environment with the headers of a trusted proxy: person, groups, name."""
+"""The key of the WSGI environment with the headers of a trusted proxy: person, groups,
+name.
+"""
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""
 
@@ -86,13 +91,16 @@ def count_request() -> None:
 
 
 def require_role() -> None:
-    """Raise UnauthorizedError or ForbiddenError if the caller lacks the role that the current request needs."""
+    """Raise UnauthorizedError or ForbiddenError if the caller lacks the role that the
+    current request needs.
+    """
     route = current_route()
     if route is None or route.need == "nothing" or (who := caller()).may(route.need):
         return
     if (person := g.get("person")) is not None and who.key is None:
         raise ForbiddenError(
-            f"You are signed in as {person.name}, but none of your groups has access here."
+            f"You are signed in as {person.name}, but none of your groups has "
+            "access here."
         )
     if who.key is None:
         remedy = "send Authorization: Bearer KEY, or sign in on the page."
@@ -109,7 +117,9 @@ def require_role() -> None:
 
 
 def finish_request(response: Response) -> None:
-    """State the caller's rate limit in the headers, and record a change of the library in the audit log."""
+    """State the caller's rate limit in the headers, and record a change of the library
+    in the audit log.
+    """
     response.headers.update(
         {name: str(value) for name, value in g.get("rate_limit", {}).items()}
     )
@@ -129,7 +139,9 @@ def finish_request(response: Response) -> None:
 
 
 def caller() -> Caller:
-    """Return the caller of the current request. Raises UnauthorizedError: the key is unknown."""
+    """Return the caller of the current request. Raises UnauthorizedError: the key is
+    unknown.
+    """
     if "caller" not in g:
         key = sent_key()
         g.caller = (
@@ -144,7 +156,9 @@ def caller() -> Caller:
 
 
 def may_read() -> bool:
-    """Return whether the caller may read; not with an unknown key: pages then offer to sign in."""
+    """Return whether the caller may read; not with an unknown key: pages then offer to
+    sign in.
+    """
     try:
         return caller().may("read")
     except UnauthorizedError:
@@ -152,19 +166,25 @@ def may_read() -> bool:
 
 
 def whose() -> str | None:
-    """Return the owner whose jobs and feedback the caller sees; None: everybody's. Whoever sits at the only machine
-    that reaches the server runs it. Behind ACCESS=open they may be strangers to each other."""
+    """Return the owner whose jobs and feedback the caller sees; None: everybody's.
+    Whoever sits at the only machine that reaches the server runs it. Behind ACCESS=open
+    they may be strangers to each other.
+    """
     return None if caller().oversees or services().settings.is_local else caller().owner
 
 
 def caller_with(key: ApiKey) -> Caller:
-    """Return a caller with this key, whose role is the key's, or that of callers without a key where it is greater."""
+    """Return a caller with this key, whose role is the key's, or that of callers
+    without a key where it is greater.
+    """
     role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
     return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
 
 
 def without_key(person: ApiKey | None) -> Caller:
-    """Return the caller of the current request without a key: the person who signed in, a stranger without one."""
+    """Return the caller of the current request without a key: the person who signed in,
+    a stranger without one.
+    """
     settings, g.person = services().settings, person
     if person is not None:
         key = services().groups.limited(person)
@@ -180,7 +200,9 @@ def without_key(person: ApiKey | None) -> Caller:
 
 
 def signed_in() -> ApiKey | None:
-    """Return the person whom a cookie of `sign_in` or a trusted proxy names, as a key with their groups but no role."""
+    """Return the person whom a cookie of `sign_in` or a trusted proxy names, as a key
+    with their groups but no role.
+    """
     if services().settings.oidc_issuer:
         kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
         return (
@@ -200,7 +222,9 @@ def signed_in() -> ApiKey | None:
 
 
 def sent_key() -> ApiKey | None:
-    """Return the key of the current request, None without one. Raises UnauthorizedError."""
+    """Return the key of the current request, None without one. Raises
+    UnauthorizedError.
+    """
     route = current_route()
     if (
         (token := request.args.get("token"))
@@ -209,7 +233,8 @@ def sent_key() -> ApiKey | None:
     ):
         if (key := find_key(token)).role != "feed":
             raise UnauthorizedError(
-                "An address takes the token of a feed: POST /api/feeds. A key belongs in a header."
+                "An address takes the token of a feed: POST /api/feeds. A key "
+                "belongs in a header."
             )
         return key
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -222,7 +247,9 @@ def sent_key() -> ApiKey | None:
         return None
     others = request.blueprint == "openai" or request.environ.get(PROXY_PERSON)
     if others and not secret.startswith(PREFIX):
-        return None  # OpenAI's clients must send something, even "none"; proxies may pass on a token of their own
+        # OpenAI's clients must send something, even "none"; proxies may pass on a token
+        # of their own
+        return None
     return find_key(secret)
 
 
@@ -239,7 +266,9 @@ def find_key(secret: str) -> ApiKey:
 
 
 def address() -> str:
-    """Return the account of requests without a key: their address; with IPv6 the network, which one customer has."""
+    """Return the account of requests without a key: their address; with IPv6 the
+    network, which one customer has.
+    """
     try:
         ip = ipaddress.ip_address(request.remote_addr or "")
     except ValueError:
@@ -292,7 +321,9 @@ def sealed(cookie: str, value: Mapping[str, Any]) -> str:
 
 
 def unsealed(cookie: str, seconds: int) -> dict[str, Any] | None:
-    """Return the value of such a cookie of the current request; None if it has none, or an older one."""
+    """Return the value of such a cookie of the current request; None if it has none, or
+    an older one.
+    """
     serializer = URLSafeTimedSerializer(services().storage.cookie_secret, salt=cookie)
     try:
         value: dict[str, Any] = serializer.loads(
@@ -307,7 +338,8 @@ def set_cookie(
     response: BaseResponse, name: str, value: str, seconds: int = COOKIE_SECONDS
 ) -> None:
     """Set a cookie that no script reads and no other site sends along."""
-    path = f"{request.root_path.rstrip('/')}/"  # a proxy may serve other applications under the same name
+    # a proxy may serve other applications under the same name
+    path = f"{request.root_path.rstrip('/')}/"
     secure = request.is_secure
     response.set_cookie(
         name,
@@ -322,7 +354,9 @@ def set_cookie(
 
 @contextmanager
 def question_slot(product: Services, who: Caller) -> Iterator[None]:
-    """Hold one of the caller's QUESTIONS_PER_CALLER. Raises TooManyRequestsError: they are all in use."""
+    """Hold one of the caller's QUESTIONS_PER_CALLER. Raises TooManyRequestsError: they
+    are all in use.
+    """
     most = product.settings.question_limit
     if most is None:
         yield
@@ -361,7 +395,9 @@ class KeyInfo(TypedDict):
 
 
 class PersonInfo(TypedDict):
-    """Who signed in, with the role and the groups that count here; the role is "nothing" if no group does."""
+    """Who signed in, with the role and the groups that count here; the role is
+    "nothing" if no group does.
+    """
 
     name: str
     role: Need
@@ -379,7 +415,9 @@ class Session(TypedDict):
     sign_in: str
     """The address where people sign in; "" without an identity provider."""
     sign_out: str
-    """After a person signed out: the address that ends their session at the provider; "" if there is none."""
+    """After a person signed out: the address that ends their session at the provider;
+    "" if there is none.
+    """
 
 
 @sessions.get("/api/session", need="nothing", returns=Session)

@@ -1,4 +1,6 @@
-"""What an administrator looks after: API keys, the findings of the doctor, and the settings as they are."""
+"""What an administrator looks after: API keys, the findings of the doctor, and the
+settings as they are.
+"""
 
 from typing import Annotated, Any
 
@@ -98,7 +100,9 @@ def revoke_key(key_id: str) -> None:
     "/api/doctor", need="admin", returns=answer_type("Findings", findings=list[Finding])
 )
 def run_doctor() -> Json:
-    """Check the installation, as `python -m chatbot doctor` does. It asks the models, and may take some seconds."""
+    """Check the installation, as `python -m chatbot doctor` does. It asks the models,
+    and may take some seconds.
+    """
     return {"findings": list(diagnose(services()))}
 
 
@@ -108,7 +112,9 @@ def run_doctor() -> Json:
     returns=answer_type("SettingsInForce", settings=list[Setting]),
 )
 def list_settings() -> Json:
-    """List the settings as they are. They are changed in the environment or in `.env`."""
+    """List the settings as they are. They are changed in the environment or in
+    `.env`.
+    """
     settings, shown = services().settings, list[Setting]()
     for name, field in type(settings).model_fields.items():
         value: Any = getattr(settings, name)

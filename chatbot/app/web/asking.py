@@ -1,4 +1,6 @@
-"""Questions: `/query`, `/api/chat` and `/api/search`; their attachments, and how answers are stored."""
+"""Questions: `/query`, `/api/chat` and `/api/search`; their attachments, and how
+answers are stored.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -113,14 +115,18 @@ class ReportContext(Body):
 
 
 class PreviousMessage(OpenBody):
-    """A message that the client stored. Further fields, such as ids and timestamps, are ignored."""
+    """A message that the client stored. Further fields, such as ids and timestamps, are
+    ignored.
+    """
 
     role: Literal["system", "user", "assistant"]
     content: Annotated[str, StringConstraints(max_length=20_000)]
 
 
 class Attachment(Body):
-    """A web page, or a text, that this one question is about. Files come beside the body, as multipart."""
+    """A web page, or a text, that this one question is about. Files come beside the
+    body, as multipart.
+    """
 
     model_config = ConfigDict(json_schema_extra=one_of("url", "text"))
 
@@ -160,7 +166,9 @@ class SearchRequest(Body):
     def to_search(
         self, services: Services, limit: Scope, *, mode: str = "direct"
     ) -> Question:
-        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """Return the question in a scope inside of ``limit``. Raises
+        InvalidRequestError, UnknownNameError.
+        """
         context = (
             (self.report_context.type, self.report_context.value)
             if self.report_context
@@ -186,10 +194,13 @@ class SearchRequest(Body):
 
 
 class ChatRequest(SearchRequest):
-    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted from older clients.
+    """`POST /query` and `POST /api/chat`. ``chatbot_type`` and ``version`` are accepted
+    from older clients.
 
-    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer whose place the new one takes.
-    ``language``: that of the fixed words in the answer ("Quoted from the reports:")."""
+    ``resume``: go on for a while when the connection is lost; ``replaces``: the answer
+    whose place the new one takes. ``language``: that of the fixed words in the answer
+    ("Quoted from the reports:").
+    """
 
     mode: str | None = None
     budget: BudgetLimits | None = None
@@ -212,7 +223,9 @@ class ChatRequest(SearchRequest):
     version: int | str | None = None
 
     def to_question(self, services: Services, limit: Scope) -> Question:
-        """Return the question in a scope inside of ``limit``. Raises InvalidRequestError, UnknownNameError."""
+        """Return the question in a scope inside of ``limit``. Raises
+        InvalidRequestError, UnknownNameError.
+        """
         settings = services.answering.settings_with(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         question = self.to_search(
@@ -279,8 +292,9 @@ def answer_question() -> Saved:
 def stream_answer() -> Response:
     """Answer a question as server-sent events while the answer is written.
 
-    `step` events, `sources` before the first `token`, and at the end `done` with the whole answer, or `error`. With
-    `resume` the first event is `begun`, and all but `done` have an `id`. A comment line follows each second of silence.
+    `step` events, `sources` before the first `token`, and at the end `done` with the
+    whole answer, or `error`. With `resume` the first event is `begun`, and all but
+    `done` have an `id`. A comment line follows each second of silence.
     """
     return stream_response(_answer(may_resume=True))
 
@@ -324,11 +338,14 @@ def search_passages(body: SearchRequest) -> SearchResult:
 
 
 def stream_response(stream: EventStream) -> Response:
-    """Open a stream and hand it over to the server, if that sends streams itself. Raises what fails early."""
+    """Open a stream and hand it over to the server, if that sends streams itself.
+    Raises what fails early.
+    """
     opened, streams = stream.open(), connection().streams
     if streams is not None:
         streams.append(opened)
-    # An iterator has no length: with one the server would take the empty response for complete.
+    # An iterator has no length: with one the server would take the empty response for
+    # complete.
     return Response(
         opened if streams is None else iter(()), mimetype=EVENTS, headers=STREAM_HEADERS
     )
@@ -351,7 +368,9 @@ def question_stream(
     write: Callable[[Item], Iterable[str]] = write_event,
     may_resume: bool = False,
 ) -> EventStream:
-    """Return the answer to the question of the current request, which needs no request context any more."""
+    """Return the answer to the question of the current request, which needs no request
+    context any more.
+    """
     require_samples()
     product, who, observed = services(), caller(), g.observed
     question, has_attachments = (
@@ -404,8 +423,10 @@ def question_stream(
 
 
 def without_passages(saved: Saved) -> Json:
-    """Return the `/query` response for storage, without the text of its passages. That is looked up when the answer
-    is read again. So deleted reports do not live on in conversations."""
+    """Return the `/query` response for storage, without the text of its passages. That
+    is looked up when the answer is read again. So deleted reports do not live on in
+    conversations.
+    """
     answer: Json = to_json(saved)
     for part in (*answer["citations"], *answer["trace"]["hits"]):
         for name in ("snippet", "text"):
@@ -414,10 +435,14 @@ def without_passages(saved: Saved) -> Json:
 
 
 class Attachments:
-    """Files and pages that come with one question, in a temporary folder until it is answered (R-A2)."""
+    """Files and pages that come with one question, in a temporary folder until it is
+    answered (R-A2).
+    """
 
     def __init__(self, services: Services, links: Sequence[Attachment]) -> None:
-        """Save the files of the current request, and texts. Raises InvalidRequestError, RequestEntityTooLarge."""
+        """Save the files of the current request, and texts. Raises InvalidRequestError,
+        RequestEntityTooLarge.
+        """
         self._services, self._caller, self._connection = (
             services,
             caller().account,
@@ -426,7 +451,9 @@ class Attachments:
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []
-        """The name of each and its file; of a page its address, and a file that is not downloaded yet."""
+        """The name of each and its file; of a page its address, and a file that is not
+        downloaded yet.
+        """
         for file in files:
             file.save(self._add(last_part(file.filename)))
             file.close()

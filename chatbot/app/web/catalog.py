@@ -1,4 +1,6 @@
-"""The library's contents within a scope: reports, facets, coverage, figures, collections and passages."""
+"""The library's contents within a scope: reports, facets, coverage, figures,
+collections and passages.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -89,9 +91,10 @@ class FacetQuery(Page, ScopeQuery):
 def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
-    Each field is counted under the rest of the scope; a country has its number of ISO 3166 as `code`:
-    `{field: [{value, documents}], collections, total, documents,
-    chunks}`. `total` is the number of values of each field."""
+    Each field is counted under the rest of the scope; a country has its number of ISO
+    3166 as `code`: `{field: [{value, documents}], collections, total, documents,
+    chunks}`. `total` is the number of values of each field.
+    """
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
         raise InvalidRequestError.for_field(
@@ -121,7 +124,9 @@ def list_facets(query: FacetQuery) -> Json:
     "/api/topics", need="read", returns=answer_type("Topics", topics=list[str])
 )
 def list_topics(query: ScopeQuery) -> Json:
-    """List what the reports of a scope are about: the chapters that most of them have, else the titles of a few."""
+    """List what the reports of a scope are about: the chapters that most of them have,
+    else the titles of a few.
+    """
     records = services().storage.documents.index().inside(query_scope(query))
     return {
         "topics": topics(
@@ -131,7 +136,9 @@ def list_topics(query: ScopeQuery) -> Json:
 
 
 class CoverageCell(TypedDict):
-    """The number of reports of a country and an edition; null stands for reports without one."""
+    """The number of reports of a country and an edition; null stands for reports
+    without one.
+    """
 
     country_name: Value | None
     year: Value | None
@@ -144,7 +151,9 @@ class CoverageCell(TypedDict):
     returns=answer_type("Coverage", cells=list[CoverageCell]),
 )
 def get_coverage(query: ScopeQuery) -> Json:
-    """Count the reports of each country and edition; null stands for reports without one."""
+    """Count the reports of each country and edition; null stands for reports without
+    one.
+    """
     pairs = (
         services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
     )
@@ -168,7 +177,7 @@ class FigureQuery(ScopeQuery):
     layout: Annotated[
         Literal["long", "wide"],
         Field(
-            description="Of a file; wide: a row for each indicator and subject, with years."
+            description="Of a file; wide: a row for each indicator and subject, with years."  # noqa: E501
         ),
     ] = "long"
 
@@ -182,7 +191,9 @@ class FigureQuery(ScopeQuery):
 def list_figures(query: FigureQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
 
-    A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those of the newest edition."""
+    A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those
+    of the newest edition.
+    """
     routes.require_samples()
     scope, is_file = query_scope(query), query.format != "json"
     is_whole = is_file and "limit" not in query.model_fields_set
@@ -199,7 +210,10 @@ def list_figures(query: FigureQuery) -> Json | Response:
         if not is_whole or page.next is None:
             break
         if page.total > MOST_IN_FILE:
-            message = f"a file has at most {MOST_IN_FILE:,} figures. Choose countries, an indicator or a year."
+            message = (
+                f"a file has at most {MOST_IN_FILE:,} figures. Choose countries, an "
+                "indicator or a year."
+            )
             raise InvalidRequestError.for_field("format", message)
         after = page.next
     if not is_file:
@@ -233,7 +247,9 @@ class GlossaryQuery(Page):
     "/api/glossary", need="read", returns=listing("Glossary", "entries", GlossaryEntry)
 )
 def list_glossary(query: GlossaryQuery) -> Json:
-    """List the terms of the library with their meanings, the other words for them, and the figures they stand for."""
+    """List the terms of the library with their meanings, the other words for them, and
+    the figures they stand for.
+    """
     entries = services().answering.glossary.entries(caller().limit)
     return query.of(
         "entries", [entry for entry in entries if query.labels or not entry.label]
@@ -323,7 +339,9 @@ def get_scope(query: QuestionQuery) -> ScopeSummary:
 
 @dataclass(frozen=True, slots=True)
 class OpenedPassage(Inlines):
-    """A passage with the text around it, and the name of its file where that is kept."""
+    """A passage with the text around it, and the name of its file where that is
+    kept.
+    """
 
     INLINED: ClassVar = ("hit",)
     hit: SearchHit
@@ -333,7 +351,9 @@ class OpenedPassage(Inlines):
 
 @catalog.get("/api/chunks/<path:chunk_id>", need="read")
 def get_passage(chunk_id: str) -> OpenedPassage:
-    """Get a passage with the text around it, and the name of its file where that is kept."""
+    """Get a passage with the text around it, and the name of its file where that is
+    kept.
+    """
     chunk = library().passage(chunk_id)
     record = services().storage.documents.get(chunk.document_id)
     file = services().ingesting.originals.file_name(record) if record else ""
@@ -353,8 +373,10 @@ class SuggestedQuestion(TypedDict):
     returns=answer_type("SuggestedQuestions", questions=list[SuggestedQuestion]),
 )
 def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
-    """Suggest questions to ask after an answer that cites this passage. They are names and headings alone where the
-    language of the page or of Accept-Language is not English."""
+    """Suggest questions to ask after an answer that cites this passage. They are names
+    and headings alone where the language of the page or of Accept-Language is not
+    English.
+    """
     routes.require_samples()
     scope, passage, retriever = (
         query_scope(query),

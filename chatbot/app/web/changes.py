@@ -1,4 +1,6 @@
-"""What changed when reports arrived: for programs, as an Atom feed (RFC 4287), and as a page that needs no script."""
+"""What changed when reports arrived: for programs, as an Atom feed (RFC 4287), and as a
+page that needs no script.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -42,7 +44,9 @@ class ChangesQuery(Page, ScopeQuery):
     ] = None
 
     def arrivals(self) -> tuple[ChangeLog, Sequence[DocumentRecord]]:
-        """Return the reports of the query, the latest first, and what their changes are read from."""
+        """Return the reports of the query, the latest first, and what their changes are
+        read from.
+        """
         index, scope = services().storage.documents.index(), query_scope(self)
         least = (
             ""
@@ -64,9 +68,11 @@ class ChangesQuery(Page, ScopeQuery):
     "/api/changes", need="read", returns=listing("Changes", "changes", ReportChanges)
 )
 def list_changes(query: ChangesQuery) -> Json:
-    """List the reports that arrived, the latest first, with the figures that differ from the edition before.
+    """List the reports that arrived, the latest first, with the figures that differ
+    from the edition before.
 
-    A report that was replaced is also held against its own former version."""
+    A report that was replaced is also held against its own former version.
+    """
     log, records = query.arrivals()
     return query.of("changes", records, log.of)
 
@@ -136,8 +142,9 @@ def _add(parent: Element, name: str, text: str, **attributes: str) -> None:
 def create_feed() -> Json:
     """Get the address of the caller's feed, with a token where the caller has a key.
 
-    The token reads the feed and nothing else, within the limits of the key. It ends with the key, and a new one
-    replaces it."""
+    The token reads the feed and nothing else, within the limits of the key. It ends
+    with the key, and a new one replaces it.
+    """
     return {"address": _feed_address()}
 
 
@@ -156,7 +163,9 @@ class ChangesPage(ChangesQuery):
 
 @changes.route("/changes", methods=["GET", "POST"], about=PAGE)
 def show_changes(query: ChangesPage) -> Response:
-    """Show what changed. Its form, without a script, asks for the address of the feed."""
+    """Show what changed. Its form, without a script, asks for the address of the
+    feed.
+    """
     about: Json = {
         "may": may_read(),
         "shown": SHOWN,

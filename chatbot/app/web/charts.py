@@ -1,5 +1,6 @@
-"""Charts of the figures in an answer, as native charts of Office files. Which can be drawn is decided as on the page
-(static/js/chat/charts.js)."""
+"""Charts of the figures in an answer, as native charts of Office files. Which can be
+drawn is decided as on the page (static/js/chat/charts.js).
+"""
 
 import re
 from collections import defaultdict
@@ -33,7 +34,9 @@ ROOM = 1.25
 
 @dataclass(frozen=True, slots=True)
 class FigureChart:
-    """Lines over the years, or bars of one figure for each subject. ``figures`` are those that are drawn, in order."""
+    """Lines over the years, or bars of one figure for each subject. ``figures`` are
+    those that are drawn, in order.
+    """
 
     is_lines: bool
     figures: Sequence[Json]
@@ -119,7 +122,9 @@ class FigureChart:
 
 
 def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
-    """Return the charts of figures that have a year and that their source supports, those with most figures first."""
+    """Return the charts of figures that have a year and that their source supports,
+    those with most figures first.
+    """
     supported = {one["number"] for one in answer["citations"] if one["supported"]}
     usable = [
         one
@@ -143,7 +148,9 @@ def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json
 
 
 def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
-    """The chart of one indicator: of each subject and year the figure of the newest report."""
+    """The chart of one indicator: of each subject and year the figure of the newest
+    report.
+    """
     newest = {
         (one["subject"], one["year"]): one
         for one in sorted(figures, key=lambda one: int(one["edition"] or 0))

@@ -1,4 +1,6 @@
-"""The caller's conversations: list, read, rename, delete, export and share them; resume, stop and rate answers."""
+"""The caller's conversations: list, read, rename, delete, export and share them;
+resume, stop and rate answers.
+"""
 
 import json
 import re
@@ -113,7 +115,9 @@ class SharedMessage(StoredMessage):
 
 
 class SharedConversation(TypedDict):
-    """A conversation as a link shows it; ``next`` leads to the messages before these."""
+    """A conversation as a link shows it; ``next`` leads to the messages before
+    these.
+    """
 
     title: str
     updated_at: str
@@ -286,7 +290,9 @@ class ExportQuery(Query):
     media=(JSON, "text/markdown", DOCX, XLSX),
 )
 def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
-    """Download a conversation, or one answer of it, as a file; `xlsx` has the tables and figures."""
+    """Download a conversation, or one answer of it, as a file; `xlsx` has the tables
+    and figures.
+    """
     record = _history().get(conversation_id, caller().owner)
     messages = _own_messages(_history().rows(record.id)[0])
     if query.message_id:
@@ -327,7 +333,9 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
     example={"later": True},
 )
 def share_conversation(conversation_id: str, body: Share) -> Conversation:
-    """Create a link with which anybody can read a conversation as it is now; it stays the same until it is revoked."""
+    """Create a link with which anybody can read a conversation as it is now; it stays
+    the same until it is revoked.
+    """
     later = body.later if "later" in body.model_fields_set else None
     return _history().share(conversation_id, caller().owner, later=later)
 
@@ -342,7 +350,9 @@ def unshare_conversation(conversation_id: str) -> None:
 
 @conversations.get("/api/shared/<token>", need="nothing", returns=SharedConversation)
 def get_shared_conversation(token: str, query: MessageQuery) -> Response:
-    """Get a shared conversation: its questions, its answers and the passages they cite."""
+    """Get a shared conversation: its questions, its answers and the passages they
+    cite.
+    """
     record = _history().shared(token)
     rows, following = _page(record, query, until=record.share_until)
     # Who has the link sees what the owner may see.
@@ -466,7 +476,9 @@ class FeedbackQuery(UnansweredQuery):
     returns=answer_type("AllFeedback", feedback=list[Feedback]),
 )
 def list_feedback(query: FeedbackQuery) -> Json:
-    """List the newest feedback: everybody's for an administrator's key, else the caller's own."""
+    """List the newest feedback: everybody's for an administrator's key, else the
+    caller's own.
+    """
     return {
         "feedback": list(
             services().storage.feedback.latest(query.rating, query.limit, whose())
@@ -480,7 +492,9 @@ def list_feedback(query: FeedbackQuery) -> Json:
     returns=answer_type("Unanswered", questions=list[Asked]),
 )
 def list_unanswered(query: UnansweredQuery) -> Json:
-    """List the latest questions that the reports did not answer: everybody's, or the caller's own."""
+    """List the latest questions that the reports did not answer: everybody's, or the
+    caller's own.
+    """
     return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
 
 
@@ -511,8 +525,9 @@ def _given(feedback: Feedback) -> GivenFeedback:
 def with_passages(
     rows: Sequence[Json], get: Callable[[Sequence[str]], list[Chunk]]
 ) -> list[Json | None]:
-    """Return the `/query` response of each row of a message, None where none was kept. ``get`` gives the passages
-    that still exist and are visible; others get the text ""."""
+    """Return the `/query` response of each row of a message, None where none was kept.
+    ``get`` gives the passages that still exist and are visible; others get the text "".
+    """
     answers = [
         json.loads(row["response"]) if "response" in row else None for row in rows
     ]
@@ -540,7 +555,9 @@ def with_passages(
 def _messages(
     rows: Sequence[Json], answer_type: Any, get: Callable[[Sequence[str]], list[Chunk]]
 ) -> list[Json]:
-    """Messages as the API shows them, answers as ``answer_type`` does, with the passages that ``get`` gives."""
+    """Messages as the API shows them, answers as ``answer_type`` does, with the
+    passages that ``get`` gives.
+    """
     messages = []
     for row, answer in zip(rows, with_passages(rows, get), strict=True):
         stored = {

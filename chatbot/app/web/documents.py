@@ -1,4 +1,6 @@
-"""The reports of the knowledge base: list, edit and delete them; their passages, text and original file."""
+"""The reports of the knowledge base: list, edit and delete them; their passages, text
+and original file.
+"""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -69,14 +71,20 @@ class LibraryReport(Inlines):
     sample: bool
     chunking: Chunking | None
     parts: int
-    """The number of its countries, years or other metadata that differ from those of the whole."""
+    """The number of its countries, years or other metadata that differ from those of
+    the whole.
+    """
     has_file: bool
     can_reingest: bool
     may_change: bool
     proposed: tuple[Proposal, ...]
-    """What its text says about it and no person has confirmed or changed yet; ``taken``: the report has it already."""
+    """What its text says about it and no person has confirmed or changed yet;
+    ``taken``: the report has it already.
+    """
     notes: tuple[str, ...]
-    """What was left out of its file, and that the embedding model does not know its language."""
+    """What was left out of its file, and that the embedding model does not know its
+    language.
+    """
 
 
 class Edit(About):
@@ -113,7 +121,9 @@ def get_document(document_id: str) -> LibraryReport:
 
 @documents.get("/api/documents/<document_id>/guide", need="read")
 def get_guide(document_id: str) -> Guide:
-    """Get the chapters and key figures of a report, and questions that it answers, in the page's language."""
+    """Get the chapters and key figures of a report, and questions that it answers, in
+    the page's language.
+    """
     resources = services().runtime.resources
     return guide(
         library().record(document_id),
@@ -130,7 +140,9 @@ def get_guide(document_id: str) -> Guide:
     example={"title": "Kenya 2023"},
 )
 def update_document(document_id: str, body: Edit) -> LibraryReport:
-    """Change the metadata of a report; passages are embedded again only where that changes their text."""
+    """Change the metadata of a report; passages are embedded again only where that
+    changes their text.
+    """
     mine, ingesting = library(), services().ingesting
     record = mine.own_record(document_id)
     stated = mine.inside_limit(ingesting.check_overrides(body))
@@ -141,7 +153,9 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     "/api/documents/<document_id>", need="write", status=204, errors=(409, 422, 507)
 )
 def delete_document(document_id: str) -> None:
-    """Delete a report with its passages and its original; no question sees it from now on."""
+    """Delete a report with its passages and its original; no question sees it from now
+    on.
+    """
     services().ingesting.delete_document(
         library().own_record(document_id), JobControl(patience=DELETE_PATIENCE)
     )
@@ -221,9 +235,11 @@ class TextPart(Inlines):
     ),
 )
 def get_text(document_id: str, query: TextQuery) -> Json:
-    """Read the text of a report in parts, each without the overlap with the part before it.
+    """Read the text of a report in parts, each without the overlap with the part before
+    it.
 
-    `offset` is the number of the first part, `total` that of all parts."""
+    `offset` is the number of the first part, `total` that of all parts.
+    """
     record, start = library().record(document_id), query.start
     if query.around:
         passage = library().passage(query.around)

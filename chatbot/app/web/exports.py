@@ -1,5 +1,7 @@
-"""A conversation as a file: Markdown; Excel with its tables and figures; Word with headings, lists, tables and charts,
-citations as footnotes with report, page and link, and places that the passages do not support highlighted."""
+"""A conversation as a file: Markdown; Excel with its tables and figures; Word with
+headings, lists, tables and charts, citations as footnotes with report, page and link,
+and places that the passages do not support highlighted.
+"""
 
 import io
 import re
@@ -36,7 +38,10 @@ _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d+)?")
 _SHOWN = {"text", "code_inline", "softbreak", "hardbreak"}
 _SEPARATORS = "".join(
-    f'<w:footnote w:type="{kind}" w:id="{id}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
+    (
+        f'<w:footnote w:type="{kind}" '
+        f'w:id="{id}"><w:p><w:r><w:{kind}/></w:r></w:p></w:footnote>'
+    )
     for id, kind in enumerate(("separator", "continuationSeparator"))
 )
 NO_ANSWER = "(no answer)"
@@ -44,7 +49,9 @@ SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
 
 
 def as_markdown(title: str, messages: list[Json]) -> bytes:
-    """Return a conversation as Markdown: questions as headings, each answer with its sources."""
+    """Return a conversation as Markdown: questions as headings, each answer with its
+    sources.
+    """
     parts = [f"# {title}"]
     for message in messages:
         if message["role"] == "user":
@@ -80,7 +87,9 @@ def as_word(title: str, messages: list[Json]) -> bytes:
 
 
 def as_workbook(title: str, messages: list[Json]) -> bytes:
-    """Return the tables of a conversation as sheets of an Excel file, then the figures and passages that it cites."""
+    """Return the tables of a conversation as sheets of an Excel file, then the figures
+    and passages that it cites.
+    """
     tables, question = dict[str, list[list[Any]]](), ""
     figures, sources = (
         [["question", *FIGURE_COLUMNS]],
@@ -153,7 +162,7 @@ class WordWriter:
 
     def bytes(self) -> bytes:
         """Return the file."""
-        notes = f"<w:footnotes {_W}>{_SEPARATORS}{''.join(self._notes)}</w:footnotes>".encode()
+        notes = f"<w:footnotes {_W}>{_SEPARATORS}{''.join(self._notes)}</w:footnotes>".encode()  # noqa: E501
         kind, package = CONTENT_TYPE.WML_FOOTNOTES, self._file.part.package
         part = Part(PackURI("/word/footnotes.xml"), kind, notes, package)
         for address in self._links:
@@ -245,7 +254,9 @@ class WordWriter:
                             )
 
     def _chart(self, chart: FigureChart) -> None:
-        """Add a chart that Word can edit, with its values as its text for those who do not see it."""
+        """Add a chart that Word can edit, with its values as its text for those who do
+        not see it.
+        """
         drawn, package = chart.part(), self._file.part.package
         self._charts += 1
         part = Part(
@@ -260,16 +271,22 @@ class WordWriter:
         )
         part.relate_to(workbook, RELATIONSHIP_TYPE.PACKAGE)  # rId1, as in the chart
         id = self._file.part.relate_to(part, RELATIONSHIP_TYPE.CHART)
-        size = f'cx="{Inches(6)}" cy="{Inches(3 if chart.is_lines else 0.6 + 0.3 * len(chart.figures))}"'
+        size = (
+            f'cx="{Inches(6)}" '
+            f'cy="{Inches(3 if chart.is_lines else 0.6 + 0.3 * len(chart.figures))}"'
+        )
         text = "; ".join(
             f"{one['subject']}, {one['year']}: {one['text']}" for one in chart.figures
         )
         about = f"name={quoteattr(_clean(chart.title))} descr={quoteattr(_clean(text))}"
         drawing = (
-            f'<w:r {_W}><w:drawing><wp:inline xmlns:wp="{_DRAWING}/wordprocessingDrawing">'
+            f"<w:r {_W}><w:drawing><wp:inline "
+            f'xmlns:wp="{_DRAWING}/wordprocessingDrawing">'
             f'<wp:extent {size}/><wp:docPr id="{self._charts}" {about}/>'
-            f'<a:graphic xmlns:a="{_DRAWING}/main"><a:graphicData uri="{_DRAWING}/chart">'
-            f'<c:chart xmlns:c="{_DRAWING}/chart" r:id="{id}"/></a:graphicData></a:graphic>'
+            f'<a:graphic xmlns:a="{_DRAWING}/main"><a:graphicData '
+            f'uri="{_DRAWING}/chart">'
+            f'<c:chart xmlns:c="{_DRAWING}/chart" '
+            f'r:id="{id}"/></a:graphicData></a:graphic>'
             "</wp:inline></w:drawing></w:r>"
         )
         paragraph = self._file.add_paragraph()
@@ -286,10 +303,12 @@ class WordWriter:
         link = self._links.setdefault(address, f"rId{len(self._links) + 1}")
         raised = '<w:rPr><w:vertAlign w:val="superscript"/></w:rPr>'
         self._notes.append(
-            f'<w:footnote w:id="{id}"><w:p><w:pPr><w:spacing w:after="0"/></w:pPr><w:r>{raised}<w:footnoteRef/></w:r>'
+            f'<w:footnote w:id="{id}"><w:p><w:pPr><w:spacing '
+            f'w:after="0"/></w:pPr><w:r>{raised}<w:footnoteRef/></w:r>'
             f'<w:r><w:t xml:space="preserve"> </w:t></w:r>'
             f"<w:hyperlink r:id={quoteattr(link)}><w:r>"
-            f'<w:rPr><w:color w:val="0B5D5A"/><w:sz w:val="18"/><w:u w:val="single"/></w:rPr>'
+            '<w:rPr><w:color w:val="0B5D5A"/><w:sz w:val="18"/><w:u '
+            'w:val="single"/></w:rPr>'
             f"<w:t>{text}</w:t></w:r></w:hyperlink></w:p></w:footnote>"
         )
         last, comma = paragraph.runs[-1:], ""
@@ -312,7 +331,9 @@ def _parse(markdown: str, answer: Mapping[str, Any]) -> Sequence[Token]:
 def tables_of(
     markdown: str, answer: Mapping[str, Any]
 ) -> Iterator[list[list[str | float]]]:
-    """Yield the tables of an answer, the first row their head. A number alone in its cell stays one."""
+    """Yield the tables of an answer, the first row their head. A number alone in its
+    cell stays one.
+    """
     rows = list[list[str | float]]()
     for token in _parse(markdown, answer):
         if token.type == "tr_open":

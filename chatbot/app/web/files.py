@@ -39,7 +39,9 @@ LONGEST_SHEET_NAME = 31
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMULA = re.compile(r"\s*[=+@＝＋－＠-]|[\t\r\n]")
-"""How a text begins that spreadsheets read as a formula; some drop the blanks before it."""
+"""How a text begins that spreadsheets read as a formula; some drop the blanks before
+it.
+"""
 
 
 def is_form(*, most: int) -> bool:
@@ -63,13 +65,18 @@ def form_json(field: str) -> Any:
     try:
         return parse_json(request.form.get(field, ""))
     except (ValueError, RecursionError):
-        message = "must be JSON: the text of the body that is sent as application/json where there are no files."
+        message = (
+            "must be JSON: the text of the body that is sent as application/json where "
+            "there are no files."
+        )
         raise InvalidRequestError.for_field(field, message) from None
 
 
 def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
-    """Return the files of a form, each of a readable format and not too large. Raises InvalidRequestError: no file,
-    too many, or one that cannot be read; names it; RequestEntityTooLarge: a file, or all together, are too large."""
+    """Return the files of a form, each of a readable format and not too large. Raises
+    InvalidRequestError: no file, too many, or one that cannot be read; names it;
+    RequestEntityTooLarge: a file, or all together, are too large.
+    """
     max_mb = services().settings.max_upload_mb
     for field in request.files:
         if field != FILES:
@@ -115,7 +122,9 @@ def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
 
 
 def _members(file: FileStorage, name: str, most: int) -> Iterator[FileStorage]:
-    """Yield a file, or the members of an archive, whose formats are checked when they are read. Raises LoadError."""
+    """Yield a file, or the members of an archive, whose formats are checked when they
+    are read. Raises LoadError.
+    """
     if not name.lower().endswith(ARCHIVE):
         yield file
         return
@@ -154,7 +163,9 @@ def on_disk(file: FileStorage) -> Iterator[Path]:
 
 
 def safe_name(given: str | None) -> str:
-    """Return a file's name for people and for its document's identity: relative, printable, short enough for a disk."""
+    """Return a file's name for people and for its document's identity: relative,
+    printable, short enough for a disk.
+    """
     composed = unicodedata.normalize(
         "NFC", (given or "").replace("\\", "/")
     )  # macOS sends accents separately
@@ -168,7 +179,7 @@ def safe_name(given: str | None) -> str:
         return name
     # The end has the suffix; the digest distinguishes names with the same end.
     digest = hashlib.sha256(name.encode()).hexdigest()[:12]
-    return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"
+    return f"{digest}-{name.encode()[-LONGEST_NAME + len(digest) + 1 :].decode(errors='ignore')}"  # noqa: E501
 
 
 def last_part(given: str | None) -> str:
@@ -176,7 +187,9 @@ def last_part(given: str | None) -> str:
 
 
 def disposition(way: str, name: str) -> str:
-    """Return the Content-Disposition of a file, in ASCII and one line for any name (RFC 6266)."""
+    """Return the Content-Disposition of a file, in ASCII and one line for any name (RFC
+    6266).
+    """
     name = last_part(name)
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     full = "" if plain == name else f"; filename*=UTF-8''{quote(name, safe='')}"
@@ -184,7 +197,9 @@ def disposition(way: str, name: str) -> str:
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Return a table for spreadsheets. None is an empty cell; a text that begins like a formula gets a quote."""
+    """Return a table for spreadsheets. None is an empty cell; a text that begins like a
+    formula gets a quote.
+    """
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, extrasaction="ignore")
     writer.writeheader()
@@ -210,7 +225,9 @@ def table_response(
 
 
 def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
-    """Return a workbook: rows by the name of a sheet, the first its head. No text becomes a formula."""
+    """Return a workbook: rows by the name of a sheet, the first its head. No text
+    becomes a formula.
+    """
     book, stream = Workbook(), io.BytesIO()
     book.remove(book.active)
     for name, rows in sheets.items():

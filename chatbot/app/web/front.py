@@ -1,7 +1,10 @@
-"""The front of the server: an event loop owns every connection, and the application's threads see whole requests only.
+"""The front of the server: an event loop owns every connection, and the application's
+threads see whole requests only.
 
-The loop reads a request, a thread makes the response, and the loop writes it. Open streams (`streaming.EventStream`)
-are handed over to the loop. So neither a slow client nor an open stream holds a thread."""
+The loop reads a request, a thread makes the response, and the loop writes it. Open
+streams (`streaming.EventStream`) are handed over to the loop. So neither a slow client
+nor an open stream holds a thread.
+"""
 
 import asyncio
 import sys
@@ -21,29 +24,41 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 Started = tuple[
     int, list[tuple[bytes, bytes]], bytes | Iterator[bytes], Callable[[], None]
 ]
-"""A response: status and headers, its body or the pieces that are made as they are asked for, and what closes it."""
+"""A response: status and headers, its body or the pieces that are made as they are
+asked for, and what closes it.
+"""
 QUESTIONS = frozenset(
     {"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"}
 )
 RESUMED = "/stream"
-"""Paths whose requests may wait for a model; RESUMED ends the path of an answer that another request has started."""
+"""Paths whose requests may wait for a model; RESUMED ends the path of an answer that
+another request has started.
+"""
 ALIVE, ALIVE_BODY = ("/health", "/livez"), b'{"status":"ok"}\n'
-"""Answered here as the application would, but neither logged nor counted: probes ask for it every few seconds."""
+"""Answered here as the application would, but neither logged nor counted: probes ask
+for it every few seconds.
+"""
 ALIVE_HEADERS = [
     (b"content-type", b"application/json"),
     (b"content-length", str(len(ALIVE_BODY)).encode()),
     (b"x-content-type-options", b"nosniff"),
 ]
 IN_MEMORY = 1_000_000
-"""Bytes of a body or a response that are kept in memory; a larger body goes to disk, a larger response in pieces."""
+"""Bytes of a body or a response that are kept in memory; a larger body goes to disk, a
+larger response in pieces.
+"""
 BODY_SECONDS, BODY_RATE = 20.0, 2_000
 """Time limit of a body in seconds, and the bytes that extend it by a second."""
 BEGIN_SECONDS = 2.0
-"""Maximum time in which a question counts as starting; it usually ends with the search, unless a model plans first."""
+"""Maximum time in which a question counts as starting; it usually ends with the search,
+unless a model plans first.
+"""
 LAG_PROBE_SECONDS = 0.05
 """Interval at which the lag of the event loop is measured."""
 MAX_LAG_SECONDS = 0.1
-"""Beyond this lag one question starts at a time: computing threads delay every open stream and new connection."""
+"""Beyond this lag one question starts at a time: computing threads delay every open
+stream and new connection.
+"""
 WRITE_SECONDS = 60.0
 """A client that reads nothing for this time counts as gone."""
 
@@ -53,11 +68,14 @@ class GoneError(Exception):
 
 
 class Front:
-    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by threads of their own.
+    """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by
+    threads of their own.
 
-    Further requests wait. Further questions are marked as too many (`Connection.is_full`). ``largest`` and
-    ``largest_form`` are the maximum bytes of a body, and of a form with files; of a longer body the application sees
-    the length only."""
+    Further requests wait. Further questions are marked as too many
+    (`Connection.is_full`). ``largest`` and ``largest_form`` are the maximum bytes of a
+    body, and of a form with files; of a longer body the application sees the length
+    only.
+    """
 
     def __init__(
         self,
@@ -122,7 +140,9 @@ class Front:
                 connection.client.cancel()
 
     async def _ask(self, environ: dict[str, Any], send: Send) -> None:
-        """Answer a question; only ``threads`` of them start at the same time, so that they do not stall each other."""
+        """Answer a question; only ``threads`` of them start at the same time, so that
+        they do not stall each other.
+        """
         connection: Connection = environ[CONNECTION]
         if self._free <= 0:
             connection.is_full = True
@@ -214,8 +234,10 @@ class Front:
 async def read_body(
     scope: Scope, receive: Receive, body: SpooledTemporaryFile[bytes], *, most: int
 ) -> int | None:
-    """Read the body of a request into ``body``, unless it declares more than ``most`` bytes; return its length, None
-    without a body. Raises TimeoutError: it came slower than `BODY_RATE`; GoneError."""
+    """Read the body of a request into ``body``, unless it declares more than ``most``
+    bytes; return its length, None without a body. Raises TimeoutError: it came slower
+    than `BODY_RATE`; GoneError.
+    """
     declared = next(
         (int(value) for name, value in scope["headers"] if name == b"content-length"),
         None,
@@ -261,7 +283,8 @@ def environ_of(
         "wsgi.run_once": False,
     }
     for raw, value in scope["headers"]:
-        # WSGI cannot tell an underscore from a hyphen; the body is read already, with its length.
+        # WSGI cannot tell an underscore from a hyphen; the body is read already, with
+        # its length.
         if b"_" in raw or raw == b"transfer-encoding":
             continue
         name = raw.decode("latin-1").upper().replace("-", "_")
@@ -274,7 +297,9 @@ def environ_of(
 
 
 def start(app: Application, environ: dict[str, Any]) -> Started:
-    """Call the application, in a thread of its own, and complete a response of known, small length."""
+    """Call the application, in a thread of its own, and complete a response of known,
+    small length.
+    """
     begun: list[Any] = []
     response = app(environ, lambda *given: begun.extend(given[:2]))
     close = getattr(response, "close", lambda: None)
@@ -297,7 +322,9 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
 
 
 async def send_stream(stream: EventStream, send: Send) -> None:
-    """Write the events of a stream as they come, waiting ones together, and a comment in each second of silence."""
+    """Write the events of a stream as they come, waiting ones together, and a comment
+    in each second of silence.
+    """
     loop, pending, more = (
         asyncio.get_running_loop(),
         list[str | None](),

@@ -19,7 +19,9 @@ class LoopWorker(Worker):  # type: ignore[misc]
     """One process that serves `gunicorn app:app`."""
 
     def init_signals(self) -> None:
-        """SIGTERM and SIGINT are the server's; SIGQUIT ends at once; USR1 opens the log files again."""
+        """SIGTERM and SIGINT are the server's; SIGQUIT ends at once; USR1 opens the log
+        files again.
+        """
         for name in self.SIGNALS:
             signal.signal(name, signal.SIG_DFL)
         signal.signal(signal.SIGUSR1, self.handle_usr1)
@@ -44,8 +46,10 @@ class LoopWorker(Worker):  # type: ignore[misc]
 
 
 ACCEPT_PAUSE, LONGEST_ACCEPT_PAUSE = 0.001, 0.005
-"""Seconds after each connection, for each request in progress: meanwhile another worker takes the next one. Without
-them the worker that wakes first takes all that come at the same moment."""
+"""Seconds after each connection, for each request in progress: meanwhile another worker
+takes the next one. Without them the worker that wakes first takes all that come at the
+same moment.
+"""
 
 
 class _Beating(Server):
@@ -88,7 +92,9 @@ class _Beating(Server):
             )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Work and requests come to their end at the same time: gunicorn waits no longer for both than for one."""
+        """Work and requests come to their end at the same time: gunicorn waits no
+        longer for both than for one.
+        """
         for task in self._tasks:
             task.cancel()
         stop_work(self._worker.wsgi)

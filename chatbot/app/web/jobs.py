@@ -1,7 +1,9 @@
 """Adding files and web pages to the library, as background jobs.
 
-The identity of an upload includes its owner, so that it never replaces another owner's file of the same name, nor a
-sample report. The caller chooses whether it replaces a report that the caller may change."""
+The identity of an upload includes its owner, so that it never replaces another owner's
+file of the same name, nor a sample report. The caller chooses whether it replaces a
+report that the caller may change.
+"""
 
 import hashlib
 import itertools
@@ -65,7 +67,8 @@ from .routes import (
 
 jobs = Views("jobs", __name__)
 NOTHING_SENT = (
-    f"Send files in the field `{FILES}` of a form (multipart/form-data), or web addresses as a JSON object "
+    f"Send files in the field `{FILES}` of a form (multipart/form-data), or web "
+    "addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
 )
 MOST_URLS = 50
@@ -98,8 +101,9 @@ class Pages(Overrides):
     urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)
 
     def by_page(self) -> dict[str, str]:
-        """Return the addresses by page, without what follows a #. Raises InvalidRequestError: both or none of the
-        fields, or the same page twice."""
+        """Return the addresses by page, without what follows a #. Raises
+        InvalidRequestError: both or none of the fields, or the same page twice.
+        """
         if (self.url is None) == (self.urls is None):
             message = (
                 f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
@@ -119,7 +123,9 @@ class UploadFields(Overrides):
     without: Annotated[list[Literal["country_name", "year", "type"]], _SPLIT] | None = (
         None
     )
-    """Fields that the report has no value for, with commas between, whatever it says."""
+    """Fields that the report has no value for, with commas between, whatever it
+    says.
+    """
 
 
 class Upload(UploadFields):
@@ -140,9 +146,11 @@ class Upload(UploadFields):
     example={"url": "https://example.org/review.html"},
 )
 def add_documents() -> Response:
-    """Add files (multipart) or web pages (JSON) as one background job; where one is refused, nothing is stored.
+    """Add files (multipart) or web pages (JSON) as one background job; where one is
+    refused, nothing is stored.
 
-    `Location` is the address of the job."""
+    `Location` is the address of the job.
+    """
     storage, owner, mine = services().storage, caller().owner, library()
     storage.require_writable()
     if is_form(most=MOST_FILES):
@@ -199,10 +207,12 @@ def add_documents() -> Response:
 
 @dataclass(frozen=True, slots=True)
 class FilePreview:
-    """What a file says about itself: title, country, year, type and language, each with its origin.
+    """What a file says about itself: title, country, year, type and language, each with
+    its origin.
 
-    ``notes``: what was left out, and that the embedding model does not know its language. ``error``: why it cannot be
-    read."""
+    ``notes``: what was left out, and that the embedding model does not know its
+    language. ``error``: why it cannot be read.
+    """
 
     name: str
     pages: int | None = None
@@ -233,9 +243,12 @@ class PreviewPage(Body):
     example={"url": "https://example.org/review.html"},
 )
 def preview_documents() -> Response:
-    """Read files (multipart) or a web page (JSON) and return what each says about itself. Nothing is stored.
+    """Read files (multipart) or a web page (JSON) and return what each says about
+    itself. Nothing is stored.
 
-    An upload never waits for this: by itself it takes what the file says beyond doubt (`taken`)."""
+    An upload never waits for this: by itself it takes what the file says beyond doubt
+    (`taken`).
+    """
     with (
         RequestContext().within(PREVIEW_SECONDS) as request,
         TemporaryDirectory(prefix="report-chat-") as folder,
@@ -293,7 +306,8 @@ def reingest_document(document_id: str, body: ReadAgain) -> Response:
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise errors.NotFoundError(
-            f"The original of {record.title!r} is not available. Please add the file again."
+            f"The original of {record.title!r} is not available. Please add the "
+            "file again."
         )
     return _started([replace(file, overrides=about)])
 
@@ -318,7 +332,9 @@ def list_ingestions(query: IngestionQuery) -> Json:
     returns=answer_type("Sources", sources=list[SourceState]),
 )
 def list_sources() -> Json:
-    """List the sources that the library is kept current with, and what their latest run did."""
+    """List the sources that the library is kept current with, and what their latest run
+    did.
+    """
     return {"sources": services().ingesting.synchroniser.states()}
 
 
@@ -375,11 +391,13 @@ def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
 
 
 def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:
-    """Return the identity of each file (name, SHA-256): a new one, or that of a report which the caller may replace.
+    """Return the identity of each file (name, SHA-256): a new one, or that of a report
+    which the caller may replace.
 
-    A queued upload counts as a report. ``choice`` None: ask the caller. Raises DocumentExistsError: a report of this
-    name has another content, and no choice was made; ForbiddenError: the report that was to be replaced belongs to
-    somebody else."""
+    A queued upload counts as a report. ``choice`` None: ask the caller. Raises
+    DocumentExistsError: a report of this name has another content, and no choice was
+    made; ForbiddenError: the report that was to be replaced belongs to somebody else.
+    """
     storage, names = services().storage, {name for name, _ in files}
     storage.ingestions.require_room(
         len(files), caller().owner
@@ -398,7 +416,10 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     for name, digest in files:
         mine = list(filter(library().may_change, same[name]))
         if not mine and choice == "replace" and any(map(library().shows, same[name])):
-            message = f"{name} belongs to somebody else. Send on_conflict=keep_both to add yours beside it."
+            message = (
+                f"{name} belongs to somebody else. Send on_conflict=keep_both to add "
+                "yours beside it."
+            )
             raise errors.ForbiddenError(message)
         # The same content changes nothing; a failed report has nothing to lose.
         harmless = [
@@ -424,7 +445,10 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
             )
     if conflicts:
         listed = ", ".join(conflict["name"] for conflict in conflicts)
-        message = f"There is a report of this name already: {listed}. Send on_conflict=replace or keep_both."
+        message = (
+            f"There is a report of this name already: {listed}. Send "
+            "on_conflict=replace or keep_both."
+        )
         raise errors.DocumentExistsError(message, details=conflicts)
     return identities
 

@@ -1,7 +1,10 @@
-"""The Model Context Protocol over HTTP: the official SDK's ASGI application behind the checks of the whole API.
+"""The Model Context Protocol over HTTP: the official SDK's ASGI application behind the
+checks of the whole API.
 
-The SDK runs in an event loop of its own. A request comes to it after keys, limits, host and size have been checked
-here, and it ends there when its client goes. There are no sessions: any worker can serve any request."""
+The SDK runs in an event loop of its own. A request comes to it after keys, limits, host
+and size have been checked here, and it ends there when its client goes. There are no
+sessions: any worker can serve any request.
+"""
 
 import asyncio
 import queue
@@ -28,7 +31,9 @@ Message = MutableMapping[str, Any]
 
 
 class JsonRpc(BaseModel):
-    """A message of the Model Context Protocol; without an ``id`` it is a notification."""
+    """A message of the Model Context Protocol; without an ``id`` it is a
+    notification.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -49,8 +54,9 @@ class JsonRpc(BaseModel):
 def send_mcp_message(body: JsonRpc) -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
-    A request is answered, a notification is accepted (202). A tool with a progress token answers as server-sent events.
-    See docs/mcp.md."""
+    A request is answered, a notification is accepted (202). A tool with a progress
+    token answers as server-sent events. See docs/mcp.md.
+    """
     if body.method in OF_REPORTS:
         require_samples()
     if body.method == "tools/call":
@@ -99,7 +105,9 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
 
 
 def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
-    """Send one request to the SDK's application and return its response once it begins. Raises ClientGoneError."""
+    """Send one request to the SDK's application and return its response once it begins.
+    Raises ClientGoneError.
+    """
     loop, managers = _sdk()
     received, sent = [body], queue.SimpleQueue[Message | None]()
 
@@ -142,7 +150,9 @@ def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
 
 @cache
 def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
-    """Start the SDK's applications, once for this process: by whether they stream. It takes a second to import."""
+    """Start the SDK's applications, once for this process: by whether they stream. It
+    takes a second to import.
+    """
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from ..mcp import build_server

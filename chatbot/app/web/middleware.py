@@ -1,11 +1,14 @@
-"""Around every request: its id, security headers, checks of host, origin and caller, errors, and trusted proxies.
+"""Around every request: its id, security headers, checks of host, origin and caller,
+errors, and trusted proxies.
 
-Any web page may send a form to this server, also to one on the reader's own machine: CORS only hides the answer. So
-changes sent by foreign pages are refused. Browsers state the origin, which a page cannot change; programs send none and
-pass.
+Any web page may send a form to this server, also to one on the reader's own machine:
+CORS only hides the answer. So changes sent by foreign pages are refused. Browsers state
+the origin, which a page cannot change; programs send none and pass.
 
-A page may also let its own name resolve to this machine (DNS rebinding), which the browser then takes for the same
-origin. So every request has to name this server by one of its names or by its address."""
+A page may also let its own name resolve to this machine (DNS rebinding), which the
+browser then takes for the same origin. So every request has to name this server by one
+of its names or by its address.
+"""
 
 import re
 import uuid
@@ -31,7 +34,8 @@ from .monitoring import ObservedRequest, body_of, error_body
 
 FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "Content-Security-Policy": "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' "  # noqa: E501
+    "data:; "
     "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
     + FRAMED_BY.format("'none'"),
     "X-Content-Type-Options": "nosniff",
@@ -53,7 +57,9 @@ HTTP_CODES = {
 }
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 PREFIX = re.compile(r"(/(?!\.{1,2}(?:/|$))[\w.~-]+)+")
-"""A path below which a proxy serves this application; the proxy removes it from the requests."""
+"""A path below which a proxy serves this application; the proxy removes it from the
+requests.
+"""
 Networks = Sequence[IPv4Network | IPv6Network]
 
 
@@ -95,8 +101,10 @@ def register_request_hooks(app: Flask, settings: Settings) -> None:
 
 
 def refuse_foreign_hosts(names: Collection[str]) -> None:
-    """Raise ForbiddenHostError if the current request names another server. ``names``: those of this server in lower
-    case; ``*.example.org`` stands for every name below it. Addresses always pass: nobody can rebind them."""
+    """Raise ForbiddenHostError if the current request names another server. ``names``:
+    those of this server in lower case; ``*.example.org`` stands for every name below
+    it. Addresses always pass: nobody can rebind them.
+    """
     try:
         host = _plain(urlsplit(f"//{request.host}").hostname or "")
     except ValueError:
@@ -108,7 +116,10 @@ def refuse_foreign_hosts(names: Collection[str]) -> None:
         ip_address(host.partition("%")[0])
     except ValueError:
         shown = host[:LONGEST_SHOWN] or "(none)"
-        message = f"This server is not called {shown}. If it should be, add the name to ALLOWED_HOSTS."
+        message = (
+            f"This server is not called {shown}. If it should be, add the name to "
+            "ALLOWED_HOSTS."
+        )
         raise ForbiddenHostError(message) from None
 
 
@@ -117,13 +128,16 @@ def _plain(host: str) -> str:
 
 
 def refuse_foreign_origins(allowed: Collection[str]) -> None:
-    """Raise ForbiddenOriginError if the page of another site sends a change. ``allowed``: as CORS_ORIGINS."""
+    """Raise ForbiddenOriginError if the page of another site sends a change.
+    ``allowed``: as CORS_ORIGINS.
+    """
     if request.method not in CHANGING:
         return
     origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if origin in allowed or "*" in allowed:
         return
-    # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the page's.
+    # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the
+    # page's.
     here = f"{request.scheme}://{request.host}".lower()
     is_own = (
         site in {"same-origin", "none"}
@@ -133,7 +147,8 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
     if not is_own:
         remedy = "If they should, add their origin to CORS_ORIGINS."
         raise ForbiddenOriginError(
-            f"Pages of {origin or 'another site'} may not change anything here. {remedy}"
+            f"Pages of {origin or 'another site'} may not change anything here. "
+            f"{remedy}"
         )
 
 
@@ -204,7 +219,9 @@ def _respond(body: dict[str, Any], status: int) -> Response:
 
 
 class BehindProxies:
-    """A WSGI application that gets the client's address, scheme and path, not those of the last proxy."""
+    """A WSGI application that gets the client's address, scheme and path, not those of
+    the last proxy.
+    """
 
     def __init__(
         self, app: Application, trusted: Sequence[str], sign_in: Sequence[str] = ()
@@ -218,7 +235,8 @@ class BehindProxies:
         self, environ: dict[str, Any], start_response: Callable[..., Any]
     ) -> Iterable[bytes]:
         if is_in(environ.get("REMOTE_ADDR", ""), self._trusted):
-            # Each proxy appends its peer: from the right, the first that is not a trusted proxy is the client.
+            # Each proxy appends its peer: from the right, the first that is not a
+            # trusted proxy is the client.
             peers = [
                 bare(part)
                 for part in environ.get("HTTP_X_FORWARDED_FOR", "").split(",")
@@ -230,7 +248,8 @@ class BehindProxies:
             environ["REMOTE_ADDR"] = (clients or peers[:1] or [environ["REMOTE_ADDR"]])[
                 0
             ]
-            # So many proxies are in front of the last one; each may have appended how it was asked.
+            # So many proxies are in front of the last one; each may have appended how
+            # it was asked.
             behind = next(
                 (
                     n
@@ -257,14 +276,18 @@ class BehindProxies:
 
 
 def bare(address: str) -> str:
-    """Return an address without the port that some proxies add, and without the brackets of IPv6."""
+    """Return an address without the port that some proxies add, and without the
+    brackets of IPv6.
+    """
     host, _, port = address.strip().rpartition(":")
     with_port = port.isdigit() and (":" not in host or host.endswith("]"))
     return (host if with_port else address.strip()).strip("[]")
 
 
 def is_in(address: str, networks: Networks) -> bool:
-    """Return whether an address is in one of the networks; False for what is not an address."""
+    """Return whether an address is in one of the networks; False for what is not an
+    address.
+    """
     try:
         return any(ip_address(address) in network for network in networks)
     except ValueError:

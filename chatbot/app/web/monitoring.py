@@ -1,8 +1,11 @@
-"""Logs, counts and traces of requests and errors; health, readiness, usage, and metrics for Prometheus.
+"""Logs, counts and traces of requests and errors; health, readiness, usage, and metrics
+for Prometheus.
 
-A request is counted when the last byte of its response is sent. With PROMETHEUS_MULTIPROC_DIR (set by gunicorn.conf.py)
-the counters are those of all processes. Traces are OpenTelemetry's (TRACES=otlp, extra `tracing`), configured by its
-own OTEL_* variables; no span has the text of a question or an answer."""
+A request is counted when the last byte of its response is sent. With
+PROMETHEUS_MULTIPROC_DIR (set by gunicorn.conf.py) the counters are those of all
+processes. Traces are OpenTelemetry's (TRACES=otlp, extra `tracing`), configured by its
+own OTEL_* variables; no span has the text of a question or an answer.
+"""
 
 import hashlib
 import logging
@@ -44,9 +47,13 @@ monitoring = Views("monitoring", __name__)
 log = logging.getLogger(__name__)
 request_log = logging.getLogger("chatbot.requests")
 OWNER_DIGITS = 12
-"""Digits of the owner's SHA-256 in the log, which tell owners apart and not who they are."""
+"""Digits of the owner's SHA-256 in the log, which tell owners apart and not who they
+are.
+"""
 NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
-"""Stand for an unknown path and an unknown method, so that a client cannot make up new time series."""
+"""Stand for an unknown path and an unknown method, so that a client cannot make up new
+time series.
+"""
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
 REQUESTS = Counter(
@@ -99,8 +106,9 @@ MARK_KINDS = [
 
 
 class ErrorBody(TypedDict):
-    """``code`` is stable; ``details`` name the fields with their valid values, or a remedy. Below `/v1` it also has
-    ``type`` and ``param``, which OpenAI's clients read."""
+    """``code`` is stable; ``details`` name the fields with their valid values, or a
+    remedy. Below `/v1` it also has ``type`` and ``param``, which OpenAI's clients read.
+    """
 
     code: str
     message: str
@@ -117,7 +125,9 @@ class Error(TypedDict):
 
 
 def error_body(error: Exception) -> dict[str, Any]:
-    """Return the body of an answer or `error` event; only administrators get a dependency's own words."""
+    """Return the body of an answer or `error` event; only administrators get a
+    dependency's own words.
+    """
     failure = failure_of(error)
     body = body_of(failure.code, failure.message, failure.details)
     if (
@@ -131,7 +141,9 @@ def error_body(error: Exception) -> dict[str, Any]:
 
 
 def failure_of(error: Exception) -> ChatbotError:
-    """Return what the client gets; log a bug with its trace, and a failed dependency, under the request's id."""
+    """Return what the client gets; log a bug with its trace, and a failed dependency,
+    under the request's id.
+    """
     if not isinstance(error, ChatbotError):
         log.error("Unexpected error in request %s", _request_id(), exc_info=error)
         return ChatbotError(
@@ -163,7 +175,9 @@ def _request_id() -> str:
 
 
 def tracer_provider(settings: Settings) -> Any:
-    """Return OpenTelemetry's provider of traces, None where the settings turn them off. Raises MissingPackageError."""
+    """Return OpenTelemetry's provider of traces, None where the settings turn them off.
+    Raises MissingPackageError.
+    """
     if settings.traces == "off":
         return None
     try:
@@ -217,7 +231,9 @@ class ObservedRequest:
             self._span = self._tracer.start_span(name, caller, SpanKind.SERVER, about)
 
     def end(self, status: int, owner: str) -> None:
-        """Log and count it when its response is sent, or given up. ``owner``: whose request it is, "" = not known."""
+        """Log and count it when its response is sent, or given up. ``owner``: whose
+        request it is, "" = not known.
+        """
         seconds = time.perf_counter() - self._began
         REQUESTS.labels(self._known_method, self._route, status).inc()
         SECONDS.labels(self._route).observe(seconds)
@@ -235,13 +251,18 @@ class ObservedRequest:
             else "",
         }
         request_log.info(
-            "%(method)s %(path)r %(status)d in %(ms)s ms, request %(request_id)s of [%(owner)s]",
+            (
+                "%(method)s %(path)r %(status)d in %(ms)s ms, request %(request_id)s "
+                "of [%(owner)s]"
+            ),
             line,
         )
 
     @contextmanager
     def question(self) -> Iterator[Callable[[object], None]]:
-        """Count a question with its answer or failure; the function it gives takes each event, and traces the steps."""
+        """Count a question with its answer or failure; the function it gives takes each
+        event, and traces the steps.
+        """
         step: Any = None
 
         def note(event: object) -> None:
@@ -301,7 +322,9 @@ class DatabaseMetrics(Collector):
         self._storage = storage
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all gauges; while the database does not answer, only that it is down."""
+        """Yield all gauges; while the database does not answer, only that it is
+        down.
+        """
         try:
             gauges = list(self._gauges())
         except DependencyError:
@@ -400,8 +423,9 @@ READINESS = answer_type(
     "/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False
 )
 def check_readiness() -> Response:
-    """Check that every dependency works and a question can be answered, and how many sample reports are loaded.
-    Administrators see each dependency."""
+    """Check that every dependency works and a question can be answered, and how many
+    sample reports are loaded. Administrators see each dependency.
+    """
     product, storage, loading = services(), services().storage, samples()
 
     dependencies = [
@@ -409,10 +433,12 @@ def check_readiness() -> Response:
         _ping(
             "embedder",
             lambda: (
-                f"{(one := product.runtime.embedder).model_id}, {one.dimensions} dimensions"
+                f"{(one := product.runtime.embedder).model_id}, {one.dimensions} "
+                "dimensions"
             ),
         ),
-        # Built here, with why it was chosen: a store that cannot be built is a finding, not a crash.
+        # Built here, with why it was chosen: a store that cannot be built is a finding,
+        # not a crash.
         _ping(
             "vector_search",
             lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})",
@@ -463,15 +489,19 @@ class UsageQuery(Query):
 
 @monitoring.get("/api/usage", need="admin")
 def get_usage(query: UsageQuery) -> UsageReport:
-    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in all.
+    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in
+    all.
 
-    Days without use are left out."""
+    Days without use are left out.
+    """
     return UsageReport.of(services().storage.usage.days(query.days))
 
 
 @monitoring.get("/metrics", need="admin", is_documented=False)
 def metrics() -> Response:
-    """Get the metrics of all processes and of the database in Prometheus' text format."""
+    """Get the metrics of all processes and of the database in Prometheus' text
+    format.
+    """
     database = CollectorRegistry()
     database.register(DatabaseMetrics(services().storage))
     counted: CollectorRegistry = REGISTRY

@@ -1,7 +1,10 @@
-"""The reports by OpenAI's protocol, for chat front ends and libraries that support nothing else.
+"""The reports by OpenAI's protocol, for chat front ends and libraries that support
+nothing else.
 
-Written after OpenAI's own description of its API (openai-openapi) and its Python SDK. The client keeps its
-conversation: nothing is stored. A model's name is a mode, and may carry a scope: `report-chat:Kenya:2023`."""
+Written after OpenAI's own description of its API (openai-openapi) and its Python SDK.
+The client keeps its conversation: nothing is stored. A model's name is a mode, and may
+carry a scope: `report-chat:Kenya:2023`.
+"""
 
 import base64
 import json
@@ -63,7 +66,9 @@ class StreamOptions(OpenBody):
 
 
 class CompletionRequest(OpenBody):
-    """The fields of OpenAI's request that have an effect. What steers a model's writing (temperature, ...) has none."""
+    """The fields of OpenAI's request that have an effect. What steers a model's writing
+    (temperature, ...) has none.
+    """
 
     model: str
     messages: Annotated[
@@ -78,7 +83,9 @@ class CompletionRequest(OpenBody):
     response_format: Mapping[str, Any] | None = None
 
     def to_request(self) -> ChatRequest:
-        """Return this API's own request for the same question. Raises InvalidRequestError, NotFoundError."""
+        """Return this API's own request for the same question. Raises
+        InvalidRequestError, NotFoundError.
+        """
         last = self.messages[-1]
         if last.role != "user" or not last.text.strip():
             raise InvalidRequestError.for_field(
@@ -106,11 +113,14 @@ class CompletionRequest(OpenBody):
 
     @property
     def warning(self) -> str:
-        """Names the fields of the request that have no effect; "" where all have one."""
+        """Names the fields of the request that have no effect; "" where all have
+        one.
+        """
         warnings = []
         if given := [name for name in IGNORED if getattr(self, name)]:
             warnings.append(
-                f"{' and '.join(given)}: not called here, the reports are searched for every question."
+                f"{' and '.join(given)}: not called here, the reports are searched "
+                "for every question."
             )
         if self.response_format and self.response_format.get("type") != "text":
             warnings.append(
@@ -157,8 +167,9 @@ def get_model(name: str) -> Response:
 def complete_chat(body: CompletionRequest) -> Response:
     """Answer a question by OpenAI's protocol.
 
-    A `chat.completion`, or with `stream` its pieces as server-sent events. Citations are annotations, and complete in
-    `report_chat`. See docs/openai.md."""
+    A `chat.completion`, or with `stream` its pieces as server-sent events. Citations
+    are annotations, and complete in `report_chat`. See docs/openai.md.
+    """
     refuse_more()
     writing = CompletionWriter(body, request.url_root)
     stream = question_stream(body.to_request(), Place(kept=False), write=writing.write)
@@ -205,8 +216,9 @@ def embed_texts(body: EmbeddingRequest) -> Response:
 
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
-    """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the filters by years and countries.
-    Raises NotFoundError: there is no such model."""
+    """Read `report-chat-MODE:VALUE:VALUE`: the mode, None = the default one, and the
+    filters by years and countries. Raises NotFoundError: there is no such model.
+    """
     model_name, *values = name.split(":")
     if model_name not in _names():
         raise NotFoundError(
@@ -261,7 +273,9 @@ class CompletionWriter:
         return {**self._about, **completion, "report_chat": self._extension(answer)}
 
     def write(self, event: Item) -> Iterator[str]:
-        """Yield the `chat.completion.chunk`s of an event, after the last one `[DONE]`."""
+        """Yield the `chat.completion.chunk`s of an event, after the last one
+        `[DONE]`.
+        """
         if isinstance(event, SourcesEvent) and not self._has_begun:
             self._has_begun = True
             yield self._piece({"role": "assistant", "content": ""})
@@ -297,7 +311,9 @@ class CompletionWriter:
     def _annotations(
         self, text: str, sources: Mapping[int, SearchHit]
     ) -> list[dict[str, Any]]:
-        """Return an annotation for each citation in the text, with the address of its passage."""
+        """Return an annotation for each citation in the text, with the address of its
+        passage.
+        """
         return [
             {
                 "type": "url_citation",

@@ -1,4 +1,6 @@
-"""The OpenAPI document of an application, derived from what its views state (`routes`), and its page."""
+"""The OpenAPI document of an application, derived from what its views state (`routes`),
+and its page.
+"""
 
 import inspect
 import re
@@ -96,7 +98,9 @@ def viewer() -> Response:
 
 
 def describe(app: Flask, settings: Settings) -> Json:
-    """Return the document; it states what callers without a key may do under the ACCESS of the settings."""
+    """Return the document; it states what callers without a key may do under the ACCESS
+    of the settings.
+    """
     stated = ((rule, route_of(app, rule.endpoint)) for rule in app.url_map.iter_rules())
     routes = [
         (rule, about)

@@ -1,5 +1,7 @@
-"""The HTML pages, in the language chosen with the switch or the first of the browser's that is available; and their
-files, whose addresses name a version, so that browsers keep them."""
+"""The HTML pages, in the language chosen with the switch or the first of the browser's
+that is available; and their files, whose addresses name a version, so that browsers
+keep them.
+"""
 
 import gzip
 import hashlib
@@ -33,7 +35,9 @@ assets = Views("assets", __name__)
 YEAR_SECONDS = 365 * 86_400
 TEXTS = (".css", ".js", ".json", ".svg")
 COMPRESSED = frozenset({"text/html", "application/json", "text/csv", "text/markdown"})
-"""Media types of the responses that are compressed for each request, from MIN_COMPRESSED_BYTES on."""
+"""Media types of the responses that are compressed for each request, from
+MIN_COMPRESSED_BYTES on.
+"""
 MIN_COMPRESSED_BYTES = 1_000
 _IMPORT = re.compile(r'^(?:import|export)\b[^;"(]*"(\.{1,2}/[^"]+)"', re.MULTILINE)
 
@@ -52,7 +56,9 @@ def chat(conversation_id: str = "") -> Response:
 
 @pages.get("/shared/<token>", about=PAGE)
 def shared(token: str) -> Response:
-    """The page of `chat` to read one conversation. It sets no cookie: readers of a link stay unknown."""
+    """The page of `chat` to read one conversation. It sets no cookie: readers of a link
+    stay unknown.
+    """
     response = _chat(shared=token)
     response.headers["X-Robots-Tag"] = "noindex"
     return response
@@ -60,7 +66,9 @@ def shared(token: str) -> Response:
 
 @pages.get("/embed", about=PAGE)
 def embed() -> Response:
-    """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A scope is in its address."""
+    """The page of `chat` for a frame in pages of EMBED_ORIGINS, without its header. A
+    scope is in its address.
+    """
     origins = services().settings.embed_origins
     if not origins:
         raise NotFoundError(
@@ -78,7 +86,9 @@ def embed() -> Response:
 
 @pages.get("/passages/<path:chunk_id>", about=PAGE)
 def passage(chunk_id: str) -> Response:
-    """Show a passage with the text around it: the address of a citation in other programs."""
+    """Show a passage with the text around it: the address of a citation in other
+    programs.
+    """
     if not may_read():
         return with_owner(make_response(render_template("passage.html", chunk=None)))
     chunk = library().passage(chunk_id)
@@ -159,7 +169,9 @@ def language_choice() -> dict[str, Any]:
 
 @assets.get("/static/v/<version>/<path:filename>", about=PAGE)
 def asset(version: str, filename: str) -> Response:
-    """A file of the page. With another version in the address browsers ask for the file again next time."""
+    """A file of the page. With another version in the address browsers ask for the file
+    again next time.
+    """
     if (
         PurePosixPath(filename).suffix in TEXTS
         and filename in _files()
@@ -181,15 +193,18 @@ def asset(version: str, filename: str) -> Response:
 
 @assets.app_template_global("asset")
 def address_of(filename: str) -> str:
-    """Return the address of a file for templates; scripts import each other by paths below the same version."""
+    """Return the address of a file for templates; scripts import each other by paths
+    below the same version.
+    """
     return url_for("assets.asset", version=version_of_files(), filename=filename)
 
 
 @assets.app_template_global("imported")
 @cache
 def imported(filename: str) -> list[str]:
-    """Return the scripts that a script imports, and those that they import: named in the page, they all load at once
-    instead of one level after the other."""
+    """Return the scripts that a script imports, and those that they import: named in
+    the page, they all load at once instead of one level after the other.
+    """
     scripts = [filename]
     for name in scripts:
         folder = posixpath.dirname(name)
@@ -203,7 +218,9 @@ def imported(filename: str) -> list[str]:
 
 @cache
 def version_of_files() -> str:
-    """Return a digest of all files, the same on every machine that has the same files."""
+    """Return a digest of all files, the same on every machine that has the same
+    files.
+    """
     digest = hashlib.sha256()
     for name in sorted(_files()):
         digest.update(name.encode() + (STATIC / name).read_bytes())
@@ -212,7 +229,9 @@ def version_of_files() -> str:
 
 @assets.after_app_request
 def compress(response: Response) -> Response:
-    """Compress answers and pages for clients that accept it; never a stream, whose events would be held back."""
+    """Compress answers and pages for clients that accept it; never a stream, whose
+    events would be held back.
+    """
     if response.mimetype == "text/html":
         response.vary.update(("Accept-Language", "Cookie"))
     if (

@@ -1,6 +1,9 @@
-"""The declaration of views by `Views`; the services, checked JSON and query string of the current request.
+"""The declaration of views by `Views`; the services, checked JSON and query string of
+the current request.
 
-Access control, rate limits, the audit log and the OpenAPI document read what views state."""
+Access control, rate limits, the audit log and the OpenAPI document read what views
+state.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,9 @@ LANGUAGE_COOKIE = "language"
 
 
 class Body(BaseModel):
-    """A body in which an unknown field is an error: a misspelt filter must not widen the search. No text is taken for
-    a number."""
+    """A body in which an unknown field is an error: a misspelt filter must not widen
+    the search. No text is taken for a number.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -65,18 +69,24 @@ class Query(BaseModel):
 
 
 class ScopeQuery(Query):
-    """A query string that also has the filter fields and `collections`; any other name is an error."""
+    """A query string that also has the filter fields and `collections`; any other name
+    is an error.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A view's declaration. Its parameters ``query`` and ``body`` get the checked query string and body. It returns
-    what the answer's JSON is made of, None for an answer without content, or a complete response. Its docstring
-    describes the operation, its name is the id, and its annotations are the types that are not declared here."""
+    """A view's declaration. Its parameters ``query`` and ``body`` get the checked query
+    string and body. It returns what the answer's JSON is made of, None for an answer
+    without content, or a complete response. Its docstring describes the operation, its
+    name is the id, and its annotations are the types that are not declared here.
+    """
 
     need: Need
     returns: Any = None
-    """The type of the JSON; None: the answer has no content, or only its media type is stated."""
+    """The type of the JSON; None: the answer has no content, or only its media type is
+    stated.
+    """
     status: int = 200
     media: tuple[str, ...] = (JSON,)
     body: type[BaseModel] | None = None
@@ -85,7 +95,9 @@ class Route:
     query: type[Query] | None = None
     headers: tuple[Json, ...] = ()
     errors: tuple[int, ...] = ()
-    """The statuses from 400 on that do not follow from the rest (`openapi.errors_of`)."""
+    """The statuses from 400 on that do not follow from the rest
+    (`openapi.errors_of`).
+    """
     also: Mapping[int, Any] = field(default_factory=dict)
     """Other statuses with an answer of their own type, None = without content."""
     example: Json | None = None
@@ -94,7 +106,9 @@ class Route:
     """True if it counts against REQUESTS_PER_MINUTE."""
 
     def __call__(self, view: View) -> View:
-        """Return the view with its JSON made into a response; one that only reads sees one state of the database."""
+        """Return the view with its JSON made into a response; one that only reads sees
+        one state of the database.
+        """
         types = get_type_hints(view)
         query, body, returned = (
             types.get("query"),
@@ -134,8 +148,10 @@ PAGE = Route(need="nothing", is_documented=False, is_counted=False)
 
 
 class Views(Blueprint):
-    """A blueprint whose views state what they are with their address: `@views.get("/api/x", need="read")`, with the
-    fields of `Route`, or ``about``, a route that several share."""
+    """A blueprint whose views state what they are with their address:
+    `@views.get("/api/x", need="read")`, with the fields of `Route`, or ``about``, a
+    route that several share.
+    """
 
     def route(  # type: ignore[override]  # views return what answers are made of
         self,
@@ -163,7 +179,9 @@ def route_of(app: Flask, endpoint: str) -> Route | None:
 
 
 def current_route() -> Route | None:
-    """Return the route of the current request; None for an unknown address, and for OPTIONS, which needs nothing."""
+    """Return the route of the current request; None for an unknown address, and for
+    OPTIONS, which needs nothing.
+    """
     return (
         route_of(current_app, request.endpoint)
         if request.endpoint and request.method != "OPTIONS"
@@ -177,7 +195,8 @@ def check_routes(app: Flask) -> None:
         endpoint for endpoint in app.view_functions if route_of(app, endpoint) is None
     ):
         raise SettingsError(
-            f"These views state no need: {', '.join(missing)}. Add them to a blueprint of `Views`."
+            f"These views state no need: {', '.join(missing)}. Add them to a "
+            "blueprint of `Views`."
         )
 
 
@@ -198,13 +217,17 @@ def language() -> str:
 
 
 def samples() -> SampleReports | None:
-    """Return the loading of the sample reports, None where it is off or has not begun."""
+    """Return the loading of the sample reports, None where it is off or has not
+    begun.
+    """
     loading: SampleReports | None = current_app.extensions.get("samples")
     return loading
 
 
 def require_samples() -> None:
-    """Raises IngestingError in the first moments of a first start, when "not found" could be wrong."""
+    """Raises IngestingError in the first moments of a first start, when "not found"
+    could be wrong.
+    """
     loading = samples()
     if loading is not None and loading.unknown:
         count = services().storage.documents.holdings(Scope()).documents
@@ -218,8 +241,9 @@ def wake_worker() -> None:
 
 
 def json_body() -> Any:
-    """Return the current request's JSON, None where it has none or cannot be read. Raises InvalidRequestError: it
-    has a name twice."""
+    """Return the current request's JSON, None where it has none or cannot be read.
+    Raises InvalidRequestError: it has a name twice.
+    """
     try:
         return parse_json(request.get_data()) if request.is_json else None
     except (ValueError, RecursionError):
@@ -230,7 +254,8 @@ def parse_json(text: str | bytes) -> Any:
     """Raises InvalidRequestError, ValueError, RecursionError."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        # The last one would win: empty filters, and the search is wider than the first ones say.
+        # The last one would win: empty filters, and the search is wider than the first
+        # ones say.
         fields: dict[str, Any] = {}
         for name, value in pairs:
             if name in fields:
@@ -244,7 +269,9 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def _query_string(model: type[Query]) -> dict[str, str]:
-    """Return the parameters of the current request that ``model`` knows. Raises InvalidRequestError."""
+    """Return the parameters of the current request that ``model`` knows. Raises
+    InvalidRequestError.
+    """
     sent: dict[str, str] = {}
     for name, values in request.args.lists():
         if (new := RENAMED.get(name)) in model.model_fields:
@@ -259,8 +286,9 @@ def _query_string(model: type[Query]) -> dict[str, str]:
 
 
 def query_filters(query: ScopeQuery) -> dict[str, Any]:
-    """Return the filters of the query string. Repeated keys are alternatives; `year.gte` and `year.lte` give a
-    range."""
+    """Return the filters of the query string. Repeated keys are alternatives;
+    `year.gte` and `year.lte` give a range.
+    """
     filters: dict[str, Any] = {}
     ranges: dict[str, dict[str, str]] = {}
     for name, values in request.args.lists():
@@ -304,7 +332,9 @@ class Page(Query):
         return int(self.cursor)
 
     def next(self, total: int) -> str | None:
-        """Return the cursor of the page after this one; None where this is the last of ``total`` entries."""
+        """Return the cursor of the page after this one; None where this is the last of
+        ``total`` entries.
+        """
         end = self.start + self.limit
         return str(end) if end < total else None
 
@@ -314,7 +344,9 @@ class Page(Query):
         entries: Sequence[T],
         show: Callable[[T], Any] = lambda entry: entry,
     ) -> dict[str, Any]:
-        """Return this page of all ``entries``, which ``show`` makes into what the API shows, as `listing` describes."""
+        """Return this page of all ``entries``, which ``show`` makes into what the API
+        shows, as `listing` describes.
+        """
         page = entries[self.start : self.start + self.limit]
         return {
             name: list(map(show, page)),
@@ -329,7 +361,9 @@ def answer_type(type_name: str, **fields: Any) -> Any:
 
 
 def listing(type_name: str, name: str, entry: Any) -> Any:
-    """Return the type of a page of a list: its entries, the number of all, and the cursor of the next page."""
+    """Return the type of a page of a list: its entries, the number of all, and the
+    cursor of the next page.
+    """
     return answer_type(
         type_name, **{name: list[entry], "total": int, "next": str | None}
     )

@@ -1,5 +1,7 @@
-"""The HTTP server: uvicorn's loop with the `Front`, and its limits; and `Startup`, the work beside requests. gunicorn
-takes it as a worker class (`gunicorn_worker.LoopWorker`)."""
+"""The HTTP server: uvicorn's loop with the `Front`, and its limits; and `Startup`, the
+work beside requests. gunicorn takes it as a worker class
+(`gunicorn_worker.LoopWorker`).
+"""
 
 import gc
 import logging
@@ -21,16 +23,21 @@ from .front import Front
 
 log = logging.getLogger(__name__)
 CONNECTIONS = 4000
-"""Maximum number of open connections. Beyond it those that have been idle longest are closed."""
+"""Maximum number of open connections. Beyond it those that have been idle longest are
+closed.
+"""
 FILES = 65_536
 IDLE_SECONDS = 20.0
-"""Time limit for a request head, from the beginning of the connection or its last response."""
+"""Time limit for a request head, from the beginning of the connection or its last
+response.
+"""
 STOP_SECONDS = 3
 """Time limit for open requests when the server stops."""
 BACKLOG = 2048
 NEW_OBJECTS = 20_000
-"""Objects between two looks for cycles. A question makes some ten thousand that go by themselves: with Python's 700 the
-looks took a sixth of its time."""
+"""Objects between two looks for cycles. A question makes some ten thousand that go by
+themselves: with Python's 700 the looks took a sixth of its time.
+"""
 FIRST_WAIT, LONGEST_WAIT = 1.0, 30.0
 """Seconds between two attempts."""
 
@@ -80,7 +87,9 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     def _close_waiting(self, now: float) -> None:
-        """Close connections on which nothing has changed for too long; and the oldest, where there are too many."""
+        """Close connections on which nothing has changed for too long; and the oldest,
+        where there are too many.
+        """
         before, self._waiting = self._waiting, {}
         for connection in self.server_state.connections:
             cycle, transport = connection.cycle, connection.transport  # type: ignore[union-attr]
@@ -103,11 +112,14 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, not yet served. Raises OSError: the address is taken or not ours."""
+    """Return a socket that listens, not yet served. Raises OSError: the address is
+    taken or not ours.
+    """
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     )[0]
-    # asyncio sends each part of a response at once (TCP_NODELAY) where the listening socket names its protocol.
+    # asyncio sends each part of a response at once (TCP_NODELAY) where the listening
+    # socket names its protocol.
     listening = socket.socket(family, kind, socket.IPPROTO_TCP)
     try:
         if sys.platform != "win32":  # there it would let two servers have one port
@@ -121,7 +133,9 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def connection_limit() -> int:
-    """Raise the limit of open files and return half of it: databases and models need the other half."""
+    """Raise the limit of open files and return half of it: databases and models need
+    the other half.
+    """
     if sys.platform == "win32":
         return CONNECTIONS
     import resource  # there is none on Windows
@@ -137,7 +151,9 @@ def connection_limit() -> int:
 
 
 class Startup:
-    """Runs ``work`` once with success. A database that is down does not stop the server; a wrong setting does."""
+    """Runs ``work`` once with success. A database that is down does not stop the
+    server; a wrong setting does.
+    """
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
@@ -147,7 +163,9 @@ class Startup:
         self._supervised: set[str] = set()
 
     def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
-        """Run ``work`` beside the requests; it ends soon after the event that it gets is set."""
+        """Run ``work`` beside the requests; it ends soon after the event that it gets
+        is set.
+        """
         thread = threading.Thread(
             target=work, args=(self._stop,), name=name, daemon=True
         )
@@ -155,8 +173,10 @@ class Startup:
         thread.start()
 
     def supervise(self, name: str, work: Callable[[], None]) -> None:
-        """Run ``work`` beside the requests until it returns; after a bug it is logged and started again. A name that
-        is supervised already is not started a second time."""
+        """Run ``work`` beside the requests until it returns; after a bug it is logged
+        and started again. A name that is supervised already is not started a second
+        time.
+        """
         with self._lock:
             if name in self._supervised:
                 return
@@ -176,7 +196,9 @@ class Startup:
         self.background(name, repeat)
 
     def run(self) -> None:
-        """Try now, and again in the background. Raises what trying again cannot help: a wrong setting."""
+        """Try now, and again in the background. Raises what trying again cannot help: a
+        wrong setting.
+        """
         try:
             self._work()
         except DependencyError as error:
@@ -193,7 +215,8 @@ class Startup:
                 log.info("The start is finished: ready.")
                 return
             except ChatbotError as error:
-                # A thread has nobody to raise to: every question and /ready say the same.
+                # A thread has nobody to raise to: every question and /ready say the
+                # same.
                 if error.retry_after is None:
                     log.error("The start could not be finished: %s", error.message)
                     return

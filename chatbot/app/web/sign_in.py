@@ -1,4 +1,6 @@
-"""Sign-in with an identity provider: to it, and back with what it says. `access` reads the cookie that is set here."""
+"""Sign-in with an identity provider: to it, and back with what it says. `access` reads
+the cookie that is set here.
+"""
 
 import hmac
 import re
@@ -28,7 +30,9 @@ OWN_PATH = re.compile(r"/(?![/\\])[^\\\s\x00-\x1f\x7f]*")
 
 @sign_in.get("/sign-in", about=STEP)
 def begin() -> Redirect:
-    """Lead to the provider; the state, nonce and verifier of this attempt are kept in a cookie."""
+    """Lead to the provider; the state, nonce and verifier of this attempt are kept in a
+    cookie.
+    """
     started = _provider().begin(url_for(".finish", _external=True))
     response, page = redirect(started.pop("url")), request.args.get("next", "")
     started["next"] = page if OWN_PATH.fullmatch(page) else url_for("pages.chat")
@@ -40,7 +44,9 @@ def begin() -> Redirect:
 
 @sign_in.get("/sign-in/callback", about=STEP)
 def finish() -> Redirect:
-    """Keep who signed in. Raises ForbiddenError: it did not begin in this browser, or the provider says no."""
+    """Keep who signed in. Raises ForbiddenError: it did not begin in this browser, or
+    the provider says no.
+    """
     started = unsealed(STARTED_COOKIE, STARTED_SECONDS)
     if not started or not hmac.compare_digest(
         started["state"].encode(), request.args.get("state", "").encode()

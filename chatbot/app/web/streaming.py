@@ -1,6 +1,9 @@
-"""Answers as server-sent events or whole, each made in a thread and cancelled when its client disconnects.
+"""Answers as server-sent events or whole, each made in a thread and cancelled when its
+client disconnects.
 
-Answers of the page may outlive their connection: their events are stored, and any process can send them again."""
+Answers of the page may outlive their connection: their events are stored, and any
+process can send them again.
+"""
 
 import contextvars
 import json
@@ -38,17 +41,23 @@ NAMES: Mapping[type, str] = {
 """The name of each event of a stream."""
 SILENCE_SECONDS = 1.0
 HOLD_SECONDS = 2.0
-"""Time for which the first steps are held back, so that an early failure still gets its status code."""
+"""Time for which the first steps are held back, so that an early failure still gets its
+status code.
+"""
 KEEP_ALIVE = ": waiting\n\n"
 THREADS = ThreadPoolExecutor(max_workers=4096, thread_name_prefix="answer")
-"""Threads are kept with their database connections; the server limits how many work at the same time (QUESTIONS)."""
+"""Threads are kept with their database connections; the server limits how many work at
+the same time (QUESTIONS).
+"""
 TICK_SECONDS = 0.25
 POLL_TICKS = 4
 """Ticks between two reads of what other processes have noted."""
 LOST_SECONDS = 8.0
 """Seconds after which the process of an answer without a beat counts as dead."""
 MAX_DETACHED = 20
-"""Maximum number of answers without a client in a process; beyond it an answer ends with its connection."""
+"""Maximum number of answers without a client in a process; beyond it an answer ends
+with its connection.
+"""
 STOPPED, LOST = (
     "This answer was stopped.",
     "The server stopped before this answer was complete.",
@@ -68,23 +77,32 @@ class ClientGoneError(HTTPException):
 
 @dataclass(slots=True)
 class Connection:
-    """Facts about a request's connection, from the server (`Front`) to the application."""
+    """Facts about a request's connection, from the server (`Front`) to the
+    application.
+    """
 
     client: Cancellation = field(default_factory=Cancellation)
     """Cancelled when the client disconnects."""
     is_full: bool = False
     """True if the server already has QUESTIONS of them and has to refuse this one."""
     tell_begun: Callable[[], object] = lambda: None
-    """To be called, in any thread, when the search is over; the rest is mostly waiting."""
+    """To be called, in any thread, when the search is over; the rest is mostly
+    waiting.
+    """
     set_aside: Callable[[bool], object] = lambda aside: None
-    """To be called with True, in any thread, before the question waits for a reader, and with False afterwards:
-    meanwhile it does not count as one of QUESTIONS."""
+    """To be called with True, in any thread, before the question waits for a reader,
+    and with False afterwards: meanwhile it does not count as one of QUESTIONS.
+    """
     streams: "list[EventStream] | None" = None
-    """A server that sends streams itself takes them from here; the response is empty then."""
+    """A server that sends streams itself takes them from here; the response is empty
+    then.
+    """
 
 
 def connection() -> Connection:
-    """Return the connection of the current request; other servers than `Front` state nothing about it."""
+    """Return the connection of the current request; other servers than `Front` state
+    nothing about it.
+    """
     stated: Connection = request.environ.get(CONNECTION) or Connection()
     return stated
 
@@ -92,7 +110,10 @@ def connection() -> Connection:
 def refuse_more() -> None:
     """Raise ServiceUnavailable if too many questions are being answered."""
     if connection().is_full:
-        message = "Too many questions are being answered. Retry in a few seconds; QUESTIONS sets the limit."
+        message = (
+            "Too many questions are being answered. Retry in a few seconds; QUESTIONS "
+            "sets the limit."
+        )
         raise ServiceUnavailable(message, retry_after=5)
 
 
@@ -109,8 +130,10 @@ def write_event(event: Item) -> Iterable[str]:
 
 
 class EventStream:
-    """Runs ``events`` until they end or the client disconnects. `open` raises early failures; then `listen` or
-    iterating gives the encoded events. `whole` gives the answer alone."""
+    """Runs ``events`` until they end or the client disconnects. `open` raises early
+    failures; then `listen` or iterating gives the encoded events. `whole` gives the
+    answer alone.
+    """
 
     _is_held_back = True
 
@@ -133,8 +156,11 @@ class EventStream:
         self._say: Callable[[str | None], object] = self._held.append
 
     def open(self) -> "EventStream":
-        """Start the work, and wait until an early failure is ruled out. Raises ChatbotError, ClientGoneError."""
-        # In a copy of this context, so that the time limits of the request apply in the thread too.
+        """Start the work, and wait until an early failure is ruled out. Raises
+        ChatbotError, ClientGoneError.
+        """
+        # In a copy of this context, so that the time limits of the request apply in the
+        # thread too.
         THREADS.submit(contextvars.copy_context().run, self._work)
         self.cancel.on_cancel(self._begun.set)
         self._begun.wait(HOLD_SECONDS if self._is_held_back else 0.0)
@@ -147,7 +173,9 @@ class EventStream:
         return self
 
     def listen(self, say: Callable[[str | None], object]) -> None:
-        """Call ``say`` with each encoded event, in the answer's thread, and with None at the end."""
+        """Call ``say`` with each encoded event, in the answer's thread, and with None
+        at the end.
+        """
         with self._lock:
             self._say = say
             for text in self._held:
@@ -158,7 +186,9 @@ class EventStream:
         self.cancel.cancel()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the encoded events, and a comment in each second of silence, which reveals a lost client."""
+        """Yield the encoded events, and a comment in each second of silence, which
+        reveals a lost client.
+        """
         pending: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self.listen(pending.put)
         try:
@@ -174,7 +204,9 @@ class EventStream:
             self.close()
 
     def whole(self) -> Saved:
-        """Make the answer in this thread and return it. Raises ChatbotError, ClientGoneError."""
+        """Make the answer in this thread and return it. Raises ChatbotError,
+        ClientGoneError.
+        """
         last: Item | None = None
         try:
             for last in self._events(self.cancel):
@@ -223,7 +255,9 @@ class EventStream:
 
 
 class ResumableStream(EventStream):
-    """A stream that continues for a while without a client. ``detached_at``: since when, None = it has a client."""
+    """A stream that continues for a while without a client. ``detached_at``: since
+    when, None = it has a client.
+    """
 
     _is_held_back = False
     """Its first event says at once where the answer will be found."""
@@ -252,13 +286,17 @@ class ResumableStream(EventStream):
         self._streams.detach(self)
 
     def take(self) -> tuple[int, list[str]]:
-        """Return the events that are not stored yet, with the number of the first; they count as stored."""
+        """Return the events that are not stored yet, with the number of the first; they
+        count as stored.
+        """
         with self._lock:
             events, self._unstored = self._unstored, []
             return self._count - len(events) + 1, events
 
     def number(self, event: Item, text: str) -> str:
-        """Return the event with its number as the id. The last event is stored as the message, the others here."""
+        """Return the event with its number as the id. The last event is stored as the
+        message, the others here.
+        """
         with self._lock:
             self._count += 1
             text = f"id: {self._count}\n{text}"
@@ -274,7 +312,9 @@ class ResumableStream(EventStream):
 
 
 class ActiveStreams(Worker):
-    """The resumable answers of this process. One thread stores their events and reads what others have noted."""
+    """The resumable answers of this process. One thread stores their events and reads
+    what others have noted.
+    """
 
     outage = "Events of answers are not stored"
     idle_seconds = TICK_SECONDS
@@ -356,7 +396,9 @@ class ActiveStreams(Worker):
 
 
 def active_streams() -> ActiveStreams:
-    """Return the resumable answers of the application that serves the current request."""
+    """Return the resumable answers of the application that serves the current
+    request.
+    """
     streams: ActiveStreams = current_app.extensions["active_streams"]
     return streams
 
@@ -376,8 +418,10 @@ def replay(
     last: int,
     client: Cancellation,
 ) -> Iterator[str]:
-    """Yield the events of an answer after the number ``last``, also those still to come, but not `done`. Raises
-    NotFoundError; CancelledError: it was stopped; ChatbotError: it failed, or its process died."""
+    """Yield the events of an answer after the number ``last``, also those still to
+    come, but not `done`. Raises NotFoundError; CancelledError: it was stopped;
+    ChatbotError: it failed, or its process died.
+    """
     beat, beat_at, listened_at = -1, time.monotonic(), 0.0
     while not client.cancelled:
         answer, now = unfinished.find(message_id, owner), time.monotonic()

@@ -1,1 +1,3 @@
-"""The contents of the database besides passages: reports, conversations, and a few facts about the corpus."""
+"""The contents of the database besides passages: reports, conversations, and a few
+facts about the corpus.
+"""

@@ -1,5 +1,6 @@
-"""API keys, the secret that signs cookies, and the audit log. A key is 256 random bits, so its SHA-256 is as good as a
-slow hash."""
+"""API keys, the secret that signs cookies, and the audit log. A key is 256 random bits,
+so its SHA-256 is as good as a slow hash.
+"""
 
 import hashlib
 import secrets
@@ -32,7 +33,9 @@ class KeyRepository:
         self._noted = dict[str, float]()
 
     def create(self, name: str, role: KeyRole, **limits: Any) -> tuple[ApiKey, str]:
-        """Create a key with these ``limits``, fields of an `ApiKey`. Return it with its secret, which is not stored."""
+        """Create a key with these ``limits``, fields of an `ApiKey`. Return it with its
+        secret, which is not stored.
+        """
         secret = PREFIX + secrets.token_urlsafe(32)
         key = ApiKey(secret[:ID_CHARACTERS], name, role, now("seconds"), **limits)
         lists = {"collections": list(key.collections), "groups": list(key.groups)}
@@ -42,7 +45,9 @@ class KeyRepository:
         return key, secret
 
     def create_feed(self, key: ApiKey) -> str:
-        """Create the key of the feed of changes for another one, in place of a former; return its secret."""
+        """Create the key of the feed of changes for another one, in place of a former;
+        return its secret.
+        """
         self._keys.delete_many({"parent": key.id})
         limits = {
             "filters": key.filters,
@@ -66,7 +71,9 @@ class KeyRepository:
         return from_row(ApiKey, row) if row else None
 
     def find(self, secret: str) -> ApiKey | None:
-        """Return the key with this secret, and note its use; None where there is none or it is revoked."""
+        """Return the key with this secret, and note its use; None where there is none
+        or it is revoked.
+        """
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
         if row is None:
             return None
@@ -83,7 +90,9 @@ class KeyRepository:
         return from_row(ApiKey, row)
 
     def _note_use(self, key_id: str) -> None:
-        """Note it beside the request, which waits neither for another writer nor for space on the disk."""
+        """Note it beside the request, which waits neither for another writer nor for
+        space on the disk.
+        """
         with suppress(DatabaseError):
             self._keys.update_one(
                 {"_id": key_id}, {"$set": {"used_at": now("seconds")}}
@@ -101,7 +110,9 @@ class KeyRepository:
         return from_row(ApiKey, row)
 
     def signing_secret(self) -> bytes:
-        """Return the secret that signs cookies for all workers; the first call makes it."""
+        """Return the secret that signs cookies for all workers; the first call makes
+        it.
+        """
         return bytes.fromhex(
             self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})["secret"]
         )
@@ -109,7 +120,9 @@ class KeyRepository:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """``actor``: an owner, the address of a caller without one, or the command line; ``target``: an id."""
+    """``actor``: an owner, the address of a caller without one, or the command line;
+    ``target``: an id.
+    """
 
     at: str
     actor: str
@@ -118,7 +131,9 @@ class AuditEntry:
 
 
 class AuditLog:
-    """Collection `audit`: who changed or deleted what and when, without any content. One row for each action."""
+    """Collection `audit`: who changed or deleted what and when, without any content.
+    One row for each action.
+    """
 
     def __init__(self, database: Database) -> None:
         self._rows = database["audit"]

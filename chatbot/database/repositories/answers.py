@@ -1,8 +1,10 @@
 """Answers: their events while they are written, and the feedback on them.
 
-Events are stored, so that any process can resume an answer. No clocks of machines are compared: the writer increments
-``beat``, a listener ``heard``, and each observes whether the other's number changes. Feedback is stored with the
-question, its scope and the passages."""
+Events are stored, so that any process can resume an answer. No clocks of machines are
+compared: the writer increments ``beat``, a listener ``heard``, and each observes
+whether the other's number changes. Feedback is stored with the question, its scope and
+the passages.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +39,9 @@ class Unfinished:
 
 
 class UnfinishedRepository:
-    """Rows of `messages` with a ``state``; their events are in `message_events`, numbered from 1."""
+    """Rows of `messages` with a ``state``; their events are in `message_events`,
+    numbered from 1.
+    """
 
     def __init__(self, database: Database) -> None:
         self._messages = database["messages"]
@@ -74,7 +78,9 @@ class UnfinishedRepository:
         return [(number, text) for number, text in numbered if number > after]
 
     def beat(self, message_ids: Collection[str]) -> dict[str, Unfinished]:
-        """Note that these answers are being written; return them as others see them, without deleted ones."""
+        """Note that these answers are being written; return them as others see them,
+        without deleted ones.
+        """
         self._messages.update_each([(id, {"$inc": {"beat": 1}}) for id in message_ids])
         rows = self._messages.find({"_id": {"$in": sorted(message_ids)}}, SHOWN)
         return {row["_id"]: from_row(Unfinished, row) for row in rows}
@@ -92,8 +98,10 @@ class UnfinishedRepository:
         )
 
     def end(self, message_id: str, state: State, text: str | None = None) -> None:
-        """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the part written, None = unknown.
-        If it was to replace another answer, that one stays and this one is deleted."""
+        """Note that an answer has ended; ``state`` "" = it is complete. ``text``: the
+        part written, None = unknown. If it was to replace another answer, that one
+        stays and this one is deleted.
+        """
         self._events.delete_many({"message_id": message_id})
         if not state:
             return
@@ -117,12 +125,16 @@ class UnfinishedRepository:
 
 Rating = Literal["up", "down"]
 Reason = Literal["not_true", "wrong_source", "incomplete", "not_asked", "other"]
-"""Why an answer is bad. ``not_true``: the reports say something else; ``not_asked``: it answers another question."""
+"""Why an answer is bad. ``not_true``: the reports say something else; ``not_asked``: it
+answers another question.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question and the passages of its answer. ``at``: ISO (UTC); ``filters``: as `Scope.to_json`."""
+    """A question and the passages of its answer. ``at``: ISO (UTC); ``filters``: as
+    `Scope.to_json`.
+    """
 
     message_id: str
     at: str
@@ -175,7 +187,9 @@ class FeedbackRepository:
         reason: str = "",
         comment: str = "",
     ) -> Feedback:
-        """Store this owner's feedback, replacing an earlier one. Raises NotFoundError: no such answer of this owner."""
+        """Store this owner's feedback, replacing an earlier one. Raises NotFoundError:
+        no such answer of this owner.
+        """
         row, question = self._answer(message_id, owner)
         given = {
             "rated_at": now(),
@@ -197,7 +211,9 @@ class FeedbackRepository:
         self._feedback.delete_many({"_id": message_id})
 
     def of(self, message_ids: Sequence[str]) -> dict[str, Feedback]:
-        """Return the feedback on these answers, by message id; answers without feedback are left out."""
+        """Return the feedback on these answers, by message id; answers without feedback
+        are left out.
+        """
         rows = (
             self._feedback.find({"_id": {"$in": list(message_ids)}})
             if message_ids
@@ -208,7 +224,9 @@ class FeedbackRepository:
     def latest(
         self, rating: Rating | None = None, limit: int = 0, owner: str | None = None
     ) -> Iterator[Feedback]:
-        """Yield feedback of this ``owner`` (None = everybody), newest first; ``limit`` 0 = all."""
+        """Yield feedback of this ``owner`` (None = everybody), newest first; ``limit``
+        0 = all.
+        """
         condition: Json = {} if rating is None else {"rating": rating}
         condition |= {} if owner is None else {"owner": owner}
         return map(
@@ -217,8 +235,9 @@ class FeedbackRepository:
         )
 
     def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
-        """Return the latest questions that the reports did not answer, of this ``owner`` (None = everybody).
-        Questions of deleted conversations are left out."""
+        """Return the latest questions that the reports did not answer, of this
+        ``owner`` (None = everybody). Questions of deleted conversations are left out.
+        """
         condition: Json = {
             "answered": False,
             **({} if owner is None else {"owner": owner}),

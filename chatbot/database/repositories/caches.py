@@ -1,7 +1,10 @@
-"""Cached values in the database, shared by all workers; reads of the database kept for one request; kept results.
+"""Cached values in the database, shared by all workers; reads of the database kept for
+one request; kept results.
 
-Inside `request_cache` the few rows that say whether the database has changed are read once, so that the whole request
-sees one state. `refresh` clears them: before a search, and after a write in the request."""
+Inside `request_cache` the few rows that say whether the database has changed are read
+once, so that the whole request sees one state. `refresh` clears them: before a search,
+and after a write in the request.
+"""
 
 import itertools
 import time
@@ -29,7 +32,9 @@ _CACHE: ContextVar[dict[tuple[Database | None, str], Any] | None] = ContextVar(
 
 @contextmanager
 def request_cache() -> Iterator[None]:
-    """Cache reads inside; as a decorator, for each call of a function that answers a request."""
+    """Cache reads inside; as a decorator, for each call of a function that answers a
+    request.
+    """
     token = _CACHE.set({})
     try:
         yield
@@ -38,7 +43,9 @@ def request_cache() -> Iterator[None]:
 
 
 def cached(database: Database, name: str, read: Callable[[], T]) -> T:
-    """Return what ``read`` returned before in this request, else call it; outside of a request always call it."""
+    """Return what ``read`` returned before in this request, else call it; outside of a
+    request always call it.
+    """
     cache = _CACHE.get()
     if cache is None:
         return read()
@@ -73,7 +80,9 @@ def refresh(database: Database) -> None:
 
 
 def keep(results: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
-    """Return the result that is kept for a key, made at its first use; where there are too many, all are dropped."""
+    """Return the result that is kept for a key, made at its first use; where there are
+    too many, all are dropped.
+    """
     result: T | None = results.get(key)
     if result is None:
         if len(results) >= KEPT_RESULTS:
@@ -122,7 +131,9 @@ class CacheRepository:
             self.prune()
 
     def prune(self) -> int:
-        """Remove entries that are too old, and the oldest beyond the limit; return how many."""
+        """Remove entries that are too old, and the oldest beyond the limit; return how
+        many.
+        """
         removed = self._cache.delete_many({"at": {"$lte": time.time() - self._seconds}})
         if (surplus := self._cache.estimated_count() - self._entries) <= 0:
             return removed

@@ -1,4 +1,6 @@
-"""Conversations and their messages: written while questions are answered, and managed by their owner."""
+"""Conversations and their messages: written while questions are answered, and managed
+by their owner.
+"""
 
 import re
 import secrets
@@ -21,12 +23,16 @@ CURSOR = re.compile(r"^([0-9T:.+-]{10,40})~([0-9a-f]{32})$")
 """The time of the last write to the last conversation of a page, and its id."""
 RUNNING: Literal["running"] = "running"
 State = Literal["", "running", "stopped", "failed"]
-"""State of an answer and its question; "" = complete. Only complete messages are shown to a model later."""
+"""State of an answer and its question; "" = complete. Only complete messages are shown
+to a model later.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A question that is stored before its answer, and the id that the answer will have."""
+    """A question that is stored before its answer, and the id that the answer will
+    have.
+    """
 
     conversation_id: str
     message_id: str
@@ -34,7 +40,9 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A stored exchange: its conversation, its last message, and the total usage of the conversation."""
+    """A stored exchange: its conversation, its last message, and the total usage of the
+    conversation.
+    """
 
     conversation_id: str
     message_id: str
@@ -43,8 +51,9 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its link, None = not shared. Rows
-    from before titles were stored have none."""
+    """A conversation in a list. Times are ISO (UTC); ``share`` is the token of its
+    link, None = not shared. Rows from before titles were stored have none.
+    """
 
     id: Annotated[str, Field(serialization_alias="conversation_id")]
     title: str = ""
@@ -56,8 +65,10 @@ class Conversation:
 
 
 class ConversationRepository:
-    """Collections `conversations` and `messages`. Ids are unguessable. Another ``owner``'s conversations are
-    invisible. So are deleted ones, which can be restored for a while."""
+    """Collections `conversations` and `messages`. Ids are unguessable. Another
+    ``owner``'s conversations are invisible. So are deleted ones, which can be restored
+    for a while.
+    """
 
     def __init__(self, database: Database) -> None:
         self._conversations = database["conversations"]
@@ -75,8 +86,10 @@ class ConversationRepository:
     def messages(
         self, conversation_id: str, owner: str = "", before: str | None = None
     ) -> list[Message]:
-        """Return the complete messages, oldest first; with ``before`` those before the question of this answer.
-        Raises NotFoundError: the conversation has no such answer."""
+        """Return the complete messages, oldest first; with ``before`` those before the
+        question of this answer. Raises NotFoundError: the conversation has no such
+        answer.
+        """
         condition: Json = {
             "conversation_id": conversation_id,
             "owner": own_or_nobodys(owner),
@@ -94,8 +107,10 @@ class ConversationRepository:
         owner: str,
         replaces: str | None = None,
     ) -> Begun:
-        """Store a question before it is answered; `add` stores both again, complete. None starts a conversation.
-        ``replaces``: the answer that the new one will replace (`cut`). Raises NotFoundError: no such conversation."""
+        """Store a question before it is answered; `add` stores both again, complete.
+        None starts a conversation. ``replaces``: the answer that the new one will
+        replace (`cut`). Raises NotFoundError: no such conversation.
+        """
         message_id = uuid.uuid4().hex
         conversation = self._extend(conversation_id, message, {"messages": 2}, owner)
         last = int(conversation["messages"])
@@ -117,8 +132,9 @@ class ConversationRepository:
         return Begun(conversation["_id"], message_id)
 
     def cut(self, conversation_id: str, at: str, *, keep: str | None = None) -> None:
-        """Remove an answer, its question and everything after it, except for the answer ``keep``. Raises
-        NotFoundError: the conversation has no such answer."""
+        """Remove an answer, its question and everything after it, except for the answer
+        ``keep``. Raises NotFoundError: the conversation has no such answer.
+        """
         kept = {} if keep is None else {"_id": {"$nin": [keep, question_id(keep)]}}
         after = {"ordinal": {"$gte": self._ordinal(conversation_id, at) - 1}}
         self._messages.delete_many(
@@ -133,9 +149,12 @@ class ConversationRepository:
         owner: str = "",
         message_id: str | None = None,
     ) -> Added:
-        """Append messages, and add their usage to that of the conversation, atomically. None starts a conversation.
-        Each message has ``role``, ``content`` and whatever is stored with it. ``message_id``: an answer of `begin`,
-        which the messages replace. Raises NotFoundError: the conversation was removed meanwhile; nothing is stored."""
+        """Append messages, and add their usage to that of the conversation, atomically.
+        None starts a conversation. Each message has ``role``, ``content`` and whatever
+        is stored with it. ``message_id``: an answer of `begin`, which the messages
+        replace. Raises NotFoundError: the conversation was removed meanwhile; nothing
+        is stored.
+        """
         ordinal = (
             None
             if message_id is None or conversation_id is None
@@ -170,7 +189,9 @@ class ConversationRepository:
     def _extend(
         self, conversation_id: str | None, first: Json, counters: Json, owner: str
     ) -> Json:
-        """Increase the counters of a conversation, a new one for None, and return its row."""
+        """Increase the counters of a conversation, a new one for None, and return its
+        row.
+        """
         time = now()
         update: Json = {"$inc": counters, "$set": {"updated_at": time}}
         if conversation_id is None:
@@ -205,7 +226,9 @@ class ConversationRepository:
         return int(row["ordinal"])
 
     def book(self, conversation_id: str, sums: Sums) -> None:
-        """Add to the usage of the conversation, atomically; do nothing where it is gone."""
+        """Add to the usage of the conversation, atomically; do nothing where it is
+        gone.
+        """
         self._conversations.update_one(
             {"_id": conversation_id}, {"$inc": increments(sums)}
         )
@@ -213,9 +236,11 @@ class ConversationRepository:
     def page(
         self, owner: str, *, search: str, after: str, limit: int, shared: bool = False
     ) -> tuple[list[Conversation], str]:
-        """Return the owner's conversations, last written first, and the cursor of the next page ("" = last page).
-        ``search``: words in the title or a question, in any case; ``shared``: only those with a link. Raises
-        InvalidRequestError: ``after`` is not a cursor."""
+        """Return the owner's conversations, last written first, and the cursor of the
+        next page ("" = last page). ``search``: words in the title or a question, in any
+        case; ``shared``: only those with a link. Raises InvalidRequestError: ``after``
+        is not a cursor.
+        """
         condition: Json = {"owner": owner, "deleted_at": None}
         if shared:
             condition["share"] = {"$ne": None}
@@ -269,9 +294,11 @@ class ConversationRepository:
         limit: int = 0,
         until: int | None = None,
     ) -> tuple[list[Json], bool]:
-        """Return the rows of the last ``limit`` messages (0 = all), oldest first, and whether there are earlier ones.
-        ``before``: only messages before the question of this answer; ``until``: only those up to this one. Raises
-        NotFoundError: there is no such answer."""
+        """Return the rows of the last ``limit`` messages (0 = all), oldest first, and
+        whether there are earlier ones. ``before``: only messages before the question of
+        this answer; ``until``: only those up to this one. Raises NotFoundError: there
+        is no such answer.
+        """
         condition: Json = {"conversation_id": conversation_id}
         bounds = {} if until is None else {"$lte": until}
         if before:
@@ -302,16 +329,20 @@ class ConversationRepository:
         self._change(visible(conversation_id, owner), {"$set": {"deleted_at": now()}})
 
     def restore(self, conversation_id: str, owner: str) -> Conversation:
-        """Undo `delete`; a conversation that is not deleted stays as it is. Raises NotFoundError: it was purged."""
+        """Undo `delete`; a conversation that is not deleted stays as it is. Raises
+        NotFoundError: it was purged.
+        """
         condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
     def share(
         self, conversation_id: str, owner: str, *, later: bool | None = None
     ) -> Conversation:
-        """Give a conversation a link, which stays the same until it is revoked. Raises NotFoundError.
+        """Give a conversation a link, which stays the same until it is revoked. Raises
+        NotFoundError.
 
-        ``later``: whether it shows later messages too; None: as it was, or not."""
+        ``later``: whether it shows later messages too; None: as it was, or not.
+        """
         record = self.get(conversation_id, owner)
         if record.share and later is None:
             return record
@@ -351,8 +382,10 @@ class ConversationRepository:
     def purge(
         self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
     ) -> int:
-        """Remove the conversations of an owner (None = everybody's) for good and return how many. ``before``: only
-        those last written to before; ``deleted_before``: only those deleted before."""
+        """Remove the conversations of an owner (None = everybody's) for good and return
+        how many. ``before``: only those last written to before; ``deleted_before``:
+        only those deleted before.
+        """
         condition: Json = (
             {}
             if owner is None
@@ -365,7 +398,8 @@ class ConversationRepository:
         ids = [row["_id"] for row in self._conversations.find(condition, {"_id": 1})]
         for start in range(0, len(ids), BATCH):
             batch = {"$in": ids[start : start + BATCH]}
-            # Messages go first, so that a kill leaves no orphans; and again, for those that were added meanwhile.
+            # Messages go first, so that a kill leaves no orphans; and again, for those
+            # that were added meanwhile.
             for _ in range(2):
                 for collection in (self._events, self._feedback, self._messages):
                     collection.delete_many({"conversation_id": batch})
@@ -396,12 +430,16 @@ def visible(conversation_id: str, owner: str) -> Json:
 
 
 def own_or_nobodys(owner: str) -> Json:
-    """Return a condition on `owner`: this owner's rows, and nobody's, for which knowing the id is enough."""
+    """Return a condition on `owner`: this owner's rows, and nobody's, for which knowing
+    the id is enough.
+    """
     return {
         "$in": [None, *sorted({"", owner})]
     }  # None: rows from before owners were stored
 
 
 def question_id(message_id: str) -> str:
-    """Return the id of the question that `ConversationRepository.begin` stores with an answer."""
+    """Return the id of the question that `ConversationRepository.begin` stores with an
+    answer.
+    """
     return f"{message_id}-question"

@@ -1,7 +1,9 @@
-"""The corpus's change log, facts that every process must agree on, and changes by other programs.
+"""The corpus's change log, facts that every process must agree on, and changes by other
+programs.
 
-All in one small collection, `meta`. A log is one document that is updated atomically, so a reader never sees a change
-without the earlier ones."""
+All in one small collection, `meta`. A log is one document that is updated atomically,
+so a reader never sees a change without the earlier ones.
+"""
 
 import logging
 import threading
@@ -34,17 +36,22 @@ EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
 DISMISSED, CALIBRATION, META = "dismissed:", "calibration:", "meta"
 BATCH = 1_000
 IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
-"""Pause after an empty look at the change stream, pause after a failure, and time between two notes of the position."""
+"""Pause after an empty look at the change stream, pause after a failure, and time
+between two notes of the position.
+"""
 
 
 def _read_meta(database: Database) -> dict[str, Json]:
-    # All of them: the others are few and small, and a condition would cost more than it saves.
+    # All of them: the others are few and small, and a condition would cost more than it
+    # saves.
     return {row["_id"]: row for row in list(database["meta"].find({}, {"recent": 0}))}
 
 
 class CorpusChanges:
-    """The documents that changed, in order: processes follow the writes of others by it. A position only grows.
-    ``log``: that of the passages (CORPUS), of the registered reports (CATALOG), of the GLOSSARY or of the FIGURES."""
+    """The documents that changed, in order: processes follow the writes of others by
+    it. A position only grows. ``log``: that of the passages (CORPUS), of the registered
+    reports (CATALOG), of the GLOSSARY or of the FIGURES.
+    """
 
     def __init__(self, database: Database, log: str = CORPUS) -> None:
         self._database = database
@@ -53,19 +60,25 @@ class CorpusChanges:
         database.reads.setdefault(META, partial(_read_meta, database))
 
     def corpus_id(self) -> str:
-        """Return the id of this database's corpus, made at the first call; files of another are useless."""
+        """Return the id of this database's corpus, made at the first call; files of
+        another are useless.
+        """
         return str(self._meta.ensure("corpus_id", {"value": uuid.uuid4().hex})["value"])
 
     def position(self) -> int:
-        """Return the position, 0 before the first write. Read once for each request (`request_cache`)."""
+        """Return the position, 0 before the first write. Read once for each request
+        (`request_cache`).
+        """
         row = cached(self._database, META, self._database.reads[META]).get(self._log)
         return int(row["position"]) if row else 0
 
     def record(
         self, document_ids: Iterable[str] | None, *, in_place: bool = False
     ) -> int:
-        """Append one entry after the write that it describes, and return the new position. ``document_ids`` None:
-        anything may have changed. ``in_place``: chunks changed and kept their ids."""
+        """Append one entry after the write that it describes, and return the new
+        position. ``document_ids`` None: anything may have changed. ``in_place``: chunks
+        changed and kept their ids.
+        """
         update: Json = {
             "$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}
         }
@@ -81,12 +94,16 @@ class CorpusChanges:
         return int(row["position"])
 
     def epoch(self) -> int:
-        """Return the number of writes that changed chunks in place: comparing ids is not enough."""
+        """Return the number of writes that changed chunks in place: comparing ids is
+        not enough.
+        """
         row = self._meta.find_one({"_id": self._log}, {"epoch": 1})
         return int(row.get("epoch", 0)) if row else 0
 
     def since(self, position: int) -> tuple[int, set[str] | None]:
-        """Return the current position and the documents changed after ``position``; None = the log is too short."""
+        """Return the current position and the documents changed after ``position``;
+        None = the log is too short.
+        """
         row = self._meta.find_one({"_id": self._log})
         refresh(self._database)  # the rest of this request sees the same state
         if row is None:
@@ -104,7 +121,9 @@ class CorpusChanges:
 
 @dataclass(frozen=True, slots=True)
 class StoredEmbedder:
-    """The embedding model of the database, and which of the two slots holds its vectors."""
+    """The embedding model of the database, and which of the two slots holds its
+    vectors.
+    """
 
     provider: str
     model: str
@@ -114,7 +133,9 @@ class StoredEmbedder:
 
     @property
     def shortened(self) -> int | None:
-        """The length that EMBEDDING_DIMENSIONS gave the vectors; None = the model's own."""
+        """The length that EMBEDDING_DIMENSIONS gave the vectors; None = the model's
+        own.
+        """
         return (
             self.dimensions if self.model_id.endswith(f"@{self.dimensions}") else None
         )
@@ -128,7 +149,9 @@ class StoredEmbedder:
 
 
 class CorpusFacts:
-    """The stored embedder, calibrations, deleted sample reports, and leases for work of one process at a time."""
+    """The stored embedder, calibrations, deleted sample reports, and leases for work of
+    one process at a time.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -163,7 +186,9 @@ class CorpusFacts:
         return replaced
 
     def calibration(self, model_id: str) -> Calibration | None:
-        """Return what `calibrate` measured for this embedding model on this database."""
+        """Return what `calibrate` measured for this embedding model on this
+        database.
+        """
         row = cached(self._database, META, self._database.reads[META]).get(
             f"{CALIBRATION}{model_id}"
         )
@@ -203,8 +228,10 @@ class CorpusFacts:
         self._meta.replace_many(decisions)
 
     def next_upload_number(self, count: int = 1) -> int:
-        """Reserve ``count`` consecutive numbers, higher than all before; return the first. They are at least the
-        milliseconds since 1970, so that they also grow in a copy of the database, which has a counter of its own."""
+        """Reserve ``count`` consecutive numbers, higher than all before; return the
+        first. They are at least the milliseconds since 1970, so that they also grow in
+        a copy of the database, which has a counter of its own.
+        """
         now = time.time_ns() // 1_000_000
         self._meta.update_one(
             {"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True
@@ -219,7 +246,9 @@ class CorpusFacts:
         return int(counter["value"]) - count + 1
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
-        """Take a lease that is free, expired or ``owner``'s; return whether ``owner`` holds it now."""
+        """Take a lease that is free, expired or ``owner``'s; return whether ``owner``
+        holds it now.
+        """
         now = time.time()
         self._meta.update_one(
             {"_id": f"lease:{name}"},
@@ -227,7 +256,8 @@ class CorpusFacts:
             upsert=True,
         )
         lease = {"$set": {"owner": owner, "until": now + seconds}}
-        # A lease that ends later than any that can be given now dates from before the clock was set back.
+        # A lease that ends later than any that can be given now dates from before the
+        # clock was set back.
         free = {
             "$or": [
                 {"owner": owner},
@@ -244,10 +274,12 @@ class CorpusFacts:
 
 
 class ForeignChanges:
-    """Follows the server's change stream of passages, and logs those that other programs change in place. Own writes
-    are logged when they are made, and the number of rows shows what others insert or delete. Every serving process
-    follows the stream: logging a change twice does no harm. The position is stored, so changes are noticed that happen
-    while no process serves."""
+    """Follows the server's change stream of passages, and logs those that other
+    programs change in place. Own writes are logged when they are made, and the number
+    of rows shows what others insert or delete. Every serving process follows the
+    stream: logging a change twice does no harm. The position is stored, so changes are
+    noticed that happen while no process serves.
+    """
 
     def __init__(self, database: Database, collections: Sequence[str]) -> None:
         self._database = database
@@ -266,7 +298,9 @@ class ForeignChanges:
             raise
 
     def follow(self, stop: threading.Event) -> None:
-        """Follow the changes until ``stop`` is set; return at once where the server has no change streams."""
+        """Follow the changes until ``stop`` is set; return at once where the server has
+        no change streams.
+        """
         pause, reported, lost = 0.0, "", False
         while not stop.wait(pause):
             pause = IDLE_SECONDS
@@ -281,7 +315,8 @@ class ForeignChanges:
                     return
                 lost = True
             except DatabaseError as error:
-                # A thread cannot raise to anybody: questions and /ready report the same error.
+                # A thread cannot raise to anybody: questions and /ready report the same
+                # error.
                 if error.message != reported:
                     log.warning(
                         "Changes by other programs are not noticed for now: %s",

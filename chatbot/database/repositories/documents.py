@@ -1,7 +1,9 @@
-"""The reports, registered ones and those of an older system, which exist as passages only; and an index of them.
+"""The reports, registered ones and those of an older system, which exist as passages
+only; and an index of them.
 
-An index finds reports by the values of scopes, so that no question has to look at all of them. It is never changed: the
-next one is made from it and the reports that changed."""
+An index finds reports by the values of scopes, so that no question has to look at all
+of them. It is never changed: the next one is made from it and the reports that changed.
+"""
 
 import threading
 from collections import Counter, defaultdict
@@ -48,14 +50,20 @@ _RECORD = TypeAdapter(DocumentRecord)
 
 
 class ReportIndex:
-    """Immutable: `changed` makes the next index. Results for a scope are kept. Thread-safe."""
+    """Immutable: `changed` makes the next index. Results for a scope are kept.
+    Thread-safe.
+    """
 
     def __init__(self, fields: Iterable[str] = ()) -> None:
-        """An empty index. ``fields`` are indexed; for any other field every report is compared."""
+        """An empty index. ``fields`` are indexed; for any other field every report is
+        compared.
+        """
         self.records: dict[str, DocumentRecord] = {}
         """By id, sorted by title."""
         self.unsettled: dict[str, str] = {}
-        """Reports that are being written or removed, with the version that questions may see ("" = none)."""
+        """Reports that are being written or removed, with the version that questions
+        may see ("" = none).
+        """
         self._ids: dict[str, ByValue] = {field: {} for field in fields}
         self._order: list[tuple[str, str]] = []
         self._all = Holdings()
@@ -114,7 +122,9 @@ class ReportIndex:
         )
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
-        """Return the reports in a scope, sorted by title. The list is shared: do not change it."""
+        """Return the reports in a scope, sorted by title. The list is shared: do not
+        change it.
+        """
         return keep(self._kept, ("inside", scope), lambda: self._find(scope))
 
     def holdings(self, scope: Scope) -> Holdings:
@@ -126,7 +136,9 @@ class ReportIndex:
         return keep(self._kept, ("holdings", scope), lambda: Holdings.of(counted))
 
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
-        """Count the reports for each value of a field, sorted by value. Of a report only the parts inside count."""
+        """Count the reports for each value of a field, sorted by value. Of a report
+        only the parts inside count.
+        """
 
         def count() -> dict[Value, int]:
             if not scope and field in self._ids:
@@ -148,7 +160,9 @@ class ReportIndex:
     def pairs(
         self, one: str, other: str, scope: Scope
     ) -> Mapping[tuple[Value | None, Value | None], int]:
-        """Count the reports for each pair of values of two fields. A table counts for each pair in its rows."""
+        """Count the reports for each pair of values of two fields. A table counts for
+        each pair in its rows.
+        """
 
         def of(record: DocumentRecord) -> set[tuple[Value | None, Value | None]]:
             parts = (values for _, values in parts_inside(record, scope))
@@ -163,7 +177,9 @@ class ReportIndex:
         return Counter(chain.from_iterable(map(of, self.inside(scope))))
 
     def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
-        """Return the reports with this in their title or source, in any case. The list is shared: do not change it."""
+        """Return the reports with this in their title or source, in any case. The list
+        is shared: do not change it.
+        """
         inside, part = self.inside(scope), part.casefold()
         if not part:
             return inside
@@ -209,7 +225,9 @@ def _updated(
     old: Sequence[DocumentRecord],
     new: Sequence[DocumentRecord],
 ) -> ByValue:
-    """Return the ids of reports by their values of a field, sorted as text, after some reports have changed."""
+    """Return the ids of reports by their values of a field, sorted as text, after some
+    reports have changed.
+    """
     removed, added = _by_value(field, old), _by_value(field, new)
     if removed == added:
         return before
@@ -249,8 +267,10 @@ def _matching(ids: ByValue, condition: Condition) -> Ids:
 def parts_inside(
     record: DocumentRecord, scope: Scope
 ) -> Iterator[tuple[Part, dict[str, Value]]]:
-    """Yield the parts of a report that are in the scope, each with what scopes compare: metadata and the report's
-    name. A report in SEVERAL collections may be in any: which ones is not counted."""
+    """Yield the parts of a report that are in the scope, each with what scopes compare:
+    metadata and the report's name. A report in SEVERAL collections may be in any: which
+    ones is not counted.
+    """
     if record.collection == SEVERAL or scope.holds(record.collection):
         for part in record.parts:
             values = {**part.metadata, NAME: record.name}
@@ -277,8 +297,10 @@ def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value
 
 
 class DocumentRepository:
-    """Collection `documents`, with an index in memory, of which only changed reports are read again. Thread-safe.
-    ``older``: the reports of older systems, which are in the chunk collections only."""
+    """Collection `documents`, with an index in memory, of which only changed reports
+    are read again. Thread-safe. ``older``: the reports of older systems, which are in
+    the chunk collections only.
+    """
 
     def __init__(
         self,
@@ -292,13 +314,17 @@ class DocumentRepository:
         self._fields = tuple(filter_fields)
         self._older = older
         self._state: tuple[ReportIndex, int, Records] = ReportIndex(), -1, _NONE
-        """The index, the position of the log at which it was read, and the reports of older systems in it."""
+        """The index, the position of the log at which it was read, and the reports of
+        older systems in it.
+        """
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         return list(self.index().inside(scope or Scope()))
 
     def index(self) -> ReportIndex:
-        """Return the index as of now, the same for a whole request (`request_cache`)."""
+        """Return the index as of now, the same for a whole request
+        (`request_cache`).
+        """
         return cached(self._database, f"reports {id(self)}", self._current)
 
     def _current(self) -> ReportIndex:
@@ -338,7 +364,9 @@ class DocumentRepository:
         self._log.record([record.id])
 
     def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
-        """Register ``record`` in place of ``registered``; return False if that is not registered any more."""
+        """Register ``record`` in place of ``registered``; return False if that is not
+        registered any more.
+        """
         changed = self._documents.update_one(
             _unchanged(registered), {"$set": _row(record)}
         )
@@ -347,7 +375,9 @@ class DocumentRepository:
         return changed > 0
 
     def note_upload(self, registered: DocumentRecord, upload_number: int) -> bool:
-        """Note that this upload has the registered content; return False if that is not registered any more."""
+        """Note that this upload has the registered content; return False if that is not
+        registered any more.
+        """
         if upload_number <= registered.upload_number:
             return True
         return (
@@ -364,7 +394,9 @@ class DocumentRepository:
         return deleted
 
     def unsettled(self, *, again: bool = True) -> dict[str, str]:
-        """See `protocols.Catalog`. ``again``: also what was read in this request before."""
+        """See `protocols.Catalog`. ``again``: also what was read in this request
+        before.
+        """
         if again:
             refresh(self._database)
         return dict(self.index().unsettled)
@@ -384,10 +416,12 @@ class DocumentRepository:
         limit: int | None = None,
         offset: int = 0,
     ) -> dict[str, Any]:
-        """Return values with report counts, each field counted under the rest of the scope, and the scope's totals.
+        """Return values with report counts, each field counted under the rest of the
+        scope, and the scope's totals.
 
-        For each of the ``fields`` (default: all filter fields) ``limit`` values from ``offset`` on that contain ``q``;
-        ``total`` counts them without the limit."""
+        For each of the ``fields`` (default: all filter fields) ``limit`` values from
+        ``offset`` on that contain ``q``; ``total`` counts them without the limit.
+        """
         index, end = self.index(), None if limit is None else offset + limit
         facets: dict[str, Any] = {}
         total: dict[str, int] = {}
@@ -415,7 +449,9 @@ class DocumentRepository:
         return self.index().holdings(scope)
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
-        """Return the values of a field in the scope (default: everywhere), sorted as text."""
+        """Return the values of a field in the scope (default: everywhere), sorted as
+        text.
+        """
         return list(self.index().counts(field, scope or Scope()))
 
 
@@ -426,7 +462,9 @@ def _row(record: DocumentRecord) -> Json:
 
 
 def _unchanged(registered: DocumentRecord) -> Json:
-    """The filter that finds a report's row as long as nothing was registered in place of ``registered``."""
+    """The filter that finds a report's row as long as nothing was registered in place
+    of ``registered``.
+    """
     fields: Json = {
         "_id": registered.id,
         "status": registered.status,
@@ -460,9 +498,12 @@ class OlderReports:
         )
 
     def records(self) -> Records:
-        """Return the reports by id; empty where every row belongs to a registered report."""
+        """Return the reports by id; empty where every row belongs to a registered
+        report.
+        """
         position = self._changes.position()
-        # Other programs, which bypass the change log, write to a server, but never to the embedded file.
+        # Other programs, which bypass the change log, write to a server, but never to
+        # the embedded file.
         markers = (
             []
             if self._database.embedded
@@ -471,7 +512,8 @@ class OlderReports:
         with self._lock:
             if (position, markers) != (self._position, self._markers):
                 position, changed = self._changes.since(self._position)
-                # The log names registered reports by their ids; rows of older ones have ids of their own, or none.
+                # The log names registered reports by their ids; rows of older ones have
+                # ids of their own, or none.
                 ids = changed if changed or position == self._position else None
                 if (
                     ids is None

@@ -1,8 +1,10 @@
 """The table of figures, and the glossary of the terms that ask for them.
 
-A figure of a passage is a row, written and removed with the version of its report. It has the filter fields of its
-passage, so that scopes filter it. ``place`` orders the rows of lists by indicator, subject, year and edition; a figure
-that a report repeats has none, so no list shows it twice."""
+A figure of a passage is a row, written and removed with the version of its report. It
+has the filter fields of its passage, so that scopes filter it. ``place`` orders the
+rows of lists by indicator, subject, year and edition; a figure that a report repeats
+has none, so no list shows it twice.
+"""
 
 import base64
 import hashlib
@@ -26,7 +28,9 @@ from .corpus import FIGURES, GLOSSARY, CorpusChanges
 from .documents import NAME
 
 READING = 2
-"""Raise it when figures are read differently: then those of every report are read again."""
+"""Raise it when figures are read differently: then those of every report are read
+again.
+"""
 WRITTEN_AT_ONCE, SHOWN_CHANGES = 1_000, 100
 FOLLOWED = "followed"
 STORED = ("subject", "heading", "label", "unit", "text", "estimate")
@@ -41,7 +45,9 @@ ReadChunk = tuple[Chunk, Iterable[Stated]]
 
 @dataclass(frozen=True, slots=True)
 class FigurePage:
-    """Figures in the order of `FigureRepository.page`, the number of all, and the cursor of the next page."""
+    """Figures in the order of `FigureRepository.page`, the number of all, and the
+    cursor of the next page.
+    """
 
     figures: Sequence[ReportedFigure]
     total: int
@@ -50,8 +56,10 @@ class FigurePage:
 
 @dataclass(frozen=True, slots=True)
 class FigureChange:
-    """What two versions of a report state differently: ``old`` or ``new`` is "" where one of them has no such
-    figure. ``at``: the time when the older version was removed, as ISO text."""
+    """What two versions of a report state differently: ``old`` or ``new`` is "" where
+    one of them has no such figure. ``at``: the time when the older version was removed,
+    as ISO text.
+    """
 
     document_id: str
     subject: str
@@ -65,9 +73,11 @@ class FigureChange:
 class FigureRepository:
     """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
 
-    ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen of reports that are being written
-    (`protocols.Catalog`). ``reports``: the ids of the reports in a scope that names some.
-    `figure_versions` names the versions whose figures are all stored."""
+    ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen
+    of reports that are being written (`protocols.Catalog`). ``reports``: the ids of the
+    reports in a scope that names some. `figure_versions` names the versions whose
+    figures are all stored.
+    """
 
     def __init__(
         self,
@@ -98,8 +108,10 @@ class FigureRepository:
         *,
         of_rows: int = 0,
     ) -> None:
-        """Store the figures of a version's passages; writing them again changes nothing. ``of_rows``: the rows of a
-        report without versions, whose former figures are removed. Raises DatabaseError."""
+        """Store the figures of a version's passages; writing them again changes
+        nothing. ``of_rows``: the rows of a report without versions, whose former
+        figures are removed. Raises DatabaseError.
+        """
         if not version:
             self._rows.delete_many({"document_id": document_id})
         rows = list(
@@ -107,13 +119,15 @@ class FigureRepository:
         )
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
-        # The time of the first writing says later which of two versions is the older one.
+        # The time of the first writing says later which of two versions is the older
+        # one.
         named = {
             "document_id": document_id,
             "version": version,
             "at": now("microseconds"),
         }
-        # The number of rows that lists show, with the fields of scopes; -1 where these differ within the version.
+        # The number of rows that lists show, with the fields of scopes; -1 where these
+        # differ within the version.
         about = [
             {name: row[name] for name in (*self._fields, "collection")} for row in rows
         ]
@@ -133,15 +147,19 @@ class FigureRepository:
             self._log.record(())
 
     def remove(self, document_id: str, *, keep: Collection[str] = ()) -> None:
-        """Remove the figures of a report, but for those of the versions in ``keep``. Raises DatabaseError."""
+        """Remove the figures of a report, but for those of the versions in ``keep``.
+        Raises DatabaseError.
+        """
         gone = {"document_id": document_id, "version": {"$nin": sorted(keep)}}
         self._written.delete_many(gone)
         if self._rows.delete_many(gone):
             self._log.record(())
 
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
-        """Return the searchable reports whose figures are not stored, or not those of today: of an older release, or of
-        another program, which changes rows without a version (`follow`)."""
+        """Return the searchable reports whose figures are not stored, or not those of
+        today: of an older release, or of another program, which changes rows without a
+        version (`follow`).
+        """
         written = {
             row["_id"]: row.get("of_rows")
             for row in self._written.find({"reading": READING}, {"of_rows": 1})
@@ -168,8 +186,10 @@ class FigureRepository:
         return [one for one, marker in ready if is_missing(one, marker)]
 
     def follow(self, position: int, records: Iterable[DocumentRecord]) -> None:
-        """Note that the figures of reports without versions, which are among ``records``, are as of this position of
-        the change log; remove those of reports that are gone."""
+        """Note that the figures of reports without versions, which are among
+        ``records``, are as of this position of the change log; remove those of reports
+        that are gone.
+        """
         ids = {one.id for one in records}
         for row in self._written.find({"version": ""}, {"document_id": 1}):
             if row["document_id"] not in ids:
@@ -187,8 +207,10 @@ class FigureRepository:
         year: int | None = None,
         document_id: str = "",
     ) -> list[ReportedFigure]:
-        """Return the figures in a scope in reading order, repeated ones too. ``headings``, ``label``, ``year`` (the
-        figure's own) and ``document_id`` narrow them; case does not count. All are ``newest``."""
+        """Return the figures in a scope in reading order, repeated ones too.
+        ``headings``, ``label``, ``year`` (the figure's own) and ``document_id`` narrow
+        them; case does not count. All are ``newest``.
+        """
         conditions = self._filter(scope)
         if document_id:
             conditions["document_id"] = document_id
@@ -216,10 +238,13 @@ class FigureRepository:
         limit: int,
         after: str = "",
     ) -> FigurePage:
-        """Return up to ``limit`` figures by indicator, subject, year and edition, after the cursor ``after``.
+        """Return up to ``limit`` figures by indicator, subject, year and edition, after
+        the cursor ``after``.
 
-        ``indicator``: a heading or what follows it ("Median age: male"), in any case; "" = all. While a report is being
-        replaced, the total counts both of its versions. Raises InvalidRequestError: ``after`` is no cursor."""
+        ``indicator``: a heading or what follows it ("Median age: male"), in any case;
+        "" = all. While a report is being replaced, the total counts both of its
+        versions. Raises InvalidRequestError: ``after`` is no cursor.
+        """
         prefix = (
             f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
         )
@@ -254,7 +279,9 @@ class FigureRepository:
         return FigurePage([figure for _, figure in marked[:limit]], total, end)
 
     def changes(self, document_id: str) -> list[FigureChange]:
-        """Return what replaced or removed versions of a report stated differently, the latest first."""
+        """Return what replaced or removed versions of a report stated differently, the
+        latest first.
+        """
         order = [("at", -1), ("_id", 1)]
         rows = self._changed.find(
             {"document_id": document_id}, sort=order, limit=SHOWN_CHANGES
@@ -262,9 +289,10 @@ class FigureRepository:
         return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:
-        """Keep what ``old`` states otherwise than the later version ``new``, "" = the report is removed. Call it before
-        `remove`. Repeated, or with a version whose figures are not all stored, it changes nothing. Raises
-        DatabaseError."""
+        """Keep what ``old`` states otherwise than the later version ``new``, "" = the
+        report is removed. Call it before `remove`. Repeated, or with a version whose
+        figures are not all stored, it changes nothing. Raises DatabaseError.
+        """
         ids = [_marker(document_id, version) for version in (old, new)]
         written = {
             row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})
@@ -297,7 +325,9 @@ class FigureRepository:
     def _texts(
         self, document_id: str, version: str
     ) -> dict[tuple[str, str, int | None], str]:
-        """Return the statements of a version by subject, indicator and year; several figures as one text."""
+        """Return the statements of a version by subject, indicator and year; several
+        figures as one text.
+        """
         texts: dict[tuple[str, str, int | None], str] = {}
         rows = self._rows.find(
             {"document_id": document_id, "version": version, "place": {"$gt": ""}},
@@ -309,7 +339,9 @@ class FigureRepository:
         return texts
 
     def indicators(self, scope: Scope = Scope()) -> Indicators:  # noqa: B008  # frozen and empty
-        """Return the labels of each heading in a scope, with the number of subjects that have each."""
+        """Return the labels of each heading in a scope, with the number of subjects
+        that have each.
+        """
         condition = self._filter(scope)
 
         def read() -> Indicators:
@@ -323,7 +355,9 @@ class FigureRepository:
         return self._keep({"indicators": condition}, read)
 
     def _keep(self, key: Json, read: Callable[[], T]) -> T:
-        """Return what ``read`` returned for this key since the last write of figures."""
+        """Return what ``read`` returned for this key since the last write of
+        figures.
+        """
         position = self._log.position()
         if self._kept[0] != position:
             self._kept = position, {}
@@ -354,7 +388,8 @@ class FigureRepository:
                     key := (figure.subject, figure.indicator, figure.year, figure.text)
                 ) not in seen:
                     seen.add(key)
-                    # The order of lists; the last part tells figures of different reports and passages apart.
+                    # The order of lists; the last part tells figures of different
+                    # reports and passages apart.
                     last = f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}"
                     when = (
                         f"{figure.year or 0:04d}",
@@ -385,7 +420,9 @@ class FigureRepository:
     def _marked(
         self, condition: Json, least: int
     ) -> Iterator[tuple[str, ReportedFigure]]:
-        """At least so many figures, where there are, with their places; ``newest`` within the condition."""
+        """At least so many figures, where there are, with their places; ``newest``
+        within the condition.
+        """
         count = 0
         rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
         # Figures of the same indicator, subject and year are marked together.
@@ -432,7 +469,9 @@ def _read_cursor(cursor: str) -> str:
 
 
 class GlossaryRepository:
-    """Collection `glossary`, kept in memory until any process writes it. Thread-safe."""
+    """Collection `glossary`, kept in memory until any process writes it.
+    Thread-safe.
+    """
 
     def __init__(self, database: Database) -> None:
         self._rows = database["glossary"]
@@ -462,8 +501,9 @@ class GlossaryRepository:
         *,
         replace_all: bool = False,
     ) -> None:
-        """Add entries of a source; one with the same term, heading and label is replaced. ``replace_all``: its other
-        entries are removed."""
+        """Add entries of a source; one with the same term, heading and label is
+        replaced. ``replace_all``: its other entries are removed.
+        """
         new = {
             _entry_id(entry): entry
             for entry in (replace(entry, source=source) for entry in entries)

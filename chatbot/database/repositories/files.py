@@ -1,5 +1,7 @@
-"""Original files in the database, where every worker can read them: in pieces, named by their content. An upload
-without space for its pieces, passages and log is refused, so that reading and deleting keep working."""
+"""Original files in the database, where every worker can read them: in pieces, named by
+their content. An upload without space for its pieces, passages and log is refused, so
+that reading and deleting keep working.
+"""
 
 import hashlib
 import time
@@ -13,15 +15,21 @@ from ..core import Database, Json
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold at most 16 MB; a megabyte at a time keeps memory small."""
 GRACE_SECONDS = 3600.0
-"""Seconds for which an unreferenced file is kept, because its upload may not be registered yet."""
+"""Seconds for which an unreferenced file is kept, because its upload may not be
+registered yet.
+"""
 MIN_FREE_MB = 100
 """Megabytes of the disk that uploads leave free."""
 DISK_SHARE = 4
-"""Disk space of an upload in sizes of the file: the original, its passages with their vectors, the log."""
+"""Disk space of an upload in sizes of the file: the original, its passages with their
+vectors, the log.
+"""
 
 
 class FileRepository:
-    """Collections `files`, one row for each, and `file_pieces`. A file's id is the SHA-256 of its content."""
+    """Collections `files`, one row for each, and `file_pieces`. A file's id is the
+    SHA-256 of its content.
+    """
 
     def __init__(self, database: Database, *, quota: int | None = None) -> None:
         """``quota``: megabytes for all files; None = unlimited."""
@@ -35,7 +43,8 @@ class FileRepository:
         with path.open("rb") as file:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
             count = -(-path.stat().st_size // PIECE_BYTES)
-            # The row before the pieces, so that a kill leaves no orphans. Each put restarts the grace period.
+            # The row before the pieces, so that a kill leaves no orphans. Each put
+            # restarts the grace period.
             new = {"pieces": count, "complete": False, "bytes": path.stat().st_size}
             change = {
                 "$set": {"stored": time.time(), "used": False},
@@ -60,7 +69,9 @@ class FileRepository:
         return self._files.find_one({"_id": file_id, "complete": True})
 
     def read(self, file_id: str) -> Iterator[bytes]:
-        """Yield the pieces of a file. Raises NotFoundError, before the first piece where there is no such file."""
+        """Yield the pieces of a file. Raises NotFoundError, before the first piece
+        where there is no such file.
+        """
         row = self._row(file_id)
         if row is None:
             raise NotFoundError("The original file is not kept.")
@@ -84,8 +95,10 @@ class FileRepository:
         self._files.update_one({"_id": file_id}, {"$set": {"used": True}})
 
     def keep_only(self, referenced: Callable[[], Collection[str]]) -> int:
-        """Remove the files that nothing refers to and return how many; new ones stay for GRACE_SECONDS.
-        ``referenced`` is called after the list of files was read, so that a file stored later is not removed."""
+        """Remove the files that nothing refers to and return how many; new ones stay
+        for GRACE_SECONDS. ``referenced`` is called after the list of files was read, so
+        that a file stored later is not removed.
+        """
         rows = list(self._files.find())
         kept = referenced()
         for row in rows:
@@ -94,7 +107,9 @@ class FileRepository:
         return sum(self._forget(row) for row in rows if row["_id"] not in kept)
 
     def _forget(self, row: Json) -> bool:
-        """Remove a file, unless it is new, or was stored again or used since ``row`` was read."""
+        """Remove a file, unless it is new, or was stored again or used since ``row``
+        was read.
+        """
         if not row["used"] and row["stored"] > time.time() - GRACE_SECONDS:
             return False
         if not self._files.delete_many(
@@ -125,7 +140,7 @@ class FileRepository:
             free = self._database.free_bytes(tidy=True)
         if free is not None and free < needed:
             raise DiskFullError(
-                f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: {free // MEGABYTE:,} MB are free, "
+                f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: {free // MEGABYTE:,} MB are free, "  # noqa: E501
                 f"of which {MIN_FREE_MB} MB are reserved.",
                 remedy="Free some disk space, or delete reports.",
             )
@@ -139,7 +154,7 @@ class FileRepository:
             and (used := sum(sizes)) + size > self._quota * MEGABYTE
         ):
             raise DiskFullError(
-                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",  # noqa: E501
                 remedy="Delete reports that are not needed.",
             )
 

@@ -1,4 +1,6 @@
-"""Usage: counters for each account and sums by day, increased atomically for all workers together."""
+"""Usage: counters for each account and sums by day, increased atomically for all
+workers together.
+"""
 
 import itertools
 import secrets
@@ -21,19 +23,26 @@ MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
 PATIENCE = 1.0
-"""Seconds that a request waits until its counter is written, while another program writes the embedded database."""
+"""Seconds that a request waits until its counter is written, while another program
+writes the embedded database.
+"""
 SLOT = "slot "
 STAGE_PREFIX = "stages:"
-"""Prefix of a stage's counters. It has no dot: the embedded database does not update nested fields."""
+"""Prefix of a stage's counters. It has no dot: the embedded database does not update
+nested fields.
+"""
 
 
 class Counters:
-    """Requests, open questions and tokens of each account, in the collection `counters`. Thread-safe. Neither a full
-    disk nor another program that writes stops a request: then this process counts for itself."""
+    """Requests, open questions and tokens of each account, in the collection
+    `counters`. Thread-safe. Neither a full disk nor another program that writes stops a
+    request: then this process counts for itself.
+    """
 
     def __init__(self, database: Database) -> None:
         self._rows = database["counters"]
-        # The embedded database has one writer, so more threads would not write faster. A server needs none.
+        # The embedded database has one writer, so more threads would not write faster.
+        # A server needs none.
         self._counting = (
             ThreadPoolExecutor(1, thread_name_prefix="counters")
             if database.embedded
@@ -46,7 +55,9 @@ class Counters:
         self._unwritten: Counter[str] = Counter()
 
     def request(self, account: str) -> tuple[int, int]:
-        """Count a request and return the number of requests in this minute, and the seconds until the next minute."""
+        """Count a request and return the number of requests in this minute, and the
+        seconds until the next minute.
+        """
         now = int(time.time())
         id, until, reset = (
             f"minute {now // MINUTE} {account}",
@@ -76,8 +87,10 @@ class Counters:
 
     @contextmanager
     def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
-        """Hold one of the ``most`` questions that an account may have open, for ``seconds`` if its process dies.
-        Raises TooManyRequestsError: that many are open."""
+        """Hold one of the ``most`` questions that an account may have open, for
+        ``seconds`` if its process dies. Raises TooManyRequestsError: that many are
+        open.
+        """
         slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
         try:
             change = {"$set": {slot: now + seconds, "until": now + DAY}}
@@ -95,7 +108,10 @@ class Counters:
                 >= most
             ):
                 raise TooManyRequestsError(
-                    f"{most} of your questions are being answered already (QUESTIONS_PER_CALLER).",
+                    (
+                        f"{most} of your questions are being answered already "
+                        "(QUESTIONS_PER_CALLER)."
+                    ),
                     retry_after=1,
                 )
             yield
@@ -121,15 +137,18 @@ class Counters:
 
 
 class UsageRepository:
-    """Collection `usage`, one row per day (UTC). ``tokens`` is the meter's count of all paid tokens of the chat
-    model. The rest is summed from the answers' ledgers."""
+    """Collection `usage`, one row per day (UTC). ``tokens`` is the meter's count of all
+    paid tokens of the chat model. The rest is summed from the answers' ledgers.
+    """
 
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._unwritten: Counter[str] = Counter()
-        """Counts that came while another thread wrote, or that the database did not take."""
+        """Counts that came while another thread wrote, or that the database did not
+        take.
+        """
 
     def add(self, tokens: int) -> None:
         if tokens:
@@ -159,7 +178,9 @@ class UsageRepository:
             self._count(counters)
 
     def _count(self, counters: Mapping[str, Any]) -> None:
-        """Add to today's row. Hundreds of streams may end at once, so counts that wait are written as one update."""
+        """Add to today's row. Hundreds of streams may end at once, so counts that wait
+        are written as one update.
+        """
         with self._lock:
             self._unwritten.update(counters)
         with self._writing:

@@ -1,5 +1,7 @@
-"""Documents to passages. A chunk strategy chooses the borders that passages are cut at (`splitting`), and whether one
-may span sections. The base class bounds its length, keeps it on its page, and makes chunks of the spans."""
+"""Documents to passages. A chunk strategy chooses the borders that passages are cut at
+(`splitting`), and whether one may span sections. The base class bounds its length,
+keeps it on its page, and makes chunks of the spans.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -28,7 +30,9 @@ CHUNKERS: Registry[Chunker] = Registry(
     group="chunkers",
 )
 CHARACTERS_PER_TOKEN = 4
-"""An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8 (MiniLM)."""
+"""An estimate for English, as in `text.estimate_tokens`; the sample reports have 3.8
+(MiniLM).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,8 @@ class Stretch:
     """Text of consecutive sections, whose borders no passage crosses.
 
     ``start``: its offset in the document's text; all other positions are in `text`.
-    ``ends``: where each section's text ends. A section's heading is the text between the end before and its own text.
+    ``ends``: where each section's text ends. A section's heading is the text between
+    the end before and its own text.
     """
 
     text: str
@@ -48,8 +53,10 @@ class Stretch:
 
 
 def page_stretches(document: Document) -> Iterator[Stretch]:
-    """Yield consecutive sections with the same page and metadata, with their headings as in `schema.document_text`.
-    So a passage never spans two pages, nor two table rows that have metadata of their own."""
+    """Yield consecutive sections with the same page and metadata, with their headings
+    as in `schema.document_text`. So a passage never spans two pages, nor two table rows
+    that have metadata of their own.
+    """
     text = document_text(document.sections)
     start = 0
     for _, group in groupby(
@@ -84,7 +91,9 @@ class TokenCounter:
         )
 
     def count(self, start: int, end: int) -> int:
-        """Count them again where a span begins or ends inside a word, whose parts have other tokens."""
+        """Count them again where a span begins or ends inside a word, whose parts have
+        other tokens.
+        """
         inside = (place for place in (start, end) if 0 < place < len(self.text))
         cut = any(
             not any(map(str.isspace, self.text[place - 1 : place + 1]))
@@ -97,9 +106,12 @@ class TokenCounter:
 
 @dataclass(eq=False)
 class BaseChunker:
-    """Implements `protocols.Chunker`. A passage with its title and section never exceeds what the embedder reads.
-    The strategy and the sizes are not stored in the chunks: the version in their ids stands for them. Size and overlap
-    are in characters; the overlap counts inside the size. ``known``: texts that have been embedded whole before."""
+    """Implements `protocols.Chunker`. A passage with its title and section never
+    exceeds what the embedder reads. The strategy and the sizes are not stored in the
+    chunks: the version in their ids stands for them. Size and overlap are in
+    characters; the overlap counts inside the size. ``known``: texts that have been
+    embedded whole before.
+    """
 
     borders: ClassVar[tuple[Border, ...]]
     """Kinds of places to cut at, the best first, `words` last."""
@@ -120,10 +132,16 @@ class BaseChunker:
         self.longest = used = min(size, self.embedder.max_tokens * CHARACTERS_PER_TOKEN)
         self._room = lru_cache(1024)(self._count_room)
         if overlap and not self.takes_overlap:
-            message = f"{overlap} is not possible: this chunk strategy has no overlap. Valid: 0."
+            message = (
+                f"{overlap} is not possible: this chunk strategy has no overlap. "
+                "Valid: 0."
+            )
             raise InvalidRequestError.for_field("chunk_overlap", message, [0])
         if overlap and not 0 < overlap < used:
-            message = f"{overlap} must be at least 0 and below the chunk size, {used} characters"
+            message = (
+                f"{overlap} must be at least 0 and below the chunk size, {used} "
+                "characters"
+            )
             message += (
                 f" ({size} asked for, but the embedding model reads no more)"
                 if used < size
@@ -139,8 +157,10 @@ class BaseChunker:
         collection: str,
         check: Callable[[int], None] = lambda made: None,
     ) -> list[Chunk]:
-        """Return the document's passages in reading order; ids are a function of document, version and position.
-        Page, section and metadata are those of the place where a passage starts."""
+        """Return the document's passages in reading order; ids are a function of
+        document, version and position. Page, section and metadata are those of the
+        place where a passage starts.
+        """
         chunks: list[Chunk] = []
         sections = document.sections
         each = (
@@ -189,7 +209,9 @@ class BaseChunker:
         return chunks
 
     def _fits(self, heading: str, tokens: TokenCounter, start: int, end: int) -> bool:
-        """Return whether a span is within the size, and within what the embedder reads below ``heading``."""
+        """Return whether a span is within the size, and within what the embedder reads
+        below ``heading``.
+        """
         if (
             end - start > self.longest
         ):  # slicing a long text and counting its tokens cost time
@@ -199,7 +221,8 @@ class BaseChunker:
         if (f"{heading}\n{part}" if heading else part) in self.known:
             return True
         allowed = min(self.embedder.max_tokens, self._room(heading))
-        # A token has at least one byte (not one character: a Korean syllable is up to three).
+        # A token has at least one byte (not one character: a Korean syllable is up to
+        # three).
         if (
             len(part) <= allowed
             and len(part.encode("utf-8", "surrogatepass")) <= allowed
@@ -208,8 +231,10 @@ class BaseChunker:
         return tokens.count(start, end) <= allowed
 
     def _count_room(self, heading: str) -> int:
-        """Return the tokens of a passage below ``heading``, counted apart since no token spans the end of a line. At
-        least half of what the embedder reads is left for the text: a long heading would shred it."""
+        """Return the tokens of a passage below ``heading``, counted apart since no
+        token spans the end of a line. At least half of what the embedder reads is left
+        for the text: a long heading would shred it.
+        """
         limit = self.embedder.max_tokens
         return (
             max(limit - self.embedder.count_tokens(f"{heading}\n"), limit // 2)
@@ -219,7 +244,9 @@ class BaseChunker:
 
 
 def _template(document: Document, section: Section, collection: str) -> Chunk:
-    """Return a chunk with everything that a section's chunks have in common; text and offsets are empty."""
+    """Return a chunk with everything that a section's chunks have in common; text and
+    offsets are empty.
+    """
     return Chunk(
         id="",
         document_id=document.id,
@@ -240,7 +267,9 @@ def _template(document: Document, section: Section, collection: str) -> Chunk:
 
 
 class ParagraphChunker(BaseChunker):
-    """Whole paragraphs, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+    """Whole paragraphs, joined up to the size; the overlap is in whole ones. Only
+    longer ones are cut.
+    """
 
     borders = (paragraphs, words)
 
@@ -252,46 +281,59 @@ class MaxLengthChunker(ParagraphChunker):
 
 
 class SentenceChunker(BaseChunker):
-    """Whole sentences, joined up to the size; the overlap is in whole ones. Only longer ones are cut."""
+    """Whole sentences, joined up to the size; the overlap is in whole ones. Only longer
+    ones are cut.
+    """
 
     borders = (sentences, words)
 
 
 class SlidingWindowChunker(BaseChunker):
-    """Windows of one length in words; a text without spaces is cut at any character, with the overlap."""
+    """Windows of one length in words; a text without spaces is cut at any character,
+    with the overlap.
+    """
 
     borders = (words,)
 
 
 class RecursiveChunker(BaseChunker):
-    """Paragraphs, then lines, clauses, words, like LangChain's recursive character splitter. Pieces of one kind are
-    joined up to the size; the overlap is in whole pieces, none if they are longer."""
+    """Paragraphs, then lines, clauses, words, like LangChain's recursive character
+    splitter. Pieces of one kind are joined up to the size; the overlap is in whole
+    pieces, none if they are longer.
+    """
 
     borders = (paragraphs, lines, clauses, words)
 
 
 class SectionChunker(RecursiveChunker):
-    """One passage for each section, cut only if it is too long. `Chunk.search_text` has the headings. Short sections
-    are not joined: a passage about many things is found by none of them ("What is the population growth rate?" scores
-    .82 against its own section and .70 inside 900 characters, by MiniLM). The prompt shows a passage with its
-    surroundings instead."""
+    """One passage for each section, cut only if it is too long. `Chunk.search_text` has
+    the headings. Short sections are not joined: a passage about many things is found by
+    none of them ("What is the population growth rate?" scores .82 against its own
+    section and .70 inside 900 characters, by MiniLM). The prompt shows a passage with
+    its surroundings instead.
+    """
 
     takes_overlap = False
     joins_sections = False
 
 
 class RowChunker(SectionChunker):
-    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column for its text. The loader has
-    made a section of each row."""
+    """A knowledge base in a table (seed 001, R-B1): each row is a passage with a column
+    for its text. The loader has made a section of each row.
+    """
 
     def chunk(self, document: Document, **options: Any) -> list[Chunk]:
-        """Chunk the rows. Raises LoadError: the table has no column for the text. The message names its columns."""
+        """Chunk the rows. Raises LoadError: the table has no column for the text. The
+        message names its columns.
+        """
         require_text_column(document.name, document.columns)
         return super().chunk(document, **options)
 
 
 def require_text_column(name: str, columns: Sequence[str]) -> None:
-    """Raise LoadError for a table without a column of text. ``columns``: `Loaded.columns`, empty if it has one."""
+    """Raise LoadError for a table without a column of text. ``columns``:
+    `Loaded.columns`, empty if it has one.
+    """
     if columns:
         raise LoadError(
             f'{name} has no column "Text". Columns found: {", ".join(columns)}.'

@@ -1,7 +1,10 @@
-"""Split text recursively: at the first kind of border, longer pieces at the next kind, and at last within a word.
+"""Split text recursively: at the first kind of border, longer pieces at the next kind,
+and at last within a word.
 
-A border yields the pieces of ``text[start:end]`` between its places: spans (start, end) in order, stripped, not
-empty, with nothing but white space between them. As many pieces are packed into a passage as fit."""
+A border yields the pieces of ``text[start:end]`` between its places: spans (start, end)
+in order, stripped, not empty, with nothing but white space between them. As many pieces
+are packed into a passage as fit.
+"""
 
 import re
 from array import array
@@ -36,12 +39,16 @@ def lines(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def clauses(text: str, start: int, end: int) -> Iterator[Span]:
-    """Split after a full stop, a question or exclamation mark, or a semicolon: figures come in lists like "a; b"."""
+    """Split after a full stop, a question or exclamation mark, or a semicolon: figures
+    come in lists like "a; b".
+    """
     return _between(_CLAUSE_END, text, start, end)
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the sentences, the same as in answers and citations: "Dr." and initials do not end one."""
+    """Yield the sentences, the same as in answers and citations: "Dr." and initials do
+    not end one.
+    """
     for sentence in language.sentences(text[start:end]):
         start = text.index(sentence, start)
         yield start, start + len(sentence)
@@ -64,15 +71,18 @@ def _between(
 
 
 Fits = Callable[[int, int], bool]
-"""Returns whether a span (start, end) of the text is short enough; so are all spans in it then."""
+"""Returns whether a span (start, end) of the text is short enough; so are all spans in
+it then.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
     """Splits a text into passages.
 
-    ``fits`` a passage, as each character does; ``overlaps``: two passages may share it, None = they share nothing.
-    ``keep``: ends of headings: no passage ends there."""
+    ``fits`` a passage, as each character does; ``overlaps``: two passages may share it,
+    None = they share nothing. ``keep``: ends of headings: no passage ends there.
+    """
 
     text: str
     fits: Fits
@@ -80,8 +90,10 @@ class Splitter:
     keep: Collection[int] = ()
 
     def split(self, borders: Sequence[Border]) -> Iterator[Span]:
-        """Yield spans in order, stripped and not empty, with all of the text but white space. A text that fits whole
-        is not cut. The rest of a piece that is too long is not joined with the next piece."""
+        """Yield spans in order, stripped and not empty, with all of the text but white
+        space. A text that fits whole is not cut. The rest of a piece that is too long
+        is not joined with the next piece.
+        """
         return self._split(0, len(self.text), [whole, *borders])
 
     def _split(self, start: int, end: int, borders: Sequence[Border]) -> Iterator[Span]:
@@ -102,7 +114,9 @@ class Splitter:
         yield from self._pack(starts, ends)
 
     def _cut_hard(self, start: int, end: int) -> Iterator[Span]:
-        """Split at every character; only the white space of a heading stays with its word."""
+        """Split at every character; only the white space of a heading stays with its
+        word.
+        """
         starts: Sequence[int] = range(start, end)
         ends: Sequence[int] = range(start + 1, end + 1)
         if len(self.text[start:end].split(maxsplit=1)) > 1:
@@ -113,17 +127,23 @@ class Splitter:
         return self._pack(starts, ends)
 
     def _pack(self, starts: Sequence[int], ends: Sequence[int]) -> Iterator[Span]:
-        """Yield spans over the pieces (starts[i], ends[i]), as long as they fit; every single piece does. A span begins
-        with as many of the last pieces of the span before as the overlap allows. The overlap counts inside the size, so
-        it gives way to the next new piece."""
+        """Yield spans over the pieces (starts[i], ends[i]), as long as they fit; every
+        single piece does. A span begins with as many of the last pieces of the span
+        before as the overlap allows. The overlap counts inside the size, so it gives
+        way to the next new piece.
+        """
         first = new = 0
 
         def is_too_long(pieces: int) -> bool:
-            """Return whether a span from ``first`` to ``pieces`` pieces after ``new`` is too long."""
+            """Return whether a span from ``first`` to ``pieces`` pieces after ``new``
+            is too long.
+            """
             return not self.fits(starts[first], ends[new + pieces])
 
         def is_too_much(pieces: int) -> bool:
-            """Return whether ``pieces`` pieces before ``new`` are too long: for the overlap, or with ``new``."""
+            """Return whether ``pieces`` pieces before ``new`` are too long: for the
+            overlap, or with ``new``.
+            """
             start = starts[new - pieces]
             return not (
                 self.overlaps
@@ -141,7 +161,9 @@ class Splitter:
                 )
 
     def _joined(self, pieces: Iterable[Span]) -> Iterator[Span]:
-        """Yield the pieces. One that ends at a position of ``keep`` is joined with the next."""
+        """Yield the pieces. One that ends at a position of ``keep`` is joined with the
+        next.
+        """
         pending: Span | None = None
         for start, end in pieces:
             pending = (pending[0] if pending else start, end)

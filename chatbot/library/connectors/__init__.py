@@ -1,6 +1,9 @@
-"""The places that a library is kept current with (`sources.toml`), and the files that they hold now.
+"""The places that a library is kept current with (`sources.toml`), and the files that
+they hold now.
 
-A kind of place is one file and one line here. Its `Connector` names the keys of its tables in the file."""
+A kind of place is one file and one line here. Its `Connector` names the keys of its
+tables in the file.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -18,14 +21,19 @@ from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Te
 
 EVERY_FILE = "**/*"
 Download = Callable[..., Path]
-"""``download(url, folder, also={})`` fetches a web address as `fetching.fetch` does. Raises LoadError."""
+"""``download(url, folder, also={})`` fetches a web address as `fetching.fetch` does.
+Raises LoadError.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a source. ``fetch(folder)`` puts it into a folder; None: it lies at ``source.path`` already.
+    """A file of a source. ``fetch(folder)`` puts it into a folder; None: it lies at
+    ``source.path`` already.
 
-    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared every time. ``size``: bytes."""
+    ``stamp`` changes with its content; "" = unknown, so that it is fetched and compared
+    every time. ``size``: bytes.
+    """
 
     source: Source
     stamp: str = ""
@@ -34,7 +42,9 @@ class SourceFile:
 
 
 class Connector(BaseModel, ABC):
-    """A table of `sources.toml`. Its metadata fill what a file, its name or a manifest do not state."""
+    """A table of `sources.toml`. Its metadata fill what a file, its name or a manifest
+    do not state.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,10 +60,14 @@ class Connector(BaseModel, ABC):
 
     @abstractmethod
     def files(self, download: Download) -> Iterator[SourceFile]:
-        """Yield the files that are there now. Raises LoadError: the place cannot be read."""
+        """Yield the files that are there now. Raises LoadError: the place cannot be
+        read.
+        """
 
     def matches(self, name: str) -> bool:
-        """Return whether a name that is no path of this machine matches ``glob``; its * also stands for /."""
+        """Return whether a name that is no path of this machine matches ``glob``; its *
+        also stands for /.
+        """
         return any(
             fnmatchcase(name, pattern)
             for pattern in (self.glob, self.glob.removeprefix("**/"))
@@ -78,8 +92,10 @@ CONNECTORS: Registry[Connector] = Registry(
 def read_sources(
     path: Path, check: Callable[[Overrides], object]
 ) -> Mapping[str, Connector]:
-    """Return the sources of a file by name. ``check`` raises InvalidRequestError for metadata that no report can have.
-    Raises SettingsError: the file cannot be read, or a table is wrong; the message lists what is valid."""
+    """Return the sources of a file by name. ``check`` raises InvalidRequestError for
+    metadata that no report can have. Raises SettingsError: the file cannot be read, or
+    a table is wrong; the message lists what is valid.
+    """
 
     def read(stated: dict[str, Any]) -> Connector:
         kind = cast("type[Connector]", CONNECTORS.builder(str(stated.get("kind", ""))))

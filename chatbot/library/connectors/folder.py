@@ -18,7 +18,8 @@ class FolderConnector(Connector):
     def files(self, download: Download) -> Iterator[SourceFile]:
         if not self.path.is_dir():
             raise LoadError(
-                f"{self.path} is not a folder here. Check the path, and whether the disk is mounted."
+                f"{self.path} is not a folder here. Check the path, and whether "
+                "the disk is mounted."
             )
         readable = suffixes()
         for source in folder_sources(self.path, pattern=self.glob):

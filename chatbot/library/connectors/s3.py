@@ -1,4 +1,6 @@
-"""The objects of a bucket, at Amazon S3 or any server with its protocol (MinIO, Ceph, Cloudflare R2)."""
+"""The objects of a bucket, at Amazon S3 or any server with its protocol (MinIO, Ceph,
+Cloudflare R2).
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,7 +22,9 @@ SECONDS = 30
 
 
 class BucketConnector(Connector):
-    """``endpoint``: address of a server that is not Amazon's. The keys of access are those that boto3 finds."""
+    """``endpoint``: address of a server that is not Amazon's. The keys of access are
+    those that boto3 finds.
+    """
 
     bucket: str = Field(min_length=1)
     prefix: str = ""

@@ -1,4 +1,6 @@
-"""Web pages, and those that a sitemap lists (sitemaps.org), fetched as the pages that people add."""
+"""Web pages, and those that a sitemap lists (sitemaps.org), fetched as the pages that
+people add.
+"""
 
 import zlib
 from collections.abc import Iterator
@@ -42,8 +44,9 @@ class PagesConnector(Connector):
 
 
 class SitemapConnector(Connector):
-    """``url``: of a sitemap, or of an index of sitemaps. A page is fetched again when its <lastmod> has changed, or
-    every time if it has none."""
+    """``url``: of a sitemap, or of an index of sitemaps. A page is fetched again when
+    its <lastmod> has changed, or every time if it has none.
+    """
 
     url: Url
 
@@ -82,6 +85,7 @@ class SitemapConnector(Connector):
             raise LoadError(f"{url} is not a sitemap: {error}.") from error
         if etree.QName(root).localname not in {"urlset", "sitemapindex"}:
             raise LoadError(
-                f"{url} is not a sitemap: it begins with <{etree.QName(root).localname}>."
+                f"{url} is not a sitemap: it begins with "
+                f"<{etree.QName(root).localname}>."
             )
         return root

@@ -1,5 +1,7 @@
-"""Download a web address as a file that a loader can read. Each request and redirect goes to an address that was
-checked just before. Time, size and type are bounded. The file is named and encoded as its loader expects."""
+"""Download a web address as a file that a loader can read. Each request and redirect
+goes to an address that was checked just before. Time, size and type are bounded. The
+file is named and encoded as its loader expects.
+"""
 
 import re
 import unicodedata
@@ -40,7 +42,8 @@ READABLE = {
     "text/x-markdown": ".md",
     "text/plain": ".txt",
 }
-# Types without information, or that some servers give to any download: the name decides.
+# Types without information, or that some servers give to any download: the name
+# decides.
 _GENERIC_TYPES = {
     "",
     "application/octet-stream",
@@ -57,7 +60,10 @@ _SUFFIX_ALIASES = {
 }
 _NAMES = frozenset(READABLE.values())
 _TEXTUAL = frozenset({".html", ".csv", ".json", ".md", ".txt"})
-_READABLE_FORMATS = "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, plain text"
+_READABLE_FORMATS = (
+    "HTML, PDF, Word (.docx), Excel (.xlsx), PowerPoint (.pptx), CSV, JSON, Markdown, "
+    "plain text"
+)
 
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}", re.ASCII)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w-]+)", re.IGNORECASE | re.ASCII)
@@ -81,9 +87,11 @@ def fetch(
     seconds: float = 30.0,
     also: Mapping[str, str] = READABLE,
 ) -> Path:
-    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all redirects together, and return the
-    file. ``also``: suffixes by media type of what the caller reads besides documents. Raises LoadError: it was refused,
-    failed or was cancelled; then nothing is left in ``folder``."""
+    """Download ``url`` into ``folder``, which must exist, in ``seconds`` for all
+    redirects together, and return the file. ``also``: suffixes by media type of what
+    the caller reads besides documents. Raises LoadError: it was refused, failed or was
+    cancelled; then nothing is left in ``folder``.
+    """
     deadline = Deadline(seconds, cancel)
     current = url = url.strip()
     try:
@@ -99,7 +107,8 @@ def fetch(
                 current = urljoin(target.geturl(), location)
             except ValueError as error:
                 raise FetchProblem(
-                    "it redirects to an invalid address. Use the one the browser ends at."
+                    "it redirects to an invalid address. Use the one the browser "
+                    "ends at."
                 ) from error
             encrypted, target = (
                 target.scheme == "https",
@@ -107,10 +116,12 @@ def fetch(
             )
             if encrypted and target.scheme == "http":
                 raise FetchProblem(
-                    "an encrypted page leads to an unencrypted one, which is not followed."
+                    "an encrypted page leads to an unencrypted one, which is not "
+                    "followed."
                 )
         raise FetchProblem(
-            f"it redirects more than {MAX_REDIRECTS} times. Use the address the browser ends at."
+            f"it redirects more than {MAX_REDIRECTS} times. Use the address the "
+            "browser ends at."
         )
     except FetchProblem as problem:
         redirected = (
@@ -154,8 +165,9 @@ def _saved(
 def _file_name(
     headers: Mapping[str, str], url: SplitResult, types: Mapping[str, str]
 ) -> tuple[str, str]:
-    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix of the media type. Raises
-    FetchProblem: no loader reads this type."""
+    """Return a stem that is safe on any file system (at most 100 bytes), and the suffix
+    of the media type. Raises FetchProblem: no loader reads this type.
+    """
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     disposition = headers.get("content-disposition", "")
     if extended := _EXTENDED_NAME.search(disposition):
@@ -183,7 +195,9 @@ def _file_name(
 
 
 def _safe(stem: str) -> str:
-    """Remove paths, invisible characters (line breaks, direction marks) and what a file system reserves."""
+    """Remove paths, invisible characters (line breaks, direction marks) and what a file
+    system reserves.
+    """
     kept = []
     for character in unicodedata.normalize("NFC", stem):
         category = unicodedata.category(character)[0]
@@ -199,8 +213,10 @@ def _safe(stem: str) -> str:
 
 
 def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:
-    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a file does not have. A file that
-    is UTF-8 already, or does not match the header, stays as it is for the loader to judge."""
+    """Rewrite a text in UTF-8: its encoding may be named in the header only, which a
+    file does not have. A file that is UTF-8 already, or does not match the header,
+    stays as it is for the loader to judge.
+    """
     charset = _CHARSET.search(headers.get("content-type", ""))
     name = charset[1].lower() if charset else ""
     if path.suffix not in _TEXTUAL or not _ENCODING.fullmatch(name):

@@ -1,8 +1,12 @@
-"""One HTTP request to a permitted address, over the HTTP stack that comes with the OpenAI SDK.
+"""One HTTP request to a permitted address, over the HTTP stack that comes with the
+OpenAI SDK.
 
-A URL or redirect could point into the network this server runs in (the database, a cloud's metadata service), so the
-resolved addresses are checked, and the connection that `CheckedNetwork` opens goes to one of them. The Host header and
-the certificate keep the host's name. No proxy is read from the environment, no cookie kept, no redirect followed."""
+A URL or redirect could point into the network this server runs in (the database, a
+cloud's metadata service), so the resolved addresses are checked, and the connection
+that `CheckedNetwork` opens goes to one of them. The Host header and the certificate
+keep the host's name. No proxy is read from the environment, no cookie kept, no redirect
+followed.
+"""
 
 import http.client
 import re
@@ -28,8 +32,9 @@ MAX_URL = 2_000
 """Characters."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 WEB_PORTS = frozenset({80, 443, 8080, 8443})
-"""On other ports mail servers and databases listen, which may take a request as commands, and an answer about any port
-would make this server a port scanner."""
+"""On other ports mail servers and databases listen, which may take a request as
+commands, and an answer about any port would make this server a port scanner.
+"""
 _UNPRINTABLE = re.compile(r"[\s\x00-\x20\x7f-\xa0]")
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _IN_REQUEST = "!$%&'()*+,/:;=?@[]~"
@@ -38,7 +43,8 @@ _MAX_SHOWN_CHARACTERS = 300
 
 _IPV6_PUBLIC = ip_network("2000::/3")
 _IPV6_NAT64 = ip_network("64:ff9b::/96")
-# Not public, though `ipaddress` calls some of them global (which ones depends on Python's patch version).
+# Not public, though `ipaddress` calls some of them global (which ones depends on
+# Python's patch version).
 _NEVER = tuple(
     ip_network(network)
     for network in (
@@ -71,7 +77,10 @@ _MESSAGES: tuple[tuple[type[Exception], str], ...] = (
     ),  # a label that is too long
     (
         ssl.SSLError,
-        "no encrypted connection to {host}: TLS failed. Check the address, also its port.",
+        (
+            "no encrypted connection to {host}: TLS failed. Check the address, also "
+            "its port."
+        ),
     ),
     (
         ConnectionRefusedError,
@@ -94,7 +103,8 @@ _REDIRECTS = {301, 302, 303, 307, 308}
 _HEADERS = (
     ("User-Agent", f"report-chat/{__version__}"),
     ("Accept", "text/html,application/xhtml+xml,application/pdf,*/*;q=0.5"),
-    # A compressed body could grow without bounds. One that comes all the same is refused.
+    # A compressed body could grow without bounds. One that comes all the same is
+    # refused.
     ("Accept-Encoding", "identity"),
     ("Connection", "close"),
 )
@@ -107,7 +117,9 @@ class FetchProblem(Exception):  # noqa: N818  # `fetch` makes a LoadError of it
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Ask the operating system, which understands every way to write an address. Without repetitions."""
+    """Ask the operating system, which understands every way to write an address.
+    Without repetitions.
+    """
     entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
@@ -138,15 +150,18 @@ class Rules:
     ports: frozenset[int] | None = WEB_PORTS
 
     def addresses(self, host: str, port: int) -> list[str]:
-        """Look the host up, once. Every address must be permitted, not only the one that is used. Raises
-        FetchProblem: one is not permitted, or there is none. OSError, UnicodeError: the lookup failed."""
+        """Look the host up, once. Every address must be permitted, not only the one
+        that is used. Raises FetchProblem: one is not permitted, or there is none.
+        OSError, UnicodeError: the lookup failed.
+        """
         addresses = self.resolve(host, port)
         if not addresses:
             raise FetchProblem(f"the host {host} has no address. Check the spelling.")
         # An IPv6 address may carry the name of a network card.
         if not all(self.permitted(address.partition("%")[0]) for address in addresses):
             raise FetchProblem(
-                f"the host {host} is not on the public Internet. Only public pages are fetched: "
+                f"the host {host} is not on the public Internet. Only public pages "
+                "are fetched: "
                 "download the file and add that."
             )
         return addresses
@@ -158,8 +173,10 @@ ANYWHERE = Rules(permitted=lambda address: True, ports=None)
 
 
 def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
-    """Return an address as it is requested: in ASCII, percent-encoded, without the scheme's default port and without a
-    fragment. Raises FetchProblem: it is invalid or not permitted."""
+    """Return an address as it is requested: in ASCII, percent-encoded, without the
+    scheme's default port and without a fragment. Raises FetchProblem: it is invalid or
+    not permitted.
+    """
     if len(url) > MAX_URL:
         raise FetchProblem(
             f"the address is longer than {MAX_URL:,} characters. Use a shorter one."
@@ -181,7 +198,8 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
         )
     if "@" in parts.netloc:
         raise FetchProblem(
-            "the address holds a user name or password. Remove it, or download the file and add that."
+            "the address holds a user name or password. Remove it, or download the "
+            "file and add that."
         )
     host = parts.hostname or ""
     try:
@@ -204,7 +222,8 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
     if ports is not None and port not in ports:
         valid = ", ".join(map(str, sorted(ports)))
         raise FetchProblem(
-            f"port {port} is not fetched from, only {valid}. Download the file and add that."
+            f"port {port} is not fetched from, only {valid}. Download the file and "
+            "add that."
         )
     authority = f"[{host}]" if ":" in host else host
     authority += "" if port == _DEFAULT_PORTS[parts.scheme] else f":{port}"
@@ -215,7 +234,9 @@ def parse_url(url: str, ports: frozenset[int] | None) -> SplitResult:
 
 
 def url_for_message(url: str) -> str:
-    """Return a URL for messages: one line of bounded length, without user name, password and fragment."""
+    """Return a URL for messages: one line of bounded length, without user name,
+    password and fragment.
+    """
     text = _UNPRINTABLE.sub(" ", _USERINFO.sub(r"\1", url.partition("#")[0]))
     return (
         text
@@ -250,8 +271,10 @@ class Deadline:
 
 @dataclass(eq=False)
 class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
-    """The network and the one connection of a request: to a permitted address, within a deadline and ``max_bytes``.
-    No wait is longer than a tick, so the end of the time and a cancellation are noticed in any state."""
+    """The network and the one connection of a request: to a permitted address, within a
+    deadline and ``max_bytes``. No wait is longer than a tick, so the end of the time
+    and a cancellation are noticed in any state.
+    """
 
     rules: Rules
     deadline: Deadline
@@ -265,7 +288,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     def connect_tcp(
         self, host: str, port: int, *_: Any, **options: Any
     ) -> "CheckedNetwork":
-        """Connect to the first address that accepts. Raises FetchProblem, OSError, UnicodeError, httpcore2's errors."""
+        """Connect to the first address that accepts. Raises FetchProblem, OSError,
+        UnicodeError, httpcore2's errors.
+        """
 
         def connect() -> httpcore2.NetworkStream:
             addresses = self.rules.addresses(host, port)
@@ -300,7 +325,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
     def _interruptible(
         self, open_stream: Callable[[], httpcore2.NetworkStream]
     ) -> httpcore2.NetworkStream:
-        """Run ``open_stream`` in a thread: a lookup, a connect and a handshake can only be left behind."""
+        """Run ``open_stream`` in a thread: a lookup, a connect and a handshake can only
+        be left behind.
+        """
         opening: Future[httpcore2.NetworkStream] = Future()
 
         def run() -> None:
@@ -338,7 +365,9 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
             return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send the request: it fits into the connection's empty buffer, so this never waits."""
+        """Send the request: it fits into the connection's empty buffer, so this never
+        waits.
+        """
         self.stream.write(buffer, max(self.deadline.remaining, TICK))
 
     def close(self) -> None:
@@ -357,17 +386,20 @@ class PageResponse:
         ]
         self.headers = dict(reversed(pairs))
         # The standard name of the status: a server could write anything there.
-        self._status = f"{response.status} {http.client.responses.get(response.status, '')}".strip()
+        self._status = f"{response.status} {http.client.responses.get(response.status, '')}".strip()  # noqa: E501
 
     @property
     def redirect_location(self) -> str | None:
-        """The address a redirect leads to, in ASCII; None for other responses. Raises FetchProblem."""
+        """The address a redirect leads to, in ASCII; None for other responses. Raises
+        FetchProblem.
+        """
         if self._response.status not in _REDIRECTS:
             return None
         location = self.headers.get("location", "").strip()
         if not location:
             raise FetchProblem(
-                f"the server answered {self._status} without saying where to. {_BY_HAND}"
+                f"the server answered {self._status} without saying where to. "
+                f"{_BY_HAND}"
             )
         return re.sub(r"[^!-~]", lambda match: f"%{ord(match[0]):02X}", location)
 
@@ -382,11 +414,14 @@ class PageResponse:
             "",
         }:
             raise FetchProblem(
-                f"the server sends it compressed although it was asked not to. {_BY_HAND}"
+                "the server sends it compressed although it was asked not to. "
+                f"{_BY_HAND}"
             )
 
     def body(self, max_bytes: int) -> Iterator[bytes]:
-        """Yield the body piece by piece. Raises FetchProblem: it is too large, empty or broken off."""
+        """Yield the body piece by piece. Raises FetchProblem: it is too large, empty or
+        broken off.
+        """
         size = (
             0
             if "transfer-encoding" in self.headers
@@ -400,7 +435,8 @@ class PageResponse:
                 received += len(piece)
                 if max(size, received) > max_bytes:
                     raise FetchProblem(
-                        f"it is larger than {max_bytes / 1024**2:.3g} MB. Add a smaller file."
+                        f"it is larger than {max_bytes / 1024**2:.3g} MB. Add a "
+                        "smaller file."
                     )
                 yield piece
         if not received:
@@ -413,8 +449,10 @@ class PageResponse:
 def request_page(
     target: SplitResult, rules: Rules, deadline: Deadline, max_bytes: int
 ) -> Iterator[PageResponse]:
-    """Send a GET request; the response is valid within the ``with``. Raises FetchProblem. The operating system's
-    certificate authorities decide; OpenSSL takes a company's own from SSL_CERT_FILE."""
+    """Send a GET request; the response is valid within the ``with``. Raises
+    FetchProblem. The operating system's certificate authorities decide; OpenSSL takes a
+    company's own from SSL_CERT_FILE.
+    """
     host, path = (
         target.hostname or "",
         "?".join(filter(None, (target.path, target.query))),
@@ -441,7 +479,9 @@ def request_page(
 def _network_errors_as_problems(
     host: str, is_broken: Callable[[], bool]
 ) -> Iterator[None]:
-    """``is_broken`` tells whether a response that makes no sense is one that the server has cut off."""
+    """``is_broken`` tells whether a response that makes no sense is one that the server
+    has cut off.
+    """
     try:
         yield
     except _NETWORK_ERRORS as error:
@@ -452,7 +492,13 @@ def _network_errors_as_problems(
             message for kind, message in _MESSAGES if isinstance(cause, kind)
         ).format(host=host)
         if isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN:
-            message = f"the host {host} cannot be looked up: the name server does not answer. Try again later."
+            message = (
+                f"the host {host} cannot be looked up: the name server does not "
+                "answer. Try again later."
+            )
         elif isinstance(cause, ssl.SSLCertVerificationError):
-            message = f"the certificate of {host} is not trusted: {cause.verify_message.rstrip('.')}. {_BY_HAND}"
+            message = (
+                f"the certificate of {host} is not trusted: "
+                f"{cause.verify_message.rstrip('.')}. {_BY_HAND}"
+            )
         raise FetchProblem(message) from error

@@ -1,7 +1,10 @@
-"""Files to text with sections. The content decides which loader reads a file; the name must not contradict it.
+"""Files to text with sections. The content decides which loader reads a file; the name
+must not contradict it.
 
-A loader is one file and one line here. It answers what the rest needs to know of its format (`FileLoader`). The
-libraries that read foreign formats are imported with the first file."""
+A loader is one file and one line here. It answers what the rest needs to know of its
+format (`FileLoader`). The libraries that read foreign formats are imported with the
+first file.
+"""
 
 import re
 import traceback
@@ -25,7 +28,9 @@ from .text import decode_sample, opened
 
 
 class Fit(IntEnum):
-    """The fit of a file's beginning to a format. The loader with the best fit reads the file."""
+    """The fit of a file's beginning to a format. The loader with the best fit reads the
+    file.
+    """
 
     NO = 0
     ANY_TEXT = 1
@@ -44,7 +49,9 @@ class Fit(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The beginning of a file. ``text``: decoded, None if it is binary; ``parts``: names in a ZIP archive."""
+    """The beginning of a file. ``text``: decoded, None if it is binary; ``parts``:
+    names in a ZIP archive.
+    """
 
     path: Path
     head: bytes
@@ -58,9 +65,11 @@ class Sample:
 class FileLoader(Protocol):
     """Reads the text of a document from a file.
 
-    ``noun``: the format with its article, for messages. ``suffixes`` of its files are lower case, with the dot; the
-    first is proposed to people. ``isolated``: the file is only read in a process of its own, because foreign libraries
-    read files that strangers made."""
+    ``noun``: the format with its article, for messages. ``suffixes`` of its files are
+    lower case, with the dot; the first is proposed to people. ``isolated``: the file is
+    only read in a process of its own, because foreign libraries read files that
+    strangers made.
+    """
 
     noun: str
     suffixes: tuple[str, ...]
@@ -69,13 +78,16 @@ class FileLoader(Protocol):
     def fit(self, sample: Sample) -> Fit: ...
 
     def load(self, path: Path) -> Loaded:
-        """The title falls back to the file's stem; sections are laid out (`schema.lay_out`) and not empty. Raises
-        LoadError: naming the file, what is wrong with it and what to do."""
+        """The title falls back to the file's stem; sections are laid out
+        (`schema.lay_out`) and not empty. Raises LoadError: naming the file, what is
+        wrong with it and what to do.
+        """
 
 
 class ArchiveLoader(ABC):
-    """A loader of files with parts. ``parts``: beginnings of the names of parts that only this format has; "" = only
-    the file's name tells the format."""
+    """A loader of files with parts. ``parts``: beginnings of the names of parts that
+    only this format has; "" = only the file's name tells the format.
+    """
 
     suffixes: ClassVar[tuple[str, ...]]
     parts: ClassVar[str | tuple[str, ...]]
@@ -124,15 +136,22 @@ LOADERS: Registry[FileLoader] = Registry(
 ARCHIVE = ".zip"
 HEAD_BYTES = 64 * 1024
 TAIL_BYTES = 1024 * 1024
-"""Bytes read from the end of a ZIP archive. The list of parts of an Office file is far smaller."""
+"""Bytes read from the end of a ZIP archive. The list of parts of an Office file is far
+smaller.
+"""
 MAX_OLE_BYTES = 256 * 1024 * 1024
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _OLE_STREAMS = {
-    "EncryptedPackage": "is protected with a password. Remove the password in Office (File, Info) and try again.",
-    "__properties_version1.0": "is an Outlook message. Save it as .eml or HTML and try again.",
+    "EncryptedPackage": (
+        "is protected with a password. Remove the password in Office (File, Info) and "
+        "try again."
+    ),
+    "__properties_version1.0": "is an Outlook message. Save it as .eml or HTML and try again.",  # noqa: E501
 }
-"""Names of streams that identify an OLE2 file. An encrypted file has other streams too, so it comes first."""
+"""Names of streams that identify an OLE2 file. An encrypted file has other streams too,
+so it comes first.
+"""
 OFFICE_STREAMS = {
     "WordDocument": "docx",
     "Workbook": "xlsx",
@@ -163,7 +182,9 @@ def all_loaders() -> dict[str, FileLoader]:
 
 
 def suffixes() -> tuple[str, ...]:
-    """Suffixes of readable files, sorted, in lower case with the dot. Files without one are read by content."""
+    """Suffixes of readable files, sorted, in lower case with the dot. Files without one
+    are read by content.
+    """
     return tuple(
         sorted(
             suffix for loader in all_loaders().values() for suffix in loader.suffixes
@@ -177,8 +198,10 @@ def loader_for(path: Path) -> FileLoader:
 
 
 def detect(path: Path) -> str:
-    """Return the name of the loader that reads the file's content. Only a bounded part of the file is read. Raises
-    LoadError: it cannot be opened, is empty, is of a format that is not read, or contradicts its name."""
+    """Return the name of the loader that reads the file's content. Only a bounded part
+    of the file is read. Raises LoadError: it cannot be opened, is empty, is of a format
+    that is not read, or contradicts its name.
+    """
     with opened(path) as file:
         head = file.read(HEAD_BYTES)
     if not head:
@@ -204,18 +227,27 @@ def detect(path: Path) -> str:
         loader, noun = loaders[best], loaders[named or best].noun
         renamed = f"{path.stem}{loader.suffixes[0]}"
         raise LoadError(
-            f"{path.name} is {loader.noun}, not {noun}. Rename it to {renamed} and try again."
+            f"{path.name} is {loader.noun}, not {noun}. Rename it to {renamed} and "
+            "try again."
         )
     return best
 
 
 def _refuse_foreign(sample: Sample, expected: str) -> None:
-    """Raise LoadError unless the file is text. ``expected``: the format that its name promises, if any."""
+    """Raise LoadError unless the file is text. ``expected``: the format that its name
+    promises, if any.
+    """
     path, head = sample.path, sample.head
     if head.startswith(_ZIP):
-        problem = "is a ZIP archive, not a document. Unpack it and add the files in it one by one."
+        problem = (
+            "is a ZIP archive, not a document. Unpack it and add the files in it one "
+            "by one."
+        )
     elif head.startswith(_OLE):
-        damaged = "is an old Office file or damaged. Save it in a present format and try again."
+        damaged = (
+            "is an old Office file or damaged. Save it in a present format and try "
+            "again."
+        )
         problem = _OLE_STREAMS.get(next(iter(sample.parts), ""), damaged)
     elif head.startswith(b"{\\rtf"):
         problem = (
@@ -232,7 +264,10 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
         noun = "a video or image" if head[4:8] == b"ftyp" else noun
         noun += f", not {expected}" if expected else ""
         readable = f"It cannot be read. Readable: {', '.join(suffixes())}."
-        problem = f"is {noun}, or is damaged. {f'{INSTALL_NOTE}.' if noun in _PICTURES else readable}"
+        problem = (
+            f"is {noun}, or is damaged. "
+            f"{f'{INSTALL_NOTE}.' if noun in _PICTURES else readable}"
+        )
     elif not sample.text.strip() and path.stat().st_size <= HEAD_BYTES:
         problem = "has no text."
     else:
@@ -241,12 +276,15 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
 
 
 def ole_streams(path: Path) -> list[str]:
-    """Return the names of streams that identify an OLE2 file, the one that says most first."""
+    """Return the names of streams that identify an OLE2 file, the one that says most
+    first.
+    """
     with path.open("rb") as file:
         content = file.read(MAX_OLE_BYTES)
     names: list[str] = []
     for name in (*_OLE_STREAMS, *OFFICE_STREAMS):
-        # A directory entry: 128 bytes, which begin with the name, padded with zeros to 64.
+        # A directory entry: 128 bytes, which begin with the name, padded with zeros to
+        # 64.
         entry = re.escape(name.encode("utf-16-le").ljust(64, b"\0"))
         if any(match.start() % 128 == 0 for match in re.finditer(entry, content)):
             names.append(name)
@@ -254,8 +292,9 @@ def ole_streams(path: Path) -> list[str]:
 
 
 def _zip_parts(path: Path) -> list[str]:
-    """Return the names in a ZIP's central directory, without unpacking anything. Raises LoadError: the directory is
-    missing or damaged."""
+    """Return the names in a ZIP's central directory, without unpacking anything. Raises
+    LoadError: the directory is missing or damaged.
+    """
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - TAIL_BYTES))
         tail = BytesIO(file.read())
@@ -263,7 +302,10 @@ def _zip_parts(path: Path) -> list[str]:
         with ZipFile(tail) as archive:
             return archive.namelist()
     except BadZipFile as error:
-        problem = "is damaged or incomplete: its end is missing. Get a whole copy and try again."
+        problem = (
+            "is damaged or incomplete: its end is missing. Get a whole copy and try "
+            "again."
+        )
         raise LoadError(f"{path.name} {problem}") from error
 
 
@@ -279,19 +321,26 @@ FAULTS = (
     ValueError,
     ImportError,
 )
-"""Exceptions of code that met something it was not written for: a fault of the reader, whatever the file is."""
+"""Exceptions of code that met something it was not written for: a fault of the reader,
+whatever the file is.
+"""
 
 
 def read_file(loader: FileLoader, path: Path) -> Loaded:
-    """Read a file with a loader, without invisible characters. Raises LoadError: as the loader raises it, or nothing in
-    the file is visible; ReaderFailedError: the reader failed on the file, which may be intact."""
+    """Read a file with a loader, without invisible characters. Raises LoadError: as the
+    loader raises it, or nothing in the file is visible; ReaderFailedError: the reader
+    failed on the file, which may be intact.
+    """
     try:
         loaded = _visible(loader.load(path))
     except WidthError as error:
         raise LoadError(f"{path.name} {error}.") from error
     except FAULTS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__} in {PurePath(place.filename).name}, line {place.lineno}"
+        where = (
+            f"{type(error).__name__} in {PurePath(place.filename).name}, line "
+            f"{place.lineno}"
+        )
         raise reader_failed(path, where) from error
     if not loaded.sections:
         raise LoadError(f"{path.name} has no text that can be seen.")
@@ -305,7 +354,9 @@ MAX_HEADINGS = 12
 
 
 def _visible(loaded: Loaded) -> Loaded:
-    """Drop invisible characters, shorten long headings, and put these in full before the text of their section."""
+    """Drop invisible characters, shorten long headings, and put these in full before
+    the text of their section.
+    """
     sections: list[Section] = []
     before: tuple[str, ...] = ()
     for section in loaded.sections:
@@ -349,8 +400,12 @@ def _shortened(name: str) -> str:
 
 
 def reader_failed(path: Path, what: str) -> ReaderFailedError:
-    """Return the error for a reader that failed on a file. ``what``: the fault, for whoever fixes the reader."""
+    """Return the error for a reader that failed on a file. ``what``: the fault, for
+    whoever fixes the reader.
+    """
     return ReaderFailedError(
-        f"{path.name} was not read: the reader failed on it ({what}). That is a fault of this program; the file may be "
-        "intact. Please report it. Until then, try saving the file again, or in another format."
+        f"{path.name} was not read: the reader failed on it ({what}). That is a "
+        "fault of this program; the file may be "
+        "intact. Please report it. Until then, try saving the file again, or in "
+        "another format."
     )

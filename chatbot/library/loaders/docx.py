@@ -1,6 +1,8 @@
-"""Word files: headings to section paths, without headers, footers, deleted and hidden text.
- The XML
-is read here: python-docx leaves out content controls, tracked insertions and text boxes, which forms have."""
+"""Word files: headings to section paths, without headers, footers, deleted and hidden
+ text. The XML
+is read here: python-docx leaves out content controls, tracked insertions and text
+boxes, which forms have.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +38,8 @@ _CONTENTS_NAME = re.compile(r"toc (\d|heading)|table of figures", re.IGNORECASE)
 _TRANSPARENT = {
     w(name) for name in ("sdt", "sdtContent", "customXml", "ins", "moveTo", "smartTag")
 }
-# A reader does not see deleted text, the second version of a drawing for old programs, and properties.
+# A reader does not see deleted text, the second version of a drawing for old programs,
+# and properties.
 _SKIPPED = {
     w(name) for name in ("del", "moveFrom", "pPr", "rPr", "sdtPr", "rt", "txbxContent")
 } | {"{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"}
@@ -67,7 +70,8 @@ class DocxLoader(OfficeLoader):
         from docx.opc.exceptions import OpcError
         from docx.opc.part import Part, PartFactory
 
-        # An embedded document has the content type of a whole one, as which python-docx cannot read it.
+        # An embedded document has the content type of a whole one, as which python-docx
+        # cannot read it.
         PartFactory.part_class_selector = lambda content_type, relation: (
             Part if relation.endswith(("/aFChunk", "/image")) else None
         )
@@ -159,7 +163,9 @@ def read_styles(root: _Element) -> dict[str, Style]:
 
 
 def _level(element: _Element, style_name: str) -> int | None:
-    """Return a heading's level by the built-in style's name (the same in every language of Word) or its outline."""
+    """Return a heading's level by the built-in style's name (the same in every language
+    of Word) or its outline.
+    """
     if match := _HEADING_NAME.fullmatch(style_name):
         return int(match[1])
     outline = element.find(f"{w('pPr')}/{w('outlineLvl')}")
@@ -168,7 +174,9 @@ def _level(element: _Element, style_name: str) -> int | None:
 
 
 class WordReader:
-    """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the paragraph that refers to it."""
+    """``notes``: texts of footnotes and endnotes by kind and id. Each goes below the
+    paragraph that refers to it.
+    """
 
     def __init__(
         self,
@@ -220,7 +228,9 @@ class WordReader:
         self._notes_of(paragraph)
 
     def _notes_of(self, element: _Element) -> None:
-        """Add the notes that an element refers to, each once: a hostile file may refer to one a million times."""
+        """Add the notes that an element refers to, each once: a hostile file may refer
+        to one a million times.
+        """
         for kind in _NOTES:
             for reference in element.iter(w(f"{kind}Reference")):
                 if note := self._notes.pop((kind, reference.get(w("id"), "")), ""):
@@ -277,7 +287,9 @@ def _text_boxes(paragraph: _Element) -> Iterator[_Element]:
 
 
 def children(parent: _Element, name: str = "") -> Iterator[_Element]:
-    """Yield the visible children (of this name), also those in content controls and tracked insertions."""
+    """Yield the visible children (of this name), also those in content controls and
+    tracked insertions.
+    """
     for child in parent.iterchildren("*"):
         if child.tag in _TRANSPARENT:
             yield from children(child, name)
@@ -319,7 +331,9 @@ def _pieces(parent: _Element, *, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _is_hidden(run: _Element) -> bool:
-    """Return whether a run is marked as hidden, tiny, or white on white by the properties around it."""
+    """Return whether a run is marked as hidden, tiny, or white on white by the
+    properties around it.
+    """
     properties = run.find(w("rPr"))
     if properties is None:
         return False
@@ -335,7 +349,9 @@ def _is_hidden(run: _Element) -> bool:
 
 
 def _has_background(element: _Element) -> bool:
-    """Return whether the text in it may have its own background: shading, a table's style, a shape."""
+    """Return whether the text in it may have its own background: shading, a table's
+    style, a shape.
+    """
     if element.tag in {w("txbxContent"), w("body")}:
         return (
             element.tag == w("txbxContent")
@@ -355,7 +371,9 @@ def _has_background(element: _Element) -> bool:
 
 
 def word_table_text(table: _Element) -> str:
-    """Return a line for each row. A cell over several columns comes once, one over several rows in each of them."""
+    """Return a line for each row. A cell over several columns comes once, one over
+    several rows in each of them.
+    """
     lines: list[list[str]] = []
     repeated = False
     for row in children(table, "tr"):

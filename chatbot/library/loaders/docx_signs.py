@@ -1,4 +1,6 @@
-"""Signs that Word shows and its files only describe: automatic numbers, and characters by their code in a font."""
+"""Signs that Word shows and its files only describe: automatic numbers, and characters
+by their code in a font.
+"""
 
 import re
 from functools import reduce
@@ -21,7 +23,9 @@ def value_of(parent: _Element | None, name: str) -> str:
 
 
 class WordNumbering:
-    """The numbers that Word writes before headings and items, which a file only describes (ECMA-376, 17.9)."""
+    """The numbers that Word writes before headings and items, which a file only
+    describes (ECMA-376, 17.9).
+    """
 
     def __init__(self, root: _Element | None) -> None:
         self._levels: dict[tuple[str, int], _Element] = {}
@@ -39,7 +43,9 @@ class WordNumbering:
             self._lists[number.get(w("numId"), "")] = value_of(number, "abstractNumId")
 
     def next(self, numbering: _Element | None, style: str) -> str:
-        """Count a paragraph and return its number as it is shown; "" for a bullet and for no list."""
+        """Count a paragraph and return its number as it is shown; "" for a bullet and
+        for no list.
+        """
         if numbering is None:
             return ""
         name, depth = (

@@ -1,4 +1,6 @@
-"""E-books (.epub): the pages of their spine in reading order, each under its own title (EPUB 3.3, 3.4 and 5.7)."""
+"""E-books (.epub): the pages of their spine in reading order, each under its own title
+(EPUB 3.3, 3.4 and 5.7).
+"""
 
 from pathlib import Path
 from posixpath import dirname, join, normpath
@@ -51,7 +53,8 @@ class EpubLoader(ArchiveLoader):
             )
         if any(f'"{name}"' in sealed for name in pages):
             raise LoadError(
-                f"{path.name} is protected against copying. Add an edition without protection."
+                f"{path.name} is protected against copying. Add an edition without "
+                "protection."
             )
         names = (
             f".//{{*}}metadata/{{*}}{name}" for name in ("title", "description", "date")

@@ -1,5 +1,7 @@
-"""Web pages: the main content with its headings as section paths, without navigation, banners and hidden text.
-trafilatura 2.3 kept 63 to 75 % of the words of a page of short entries (nigeria-2024.html); this keeps all."""
+"""Web pages: the main content with its headings as section paths, without navigation,
+banners and hidden text. trafilatura 2.3 kept 63 to 75 % of the words of a page of short
+entries (nigeria-2024.html); this keeps all.
+"""
 
 import codecs
 import re
@@ -17,9 +19,11 @@ from .sections import apart, one_line
 from .text import clean, decode, opened
 
 MAX_MARKUP = 2_000_000
-"""Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia have some 100,000."""
-# By a lookahead, which is tried once: a few comments could be split in millions of ways. Possessive groups skip too
-# little in Python up to 3.11.4 (gh-106052).
+"""Tags and attributes. libxml2 needs 120 bytes for each. The longest pages of Wikipedia
+have some 100,000.
+"""
+# By a lookahead, which is tried once: a few comments could be split in millions of
+# ways. Possessive groups skip too little in Python up to 3.11.4 (gh-106052).
 _START = re.compile(
     r"(?is)(?=((?:\s|<!--(?:(?!-->).)*-->|<\?xml[^>]*\?>)*))\1<(?:!doctype\s+html|html|head|body)\b"
 )
@@ -31,7 +35,8 @@ _CHARSET = re.compile(
 _DECLARATION_BYTES = 4096
 """Browsers look for the declaration in the first 1,024; some pages have it later."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-# As browsers do: pages that declare these use the larger set, and UTF-16 could not declare itself in ASCII.
+# As browsers do: pages that declare these use the larger set, and UTF-16 could not
+# declare itself in ASCII.
 _EFFECTIVE_ENCODINGS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -67,8 +72,9 @@ class HtmlLoader:
 
 
 def page_sections(html: bytes, *, name: str) -> Loaded:
-    """Read a page. ``name`` is its name in messages; the stem is the title if there is no other. Raises LoadError: it
-    is not a page, has no text, or is too large."""
+    """Read a page. ``name`` is its name in messages; the stem is the title if there is
+    no other. Raises LoadError: it is not a page, has no text, or is too large.
+    """
     text = html_text(html, name)
     if text.count("<") + text.count("=") > MAX_MARKUP:
         raise LoadError(
@@ -92,7 +98,8 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
     ):
         raise LoadError(
-            f"{name} nests its elements too deep to be read. Save it as text or PDF and try again."
+            f"{name} nests its elements too deep to be read. Save it as text or "
+            "PDF and try again."
         )
     drop_hidden(page)
     _part_scripts(page)
@@ -107,7 +114,8 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     sections = lay_out(reader.outline.sections())
     if not sections:
         raise LoadError(
-            f"{name} has no text. A page that is built by scripts has to be saved as seen, or as PDF."
+            f"{name} has no text. A page that is built by scripts has to be saved "
+            "as seen, or as PDF."
         )
     title = next(filter(None, [reader.outline.title(), *titles]), Path(name).stem)
     return Loaded(
@@ -119,7 +127,9 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
 
 
 def _part_scripts(page: HtmlElement) -> None:
-    """Rewrite superscripts and subscripts that follow a number, in place, so that they are not read as its digits."""
+    """Rewrite superscripts and subscripts that follow a number, in place, so that they
+    are not read as its digits.
+    """
     for element in page.iter("sup", "sub"):
         before, parent = element.getprevious(), element.getparent()
         if before is not None:
@@ -134,8 +144,9 @@ def _part_scripts(page: HtmlElement) -> None:
 
 
 def html_text(html: bytes, name: str) -> str:
-    """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess. Raises LoadError: it is not
-    text, or no encoding fits."""
+    """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess.
+    Raises LoadError: it is not text, or no encoding fits.
+    """
     declared = _CHARSET.search(html[:_DECLARATION_BYTES])
     if html.startswith(_MARKS) or declared is None:
         return decode(html, name)
@@ -161,8 +172,9 @@ def _meta(page: HtmlElement, name: str) -> str:
     return one_line(values[0]) if values else ""
 
 
-# Text that a browser does not show: of no size, in the colour of its background, transparent, off the page. Only the
-# styles in the page itself count. Elements that a linked sheet may colour are taken as visible.
+# Text that a browser does not show: of no size, in the colour of its background,
+# transparent, off the page. Only the styles in the page itself count. Elements that a
+# linked sheet may colour are taken as visible.
 Style = dict[str, str]
 """CSS properties by name, in lower case. "" as a background: unknown."""
 Color = tuple[int, ...] | str
@@ -269,7 +281,9 @@ def drop_hidden(page: HtmlElement) -> None:
 
 
 def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
-    """Return the inherited properties of an element: color, background, font-size, visibility, display."""
+    """Return the inherited properties of an element: color, background, font-size,
+    visibility, display.
+    """
     style = dict(parent)
     if color := declared.get("color"):
         style["color"] = color
@@ -355,7 +369,9 @@ def _declarations(text: str) -> Style:
 
 
 def _sheet(page: HtmlElement) -> dict[str, Style]:
-    """Return the rules for one element, class or id. Those for a printer or a narrow window (@media) are left out."""
+    """Return the rules for one element, class or id. Those for a printer or a narrow
+    window (@media) are left out.
+    """
     first, *others = "".join(page.xpath("//style/text()"))[
         :_MAX_SHEET_CHARACTERS
     ].split("/*")
@@ -400,7 +416,9 @@ def _is_transparent(color: str) -> bool:
 
 
 def _color(value: str) -> Color | None:
-    """Return the colour of a declaration; None for a picture, a gradient or a variable."""
+    """Return the colour of a declaration; None for a picture, a gradient or a
+    variable.
+    """
     match = (
         _COLOR.search(value) if "(" not in value or value.startswith("rgb") else None
     )

@@ -1,4 +1,6 @@
-"""The part of a web page with its content, to an outline: headings, paragraphs, lists, tables."""
+"""The part of a web page with its content, to an outline: headings, paragraphs, lists,
+tables.
+"""
 
 import re
 from collections.abc import Iterator
@@ -51,7 +53,8 @@ _FURNITURE_ROLES = {
     "menu",
     "menubar",
 }
-# Whole words of class and id, without words that reports are about ("social", "share", "related").
+# Whole words of class and id, without words that reports are about ("social", "share",
+# "related").
 _FURNITURE = re.compile(
     r"(?<![a-z])(?:cookies?|consent|gdpr|breadcrumbs?|navbar|sidebar|newsletter|skip-?link|editsection|headerlink)(?![a-z])",
     re.IGNORECASE,
@@ -62,9 +65,13 @@ _LINK_LISTS = re.compile(
 )
 _CONTENT = {"main", "article", "section", "blockquote"}
 _MOSTLY = 0.5
-"""Share of the page's text above which an element is content, and share of links above which a list is furniture."""
+"""Share of the page's text above which an element is content, and share of links above
+which a list is furniture.
+"""
 _MAIN_SHARE = 0.2
-"""Share of the text that <main> must have: some pages mark up only their opening picture so."""
+"""Share of the text that <main> must have: some pages mark up only their opening
+picture so.
+"""
 
 
 @dataclass(slots=True)
@@ -74,18 +81,23 @@ class _Measure:
     text: int = 0
     linked: int = 0
     content: int = 0
-    """Number of content elements around it: a <header> in an <article> is not the site's."""
+    """Number of content elements around it: a <header> in an <article> is not the
+    site's.
+    """
 
 
 def main_part(page: HtmlElement) -> HtmlElement:
-    """Return the element with the content, and empty the elements in it that are not content."""
+    """Return the element with the content, and empty the elements in it that are not
+    content.
+    """
     for element in _furniture(page):
         element.clear(keep_tail=True)  # removing each would copy the text around it
     body = page.find("body")
     body = page if body is None else body
     size = len(body.text_content())
     mains = body.xpath(
-        "//*[(self::main or @role='main') and not(ancestor::main or ancestor::*[@role='main'])]"
+        "//*[(self::main or @role='main') and not(ancestor::main or "
+        "ancestor::*[@role='main'])]"
     )
     articles = body.xpath("//article[not(ancestor::article)]")
     best = max(mains, key=lambda element: len(element.text_content()), default=None)
@@ -97,7 +109,9 @@ def main_part(page: HtmlElement) -> HtmlElement:
 
 
 def _furniture(page: HtmlElement) -> list[HtmlElement]:
-    """Return the elements that are not content, such as navigation, in one pass: a hostile page may have many."""
+    """Return the elements that are not content, such as navigation, in one pass: a
+    hostile page may have many.
+    """
     furniture: list[HtmlElement] = []
     doubtful: list[tuple[HtmlElement, int]] = []
     open_elements = [_Measure()]
@@ -184,7 +198,9 @@ _LINK_MARKS = " ¶"
 
 
 class HtmlReader:
-    """Reads the content of a page with a loop, not by recursion: pages nest deeper than Python's stack."""
+    """Reads the content of a page with a loop, not by recursion: pages nest deeper than
+    Python's stack.
+    """
 
     def __init__(self) -> None:
         self.outline = HeadingOutline()
@@ -246,7 +262,9 @@ class HtmlReader:
             self._end(LINE if tag in _LINES else PARAGRAPH)
 
     def _end(self, gap: str) -> None:
-        """End the current line. ``gap`` separates it from the next one. Paragraphs in a list stay lines."""
+        """End the current line. ``gap`` separates it from the next one. Paragraphs in a
+        list stay lines.
+        """
         if self._heads:
             self._pieces.append(" ")
             return
@@ -266,10 +284,13 @@ class HtmlReader:
 
 
 _MAX_SPAN = 32
-"""Columns that one cell may span, and columns from the left in which cells may span rows: a hostile page may claim
-thousands in each of thousands of rows."""
+"""Columns that one cell may span, and columns from the left in which cells may span
+rows: a hostile page may claim thousands in each of thousands of rows.
+"""
 _LABEL_COLUMNS = 4
-"""Columns from the left in which a cell that spans rows is repeated: it names the rows."""
+"""Columns from the left in which a cell that spans rows is repeated: it names the
+rows.
+"""
 _FRAME_OF = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol")
 _BLOCKS = {"br", "p", "div", "td", "th"}
 _ITEM = "\x01"
@@ -284,7 +305,9 @@ class _Row:
 
 
 def is_data_table(table: _Element) -> bool:
-    """Return False for a table for layout: it has one column, or contains blocks and names no column."""
+    """Return False for a table for layout: it has one column, or contains blocks and
+    names no column.
+    """
     if table.get("role", "") in {"presentation", "none"}:
         return False
     rows = list(_table_rows(table))
@@ -302,7 +325,9 @@ def _table_rows(table: _Element) -> Iterator[_Element]:
 
 
 def html_table_text(table: _Element) -> str:
-    """Return the caption and a line for each row. A heading cell names its column, or its row if it comes first."""
+    """Return the caption and a line for each row. A heading cell names its column, or
+    its row if it comes first.
+    """
     rows = list(_rows(table))
     lines = [_text(one) for one in table.iterchildren("caption")]
     headed = False
@@ -326,7 +351,9 @@ def html_table_text(table: _Element) -> str:
 
 
 def _joined(rows: list[_Row]) -> list[str]:
-    """Join the names of each column over several heading rows: "Population" over "Male" has two levels."""
+    """Join the names of each column over several heading rows: "Population" over "Male"
+    has two levels.
+    """
     width = max(len(row.cells) for row in rows)
     names = [list[str]() for _ in range(width)]
     for row in rows:
@@ -378,7 +405,9 @@ def _span(cell: _Element, name: str) -> int:
 
 
 def _text(cell: _Element) -> str:
-    """Return a cell's text on one line. Commas separate the items of lists and the rows of tables in it."""
+    """Return a cell's text on one line. Commas separate the items of lists and the rows
+    of tables in it.
+    """
     pieces = []
     for element in cell.iter():
         if element is not cell:

@@ -1,5 +1,7 @@
-"""Read foreign formats in processes of their own: a hostile PDF can neither kill the server nor fill its memory. A
-child runs `main`: a line of JSON in, a line out. The libraries in it trust files that strangers made."""
+"""Read foreign formats in processes of their own: a hostile PDF can neither kill the
+server nor fill its memory. A child runs `main`: a line of JSON in, a line out. The
+libraries in it trust files that strangers made.
+"""
 
 import contextlib
 import io
@@ -37,16 +39,22 @@ from .ocr import Ocr
 
 log = logging.getLogger(__name__)
 TIME_LIMIT = 300.0
-"""Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two cores."""
+"""Seconds for one file. A page of a PDF takes .05 to .25 on a busy machine of two
+cores.
+"""
 WORKER = "chatbot.library.loaders.isolation"
 IN_PROCESS_BYTES = 8 * 1024
-"""Larger files go to the child in any format: only there can a file that takes too long be stopped."""
+"""Larger files go to the child in any format: only there can a file that takes too long
+be stopped.
+"""
 _POLL_SECONDS = 0.1
 _NICENESS = 10
 """Questions go first where processors are scarce."""
 _BEGUN, _PAGE = b"begun\n", b"page "
 MAX_LOADED = 64 * 1024**2
-"""The size of one file's text in memory: its characters, and `SECTION_COST` for each section."""
+"""The size of one file's text in memory: its characters, and `SECTION_COST` for each
+section.
+"""
 SECTION_COST = 250
 MEMORY = "memory to be read than is allowed"
 LOADED = TypeAdapter(Loaded)
@@ -55,18 +63,24 @@ TEXT_READERS: dict[str, tuple[Callable[[str], Any], TypeAdapter[list[Any]]]] = {
     "stated": (stated, TypeAdapter(list[list[Stated]])),
 }
 MAX_TEXTS_HERE, TEXTS_AT_ONCE = 128_000, 256_000
-"""Characters: of the texts of a file that are read in this process, and of those that a child gets at a time."""
+"""Characters: of the texts of a file that are read in this process, and of those that a
+child gets at a time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingLimits:
-    """The limits of one file: bytes of address space, shared libraries included, and seconds of processor time."""
+    """The limits of one file: bytes of address space, shared libraries included, and
+    seconds of processor time.
+    """
 
     memory: int
     seconds: int
     seconds_per_mb: int = 0
     ocr_pages: int = 0
-    """Pictures of text that are read. Each adds `OCR_SECONDS` of processor time, and the time limit begins again."""
+    """Pictures of text that are read. Each adds `OCR_SECONDS` of processor time, and
+    the time limit begins again.
+    """
 
 
 OCR_SECONDS = 60
@@ -96,7 +110,9 @@ class IsolatedLoader:
         cancel: Cancellation,
         on_page: Callable[[int, int], None],
     ) -> Any:
-        """Return what the loader or text reader of this ``name`` reads, as JSON. Raises as `LoaderPool.load` does."""
+        """Return what the loader or text reader of this ``name`` reads, as JSON. Raises
+        as `LoaderPool.load` does.
+        """
         with self._turn:
             if cancel.cancelled:
                 raise _cancelled(path)
@@ -181,7 +197,8 @@ class IsolatedLoader:
             )  # it died before this file: try a new one
         if complete:
             return answer
-        # Linux kills the largest process with signal 9 when the machine's memory runs out.
+        # Linux kills the largest process with signal 9 when the machine's memory runs
+        # out.
         out_of_time = "processor time to be read than a file of its size may"
         exceeded = {-9: MEMORY, -getattr(signal, "SIGXCPU", 0): out_of_time}.get(
             child.returncode
@@ -192,13 +209,16 @@ class IsolatedLoader:
     def _discard(self) -> None:
         if self._child is not None:
             _kill(self._child)
-            self._child.communicate()  # closes the pipes, and ignores a request that it did not read
+            # closes the pipes, and ignores a request that it did not read
+            self._child.communicate()
             self._child = None
 
 
 class LoaderPool:
-    """Reads up to ``readers`` files at a time in all processes that share ``folder``; callers take turns. So a slow
-    file does not delay the others, and the memory of readers is bounded for the machine."""
+    """Reads up to ``readers`` files at a time in all processes that share ``folder``;
+    callers take turns. So a slow file does not delay the others, and the memory of
+    readers is bounded for the machine.
+    """
 
     def __init__(
         self,
@@ -209,8 +229,9 @@ class LoaderPool:
         limits: ReadingLimits = UPLOAD_LIMITS,
         folder: Path | None = None,
     ) -> None:
-        """``time_limit``: seconds for one file; ``worker``: the module that runs in the children. ``folder``: holds the
-        locks; None = no other process has readers."""
+        """``time_limit``: seconds for one file; ``worker``: the module that runs in the
+        children. ``folder``: holds the locks; None = no other process has readers.
+        """
         self._all = [
             IsolatedLoader(time_limit=time_limit, worker=worker, limits=limits)
             for _ in range(readers)
@@ -232,14 +253,14 @@ class LoaderPool:
         caller: str = "",
         on_page: Callable[[int, int], None] = lambda page, pages: None,
     ) -> Loaded:
-        """Read the file. Ends within a second once ``cancel`` is set. Small texts need no child and never wait.
-        ``on_page`` is called with the number of pages that were read and of all; with that of a page and 0 before OCR
-        reads it.
+        """Read the file. Ends within a second once ``cancel`` is set. Small texts need
+        no child and never wait. ``on_page`` is called with the number of pages that
+        were read and of all; with that of a page and 0 before OCR reads it.
 
-        Raises:
-            LoadError: as the loaders raise it, or the file needs too much time or memory.
-            ReaderFailedError: the reader failed on the file, or its process ended.
-            CancelledError: ``cancel`` was set. StoppedError: `close` was called."""
+        Raises: LoadError: as the loaders raise it, or the file needs too much time or
+            memory. ReaderFailedError: the reader failed on the file, or its process
+            ended. CancelledError: ``cancel`` was set. StoppedError: `close` was called.
+        """
         cancel = cancel or Cancellation()
         name = detect(path)
         reader = all_loaders()[name]
@@ -255,8 +276,10 @@ class LoaderPool:
         name: str,
         cancel: Cancellation | None = None,
     ) -> Iterator[Any]:
-        """Yield what ``read``, one of `TEXT_READERS`, returns for each text of the file ``name``. Many are read in a
-        child: threads of this process answer questions meanwhile. Raises as `load`."""
+        """Yield what ``read``, one of `TEXT_READERS`, returns for each text of the file
+        ``name``. Many are read in a child: threads of this process answer questions
+        meanwhile. Raises as `load`.
+        """
         if sum(map(len, texts)) <= MAX_TEXTS_HERE:
             yield from map(read, texts)
             return
@@ -275,7 +298,9 @@ class LoaderPool:
     def _turn(
         self, path: Path, caller: str, cancel: Cancellation
     ) -> Iterator[IsolatedLoader]:
-        """Wait for a reader. The caller with the fewest turns so far is next, then the one who came first."""
+        """Wait for a reader. The caller with the fewest turns so far is next, then the
+        one who came first.
+        """
         number = next(self._numbers)
 
         def is_next() -> bool:
@@ -307,7 +332,9 @@ class LoaderPool:
 
     @contextlib.contextmanager
     def _lock(self, path: Path, cancel: Cancellation) -> Iterator[None]:
-        """Hold one lock of as many as there are readers; the system releases those of a process that dies."""
+        """Hold one lock of as many as there are readers; the system releases those of a
+        process that dies.
+        """
         if self._folder is None or sys.platform == "win32":  # where one process serves
             yield
             return
@@ -355,7 +382,8 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
 
 
 def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
-    # None of the server's variables, which include its keys. One BLAS thread: each takes address space.
+    # None of the server's variables, which include its keys. One BLAS thread: each
+    # takes address space.
     environment = {
         "PATH": os.pathsep.join([os.defpath, "/usr/local/bin"]),
         "PYTHONPATH": os.pathsep.join(
@@ -388,8 +416,9 @@ def _start(worker: str, limits: ReadingLimits) -> subprocess.Popen[bytes]:
 def _exchange(
     child: subprocess.Popen[bytes], request: str, on_page: Callable[[int, int], None]
 ) -> tuple[bool, bytes]:
-    """Return whether the child began with the file, and its answer: a line, without an end if it is not complete.
-    ``on_page`` as in `LoaderPool.load`."""
+    """Return whether the child began with the file, and its answer: a line, without an
+    end if it is not complete. ``on_page`` as in `LoaderPool.load`.
+    """
     assert child.stdin
     assert child.stdout
     try:
@@ -408,7 +437,8 @@ def _cancelled(path: Path) -> CancelledError:
 
 
 def main() -> None:
-    # Answers have a stream of their own; anything that a library prints goes to the server's stderr instead.
+    # Answers have a stream of their own; anything that a library prints goes to the
+    # server's stderr instead.
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     limits = ReadingLimits(*map(int, sys.argv[1:]))
@@ -479,7 +509,8 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
         if size > MAX_LOADED:
             limit = f"{MAX_LOADED // 1024**2} million characters"
             raise LoadError(
-                f"{path.name} has more text than the limit for one file ({limit}). Split it and try again."
+                f"{path.name} has more text than the limit for one file ({limit}). "
+                "Split it and try again."
             )
         return {"loaded": LOADED.dump_python(loaded)}
     except ChatbotError as error:
@@ -495,12 +526,15 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
 def needs_more(path: Path, limit: str) -> LoadError:
     """Return the error for a file that exceeds a ``limit``, such as `MEMORY`."""
     return LoadError(
-        f"{path.name} needs more {limit}. Save it in parts or in another format, and try again."
+        f"{path.name} needs more {limit}. Save it in parts or in another format, "
+        "and try again."
     )
 
 
 def _is_worn(memory: int) -> bool:
-    """Return whether the next file might not get enough memory: the heap hardly shrinks."""
+    """Return whether the next file might not get enough memory: the heap hardly
+    shrinks.
+    """
     if sys.platform != "linux":
         return False
     # Not ru_maxrss: a child inherits the peak of its parent, the server.
@@ -517,7 +551,9 @@ def _is_worn(memory: int) -> bool:
 
 
 def _limit(kind: str, value: int) -> None:
-    """Lower a limit of this process on Linux. Elsewhere it is missing, refused or ignored."""
+    """Lower a limit of this process on Linux. Elsewhere it is missing, refused or
+    ignored.
+    """
     if sys.platform == "linux":
         import resource
 
@@ -530,8 +566,11 @@ def _limit(kind: str, value: int) -> None:
 
 
 def _listen(requests: queue.SimpleQueue[bytes]) -> None:
-    """Pass requests on. Exit at once when the server is gone, even while reading a file."""
-    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort on exit.
+    """Pass requests on. Exit at once when the server is gone, even while reading a
+    file.
+    """
+    # Unbuffered: a thread that waits in a buffered read makes the interpreter abort on
+    # exit.
     for line in io.FileIO(0, closefd=False):
         requests.put(line)
     os._exit(0)

@@ -1,5 +1,6 @@
-"""Markdown: headings become section paths, the first top-level heading the title, front matter the metadata. Plain text
-is one section without a heading."""
+"""Markdown: headings become section paths, the first top-level heading the title, front
+matter the metadata. Plain text is one section without a heading.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -13,8 +14,9 @@ from .text import read_text
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
 _ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
 _FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
-# Marks that open before a word and close after one. Code and formulas keep theirs (2**10): CommonMark would read
-# "2**10 and 3**4" as "210 and 34". The length is bounded so that a text full of opening marks takes linear time.
+# Marks that open before a word and close after one. Code and formulas keep theirs
+# (2**10): CommonMark would read "2**10 and 3**4" as "210 and 34". The length is bounded
+# so that a text full of opening marks takes linear time.
 _STRONG = re.compile(
     r"(`+)(?!`).{1,500}?(?<!`)\1(?!`)"
     r"|\$(?=\S)[^$\n]{1,500}?(?<=\S)\$(?!\d)"
@@ -24,7 +26,9 @@ _STRONG = re.compile(
 
 
 class MarkdownLoader:
-    """Implements `loaders.FileLoader`. Marks of strong emphasis are dropped: nobody searches or quotes them."""
+    """Implements `loaders.FileLoader`. Marks of strong emphasis are dropped: nobody
+    searches or quotes them.
+    """
 
     noun = "Markdown"
     suffixes = (".md", ".markdown")
@@ -64,8 +68,10 @@ class TextLoader:
 
 
 def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
-    """Return the title ("" if there is none) and the sections of a Markdown text. A heading with nothing below it is a
-    section of its own, so that searches find it. A title alone is the text."""
+    """Return the title ("" if there is none) and the sections of a Markdown text. A
+    heading with nothing below it is a section of its own, so that searches find it. A
+    title alone is the text.
+    """
     title, sections, headings = "", list[Section](), dict[int, str]()
     parts = list(_parts(text))
     for place, (level, name, body) in enumerate(parts):
@@ -83,7 +89,9 @@ def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield level, heading, and the text up to the next heading; level 0 is the text above the first heading."""
+    """Yield level, heading, and the text up to the next heading; level 0 is the text
+    above the first heading.
+    """
     level, name, runs, fence = 0, "", list[str](), ""
     lines: list[str] = []
 
@@ -131,8 +139,9 @@ _Entry = tuple[int, list[str]]
 
 
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
-    """Return the front matter (empty if there is none) and the text below it. Messages call the file ``name``. Raises
-    LoadError: its year is not a year."""
+    """Return the front matter (empty if there is none) and the text below it. Messages
+    call the file ``name``. Raises LoadError: its year is not a year.
+    """
     lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":
@@ -157,7 +166,8 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
         if not (year.isdecimal() and int(year) in _YEARS):
             line, _ = entries["year"]
             raise LoadError(
-                f"{name}: line {line}: year must be a year such as 2024, not {year[:40]!r}."
+                f"{name}: line {line}: year must be a year such as 2024, not "
+                f"{year[:40]!r}."
             )
         metadata["year"] = int(year)
     if kind := texts.get("type"):
@@ -180,7 +190,9 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
 
 
 def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
-    """Return entries by key in lower case; None if a line cannot be part of front matter."""
+    """Return entries by key in lower case; None if a line cannot be part of front
+    matter.
+    """
     entries: dict[str, _Entry] = {}
     values: list[str] | None = None
     for number, line in enumerate(lines, start=first):

@@ -1,5 +1,7 @@
-"""Text in pictures, read by rapidocr (the extra `ocr`) with the models of its package. The lines become words at their
-places, so that columns and tables are found as on any other page."""
+"""Text in pictures, read by rapidocr (the extra `ocr`) with the models of its package.
+The lines become words at their places, so that columns and tables are found as on any
+other page.
+"""
 
 import re
 from collections.abc import Callable
@@ -19,18 +21,26 @@ INSTALL_NOTE = "Install the extra ocr to read it (pip install -r requirements-oc
 PAGES_NOTE = "Pictures are read up to OCR_PAGES, those of an attachment up to 3"
 INSTALLED = find_spec("rapidocr") is not None
 PIXELS = 2_000
-"""The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink larger ones."""
+"""The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink
+larger ones.
+"""
 _DETECTED_PIXELS = 1_280
-"""The longer side when lines are looked for. It decides the memory: 520 MB, with 960 pixels 360 MB."""
+"""The longer side when lines are looked for. It decides the memory: 520 MB, with 960
+pixels 360 MB.
+"""
 _SURE = 0.9
 _SIZE, _LARGER = 0.8, 1.35
-"""The font size in heights of a line's box, and the height of a heading's in those of the page's usual one."""
+"""The font size in heights of a line's box, and the height of a heading's in those of
+the page's usual one.
+"""
 
 
 @dataclass(slots=True)
 class Ocr:
-    """Reads the pictures of one file. ``pages``: how many at most; ``begin(page)`` is called before each, ``note`` with
-    the number of pages with text that were read and of all."""
+    """Reads the pictures of one file. ``pages``: how many at most; ``begin(page)`` is
+    called before each, ``note`` with the number of pages with text that were read and
+    of all.
+    """
 
     pages: int = 0
     begin: Callable[[int], None] = lambda page: None
@@ -55,8 +65,9 @@ class Ocr:
     def words(
         self, picture: Any, number: int, point: float
     ) -> "tuple[list[Word], float]":
-        """Return the words of a picture, an array of pixels that are ``point`` points wide. A line that was read with
-        little confidence ends with `UNSURE`."""
+        """Return the words of a picture, an array of pixels that are ``point`` points
+        wide. A line that was read with little confidence ends with `UNSURE`.
+        """
         from .pdf.words import Word
 
         self.begin(number)
@@ -114,7 +125,8 @@ class Ocr:
 def _engine() -> Any:
     from rapidocr import RapidOCR
 
-    # It took lines for upside down that were not. One line at a time takes half the memory of six.
+    # It took lines for upside down that were not. One line at a time takes half the
+    # memory of six.
     params = {
         "Global.log_level": "critical",
         "Global.use_cls": False,

@@ -1,4 +1,6 @@
-"""OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp), as the program shows them."""
+"""OpenDocument files: texts (.odt), spreadsheets (.ods) and presentations (.odp), as
+the program shows them.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -128,7 +130,8 @@ class OdfLoader(OfficeLoader):
     ) -> tuple[str, list[Section], int | None, list[str]]:
         if document.body is None:
             raise LoadError(
-                f"{path.name} is protected by a password. Save it without one and try again."
+                f"{path.name} is protected by a password. Save it without one and "
+                "try again."
             )
         notes = SheetNotes()
         reader = _Reader(document, notes)
@@ -185,7 +188,9 @@ class _Reader:
         self.title = ""
 
     def walk(self, parent: Any, depth: int = 0) -> None:
-        """Add the headings, paragraphs, items and tables below an element. ``depth``: of lists around it."""
+        """Add the headings, paragraphs, items and tables below an element. ``depth``:
+        of lists around it.
+        """
         for element in (
             self.document.charts(parent)
             if parent.tag == q("draw:object")
@@ -244,7 +249,9 @@ class _Reader:
         yield Section((title,) if title and text else (), text or title, page=number)
 
     def text(self, element: Any) -> str:
-        """Return the visible text of a paragraph, without notes and text boxes in it."""
+        """Return the visible text of a paragraph, without notes and text boxes in
+        it.
+        """
         written = element.text or ""
         for child in element.iterchildren("*"):
             style = self.document.styles.get(child.get(q("text:style-name"), ""), {})
@@ -262,7 +269,9 @@ class _Reader:
         return written
 
     def rows(self, table: Any, path: Path) -> Iterator[list[str]]:
-        """Yield the shown texts of the visible rows and columns; a merged cell fills its range. Raises LoadError."""
+        """Yield the shown texts of the visible rows and columns; a merged cell fills
+        its range. Raises LoadError.
+        """
         hidden, at = set[int](), 1
         for column in _own(table, "table:table-column"):
             width = min(
@@ -278,7 +287,8 @@ class _Reader:
         merged, number, cells = list[tuple[int, int, int, int]](), 0, 0
         for row in _own(table, "table:table-row"):
             texts = self._cells(row, number + 1, merged)
-            # A repeated row fills the sheet to its end, or has a value that was copied down.
+            # A repeated row fills the sheet to its end, or has a value that was copied
+            # down.
             times = int(row.get(q("table:number-rows-repeated"), "1"))
             if row.get(q("table:visibility"), "visible") != "visible":
                 self.notes.hidden[ROWS_NOTE] += times if any(texts) else 0
@@ -288,7 +298,8 @@ class _Reader:
                     cells += len(texts)
                     if cells > MAX_CELLS:
                         raise LoadError(
-                            f"{path.name} has more than {MAX_CELLS:,} cells. Split it into smaller files."
+                            f"{path.name} has more than {MAX_CELLS:,} cells. Split "
+                            "it into smaller files."
                         )
             number += times
         for left, top, right, bottom in merged:

@@ -1,4 +1,6 @@
-"""The common part of DOCX, XLSX and PPTX: their loader, a ZIP archive of untrusted XML, and its properties."""
+"""The common part of DOCX, XLSX and PPTX: their loader, a ZIP archive of untrusted XML,
+and its properties.
+"""
 
 import re
 import shutil
@@ -30,15 +32,20 @@ MAX_ENTRIES = 10_000
 MAX_BYTES = 256 * 1024**2
 """Uncompressed, all parts together: python-pptx holds them all in memory at once."""
 MAX_RATIO = 200
-"""Uncompressed to compressed, over the whole file. Office XML packs 5 to 30 times, sparse sheets up to 100 times."""
+"""Uncompressed to compressed, over the whole file. Office XML packs 5 to 30 times,
+sparse sheets up to 100 times.
+"""
 RATIO_FROM = 8 * 1024**2
 """Bytes. Below this unpacked size any ratio is allowed: a small file does no harm."""
 MAX_MARKUP = 5_000_000
-"""Tags and attributes, all XML parts together. libxml2 needs 120 bytes for each, whatever the file's size."""
+"""Tags and attributes, all XML parts together. libxml2 needs 120 bytes for each,
+whatever the file's size.
+"""
 
 _BLOCK = 256 * 1024
 _XML = (".xml", ".rels")
-# Office files never have a document type (ECMA-376-2, 10.1.2). Only an attack declares entities there.
+# Office files never have a document type (ECMA-376-2, 10.1.2). Only an attack declares
+# entities there.
 _DOCTYPES = tuple(
     "<!DOCTYPE".encode(encoding) for encoding in ("utf-8", "utf-16-le", "utf-16-be")
 )
@@ -53,16 +60,21 @@ _DAMAGED = (
     etree.XMLSyntaxError,
     ParseError,
 )
-"""Errors of zipfile and the XML parsers about a damaged file. Any other error is a fault of the reader."""
+"""Errors of zipfile and the XML parsers about a damaged file. Any other error is a
+fault of the reader.
+"""
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(rb"http://purl\.oclc\.org/ooxml/(\w+)/")
 
 
 MAX_MARGINS = 20
 _PROPERTIES = ("title", "comments", "description", "subject", "keywords")
-"""Properties of documents; ``comments`` is the description where a library calls it so."""
+"""Properties of documents; ``comments`` is the description where a library calls it
+so.
+"""
 FILLED_IN = re.compile(
-    r"(?:untitled|microsoft (?:word|excel|powerpoint)|powerpoint presentation|word document|generated (?:by|using) "
+    r"(?:untitled|microsoft (?:word|excel|powerpoint)|powerpoint presentation|word "
+    r"document|generated (?:by|using) "
     r"|\(?unspecified|\(?anonymous|https?:|file:|about:\S|(?:document|slide|title)\s*\d*$)"
     r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
     re.IGNORECASE,
@@ -83,7 +95,8 @@ class OfficeLoader(ArchiveLoader):
         kind = f"{self.noun} ({self.suffixes[0]})"
         open_document, errors = self.library()
         with warnings.catch_warnings(), office_file(path, kind, *errors) as file:
-            # The libraries warn of each feature that they would not write back. Nothing is written here.
+            # The libraries warn of each feature that they would not write back. Nothing
+            # is written here.
             warnings.simplefilter("ignore", category=UserWarning)
             with office_errors(
                 path, kind, KeyError, ValueError
@@ -123,14 +136,17 @@ class OfficeLoader(ArchiveLoader):
 
     @abstractmethod
     def library(self) -> tuple[Callable[[IO[bytes]], Any], tuple[type[Exception], ...]]:
-        """Import the library. Return the function that opens a file, and its errors about damaged files."""
+        """Import the library. Return the function that opens a file, and its errors
+        about damaged files.
+        """
 
     @abstractmethod
     def read(
         self, document: Any, path: Path
     ) -> tuple[str, Iterable[Section], int | None, Sequence[str]]:
-        """Return the title in the text ("" if there is none), the sections, the number of pages if it is fixed, and
-        the notes."""
+        """Return the title in the text ("" if there is none), the sections, the number
+        of pages if it is fixed, and the notes.
+        """
 
     def margins(self, document: Any) -> Iterable[str]:
         """Return the lines of the running heads and feet."""
@@ -156,7 +172,9 @@ _RELATIONSHIP = "{http://schemas.openxmlformats.org/officeDocument/2006/relation
 
 
 def diagram_texts(element: Any, part: Any) -> Iterator[str]:
-    """Yield the paragraphs of the SmartArt graphics in an element. ``part``: that of the file with the element."""
+    """Yield the paragraphs of the SmartArt graphics in an element. ``part``: that of
+    the file with the element.
+    """
     for reference in element.iter(f"{_DIAGRAM}relIds"):
         relation = part.rels.get(reference.get(f"{_RELATIONSHIP}dm", ""))
         if relation is None or relation.is_external:
@@ -185,13 +203,16 @@ def parse_part(blob: bytes) -> Any:
 def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[None]:
     """Turn errors about a damaged or missing file into a LoadError.
 
-    ``kind``: the expected file, e.g. "a Word document (.docx)"; ``errors``: exceptions of the library that reads it."""
+    ``kind``: the expected file, e.g. "a Word document (.docx)"; ``errors``: exceptions
+    of the library that reads it.
+    """
     try:
         yield
     except OSError as error:
         if (
             error.strerror is None
-        ):  # not the system's: openpyxl and the OPC packages raise it for a missing part
+            # not the system's: openpyxl and the OPC packages raise it for a missing part  # noqa: E501
+        ):
             raise _damaged(path, kind) from error
         raise unreadable(path, error) from error
     except (*_DAMAGED, *errors) as error:
@@ -200,9 +221,10 @@ def office_errors(path: Path, kind: str, *errors: type[Exception]) -> Iterator[N
 
 @contextmanager
 def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[bytes]]:
-    """Open the file for a library, checked (`check_archive`) and with translated errors (`office_errors`). The Strict
-    variant of the format, which no library reads, is copied with the namespaces of the usual variant (ISO/IEC 29500-1
-    and -4, annex A)."""
+    """Open the file for a library, checked (`check_archive`) and with translated errors
+    (`office_errors`). The Strict variant of the format, which no library reads, is
+    copied with the namespaces of the usual variant (ISO/IEC 29500-1 and -4, annex A).
+    """
     check_archive(path)
     with office_errors(path, kind, *errors), path.open("rb") as file:
         with ZipFile(file) as archive:
@@ -232,21 +254,25 @@ def office_file(path: Path, kind: str, *errors: type[Exception]) -> Iterator[IO[
 
 def _damaged(path: Path, kind: str) -> LoadError:
     return LoadError(
-        f"{path.name} is damaged or is not {kind}. Open it in the program it comes from, save it again and try again."
+        f"{path.name} is damaged or is not {kind}. Open it in the program it comes "
+        "from, save it again and try again."
     )
 
 
 def check_archive(path: Path) -> None:
-    """Refuse archives that would exhaust memory or write outside of it, before any library opens the file. Sizes are
-    counted while decompressing, because the archive may declare wrong ones. Raises LoadError: naming the file and the
-    limit."""
+    """Refuse archives that would exhaust memory or write outside of it, before any
+    library opens the file. Sizes are counted while decompressing, because the archive
+    may declare wrong ones. Raises LoadError: naming the file and the limit.
+    """
     with office_errors(path, "an Office file"), ZipFile(path) as archive:
         check_entries(path, archive.infolist())
         _check_contents(path, archive, archive.infolist())
 
 
 def check_entries(path: Path, entries: list[ZipInfo]) -> None:
-    """Raise LoadError for an archive with too many parts, or with one that is no ordinary file inside of it."""
+    """Raise LoadError for an archive with too many parts, or with one that is no
+    ordinary file inside of it.
+    """
     if len(entries) > MAX_ENTRIES:
         raise _refused(
             path, f"has {len(entries):,} parts; up to {MAX_ENTRIES:,} are read"
@@ -259,7 +285,8 @@ def check_entries(path: Path, entries: list[ZipInfo]) -> None:
             raise _refused(path, "has a part that is a link")
         if entry.flag_bits & 0x1:
             raise LoadError(
-                f"{path.name} is protected by a password. Save it without one and try again."
+                f"{path.name} is protected by a password. Save it without one and "
+                "try again."
             )
         if entry.compress_type not in {
             ZIP_STORED,
@@ -283,7 +310,10 @@ def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> Non
                 if size > MAX_BYTES:
                     raise _refused(
                         path,
-                        f"unpacks to more than {MAX_BYTES // 1024**2} MB. Split it into smaller files",
+                        (
+                            f"unpacks to more than {MAX_BYTES // 1024**2} MB. Split it "
+                            "into smaller files"
+                        ),
                     )
                 if not is_xml:
                     continue
@@ -309,7 +339,7 @@ _SETTINGS = """<?xml version="1.0" encoding="UTF-8"?>
 <oor:items xmlns:oor="http://openoffice.org/2001/registry">
 <item oor:path="/org.openoffice.Office.Common/Security/Scripting">
 <prop oor:name="DisableMacrosExecution" oor:op="fuse"><value>true</value></prop>
-<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop></item></oor:items>"""
+<prop oor:name="BlockUntrustedRefererLinks" oor:op="fuse"><value>true</value></prop></item></oor:items>"""  # noqa: E501
 """A document may neither run its macros nor fetch what it links to."""
 
 
@@ -330,11 +360,15 @@ class LegacyOfficeLoader(ArchiveLoader):
         )
         if not kind:
             raise LoadError(
-                f"{path.name} is damaged or is not {self.noun}. Save it in a present format and try again."
+                f"{path.name} is damaged or is not {self.noun}. Save it in a "
+                "present format and try again."
             )
         program = shutil.which("soffice")
         if program is None:
-            advice = f"Save it as .{kind}, or install LibreOffice on the server, and try again."
+            advice = (
+                f"Save it as .{kind}, or install LibreOffice on the server, and try "
+                "again."
+            )
             raise LoadError(f"{path.name} is {self.noun}. {advice}")
         with TemporaryDirectory(prefix="report-chat-") as folder:
             Path(folder, "user").mkdir()
@@ -361,6 +395,7 @@ class LegacyOfficeLoader(ArchiveLoader):
             converted = Path(folder, f"{path.stem}.{kind}")
             if not converted.exists():
                 raise LoadError(
-                    f"LibreOffice cannot read {path.name}. Save it as .{kind} and try again."
+                    f"LibreOffice cannot read {path.name}. Save it as .{kind} and "
+                    "try again."
                 )
             return all_loaders()[kind].load(converted)

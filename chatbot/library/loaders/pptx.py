@@ -1,4 +1,6 @@
-"""PowerPoint presentations (.pptx): each slide a page, headed by its title, with its notes."""
+"""PowerPoint presentations (.pptx): each slide a page, headed by its title, with its
+notes.
+"""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,9 +21,13 @@ _NAMES = {
     "p": "http://schemas.openxmlformats.org/presentationml/2006/main",
 }
 _HIDDEN = "a:rPr[@sz <= 100 or a:noFill or a:solidFill/*/a:alpha[@val < 5000]]"
-_WHITE = "a:rPr/a:solidFill[a:srgbClr[translate(@val, 'abcdef', 'ABCDEF') = 'FFFFFF'] or a:schemeClr[@val = 'bg1']]"
+_WHITE = (
+    "a:rPr/a:solidFill[a:srgbClr[translate(@val, 'abcdef', 'ABCDEF') = 'FFFFFF'] or "
+    "a:schemeClr[@val = 'bg1']]"
+)
 _BACKGROUNDS = (
-    "//p:bgPr | //p:pic | //a:blipFill | //p:spPr/a:solidFill | //p:spPr/a:gradFill | //p:style | //a:tbl"
+    "//p:bgPr | //p:pic | //a:blipFill | //p:spPr/a:solidFill | "
+    "//p:spPr/a:gradFill | //p:style | //a:tbl"
     " | //p:clrMap[@bg1 != 'lt1']"
 )
 _NO = {"0", "false"}
@@ -72,12 +78,15 @@ def _section(slide: Any, number: int) -> Section:
     ):
         texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
     body = "\n\n".join(text for text in texts if text)
-    # A section needs a text to be kept, so on a slide with only a title this is the text.
+    # A section needs a text to be kept, so on a slide with only a title this is the
+    # text.
     return Section((title,) if title and body else (), body or title, page=number)
 
 
 def _drop_hidden(slide: Any) -> None:
-    """Remove invisible text: tiny, unpainted, or white on a slide that is white throughout."""
+    """Remove invisible text: tiny, unpainted, or white on a slide that is white
+    throughout.
+    """
     white_background = not any(
         _xpath(part._element, _BACKGROUNDS)
         for part in (slide, slide.slide_layout, slide.slide_layout.slide_master)
@@ -105,7 +114,9 @@ def _title(slide: Any) -> str:
 
 
 def _in_order(shapes: Iterable[Any]) -> list[Any]:
-    """Sort shapes from the top, then from the left; those without a place come first."""
+    """Sort shapes from the top, then from the left; those without a place come
+    first.
+    """
     return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
 
 
@@ -130,7 +141,9 @@ def _shape_text(shape: Any) -> str:
 
 
 def _table_rows(table: Any) -> list[list[str]]:
-    """Return the cells. One over several columns comes once, one over several rows in each of them."""
+    """Return the cells. One over several columns comes once, one over several rows in
+    each of them.
+    """
     rows: list[list[str]] = []
     for row in table.rows:
         above, texts = rows[-1] if rows else [], list[str]()
@@ -156,8 +169,10 @@ def _frame_text(frame: Any) -> str:
 
 
 def _chart_text(chart: Any) -> str:
-    """Return the numbers of a chart: a line for each category, with the names of the series. They are the values that
-    the file stores for drawing, because python-pptx cannot read three-dimensional charts."""
+    """Return the numbers of a chart: a line for each category, with the names of the
+    series. They are the values that the file stores for drawing, because python-pptx
+    cannot read three-dimensional charts.
+    """
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
     for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
@@ -181,7 +196,9 @@ def _chart_text(chart: Any) -> str:
 
 
 def _points(series: Any, path: str) -> dict[int, str]:
-    """Return the labels of a chart's points; for categories in levels the lowest one, which comes first."""
+    """Return the labels of a chart's points; for categories in levels the lowest one,
+    which comes first.
+    """
     points: dict[int, str] = {}
     for point in _xpath(series, path):
         place = point.get("idx", "")

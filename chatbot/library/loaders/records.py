@@ -1,5 +1,7 @@
-"""Tables and records in text, as sections (`sections.row_sections`): CSV in its dialects, JSON Lines and JSON. The keys
-of other JSON name headings. A table may stand below some lines about it."""
+"""Tables and records in text, as sections (`sections.row_sections`): CSV in its
+dialects, JSON Lines and JSON. The keys of other JSON name headings. A table may stand
+below some lines about it.
+"""
 
 import csv
 import io
@@ -80,7 +82,8 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
     named = _SEPARATOR_LINE.match(text)
     text = text[named.end() :] if named else text
     delimiter = named[1] if named else choose_delimiter(text)
-    # Strict: a quotation mark that is never closed would swallow the rest of the table as one cell.
+    # Strict: a quotation mark that is never closed would swallow the rest of the table
+    # as one cell.
     reader = csv.reader(io.StringIO(text), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
     above = int(named is not None)
@@ -90,13 +93,17 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
             rows += [(line, row)] if row else []
             line = reader.line_num + 1 + above
     except csv.Error as error:
-        # Tab-separated files are often written without any quoting: a quotation mark is only a character there.
+        # Tab-separated files are often written without any quoting: a quotation mark is
+        # only a character there.
         if delimiter == "\t":
             reader = csv.reader(
                 io.StringIO(text), delimiter=delimiter, quoting=csv.QUOTE_NONE
             )
             return [(reader.line_num, row) for row in reader if row]
-        advice = "A quoted value must be closed, and a quotation mark inside it written twice."
+        advice = (
+            "A quoted value must be closed, and a quotation mark inside it written "
+            "twice."
+        )
         raise LoadError(
             f"{name} is not a valid CSV table from line {line} on ({error}). {advice}"
         ) from error
@@ -104,8 +111,10 @@ def _rows(text: str, name: str) -> list[tuple[int, list[str]]]:
 
 
 def choose_delimiter(text: str) -> str:
-    """Return the delimiter under which the first rows agree best on their number of cells; more cells win a tie.
-    `csv.Sniffer` guesses letters and spaces too, and is wrong for prose in cells."""
+    """Return the delimiter under which the first rows agree best on their number of
+    cells; more cells win a tie. `csv.Sniffer` guesses letters and spaces too, and is
+    wrong for prose in cells.
+    """
     best, best_score = _NO_DELIMITER, (False, 0.0, 0)
     for delimiter in DELIMITERS:
         try:
@@ -114,7 +123,8 @@ def choose_delimiter(text: str) -> str:
             widths, well_formed = _first_widths(text, delimiter, strict=False), False
         width, times = Counter(widths).most_common(1)[0]
         share = times / len(widths)
-        # One name above: a line about the table if the rest agrees, a table of one column if it does not.
+        # One name above: a line about the table if the rest agrees, a table of one
+        # column if it does not.
         headed = widths[0] > 1 or (width > 2 and share > 0.8)
         if width > 1 and headed and (well_formed, share, width) > best_score:
             best, best_score = delimiter, (well_formed, share, width)
@@ -131,13 +141,15 @@ def _first_widths(text: str, delimiter: str, *, strict: bool) -> list[int]:
 
 
 def read_table(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and stripped cells, the header first, without empty rows. Raises LoadError: it is no CSV
-    table, or a row has more cells than the header."""
+    """Yield line numbers and stripped cells, the header first, without empty rows.
+    Raises LoadError: it is no CSV table, or a row has more cells than the header.
+    """
     rows = _rows(read_text(path), path.name)
     for line, row in rows:
         if len(row) > len(rows[0][1]):
             raise LoadError(
-                f"{path.name}, line {line}: more cells than the header. Quote cells with commas."
+                f"{path.name}, line {line}: more cells than the header. Quote "
+                "cells with commas."
             )
         if any(cells := [cell.strip() for cell in row]):
             yield line, cells
@@ -147,7 +159,9 @@ HEADINGS = ("title", "name", "heading")
 TEXTS = ("text", "content", "raw_content", "body", "description", "summary")
 _JSON_START = re.compile(r'\s*(?:\{\s*["}]|\[\s*[{"\]])')
 _LONG_SAMPLE_CHARACTERS = 16 * 1024
-"""A sample of this length without a whole value: the value continues beyond the sample."""
+"""A sample of this length without a whole value: the value continues beyond the
+sample.
+"""
 MAX_LINE_CHARACTERS = 200
 """A longer value is a section of its own under its key."""
 
@@ -183,7 +197,8 @@ class JsonLoader:
             sections = lay_out(_sections(content, path.name))
         except RecursionError as error:
             raise LoadError(
-                f"{path.name} is nested too deeply to be read. Flatten it and try again."
+                f"{path.name} is nested too deeply to be read. Flatten it and try "
+                "again."
             ) from error
         if not sections:
             raise LoadError(f"{path.name} has no text: all its values are empty.")
@@ -259,14 +274,18 @@ def _sections(content: Any, name: str) -> list[Section]:
 
 
 def _columns(records: Sequence[Mapping[str, str]]) -> tuple[list[str], list[list[str]]]:
-    """Return the names of all columns in order of appearance, and the records' values under them."""
+    """Return the names of all columns in order of appearance, and the records' values
+    under them.
+    """
     header = list(dict.fromkeys(key for record in records for key in record))
     tables.require_width(len(header))
     return header, [[record.get(key, "") for key in header] for record in records]
 
 
 def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
-    """Return a record as text by column, one level of objects flattened; None if it is nested deeper."""
+    """Return a record as text by column, one level of objects flattened; None if it is
+    nested deeper.
+    """
     record: dict[str, str] = {}
     for key, value in item.items():
         if _is_scalar(value):
@@ -286,7 +305,9 @@ def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
 def _object_sections(
     content: Mapping[str, Any], path: tuple[str, ...], skip: str
 ) -> Iterator[Section]:
-    """Yield the object's own text, then what is nested in it. ``skip`` is the key that is already its heading."""
+    """Yield the object's own text, then what is nested in it. ``skip`` is the key that
+    is already its heading.
+    """
     lines, long_values, nested = list[str](), list[Section](), list[tuple[str, Any]]()
     for key, value in content.items():
         if key == skip:
@@ -316,7 +337,9 @@ def _object_sections(
 def _list_sections(
     items: Sequence[Any], path: tuple[str, ...], label: str
 ) -> Iterator[Section]:
-    """Yield items with headings under these, and records without as rows under the list's own name."""
+    """Yield items with headings under these, and records without as rows under the
+    list's own name.
+    """
     records = [
         _record(item)
         for item in items
@@ -341,7 +364,9 @@ def _list_sections(
 
 
 def _heading(content: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the key that names the object, and the name; both empty if there is none."""
+    """Return the key that names the object, and the name; both empty if there is
+    none.
+    """
     keys = {tables.column_key(key): key for key in reversed(list(content))}
     for heading in HEADINGS:
         value = content.get(keys.get(heading, ""))

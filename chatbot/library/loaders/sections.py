@@ -1,4 +1,6 @@
-"""The common part of loaders: headings and paragraphs to sections, table rows to lines or sections of their own."""
+"""The common part of loaders: headings and paragraphs to sections, table rows to lines
+or sections of their own.
+"""
 
 import re
 from collections import Counter
@@ -22,7 +24,9 @@ _SUBSCRIPTS = str.maketrans("0123456789+-−–", "₀₁₂₃₄₅₆₇₈�
 
 
 def apart(text: str, before: str, *, lowered: bool = False) -> str:
-    """Return a superscript or subscript after ``before`` as no part of its number or word: 2023⁴, 10⁷, Collections¹."""
+    """Return a superscript or subscript after ``before`` as no part of its number or
+    word: 2023⁴, 10⁷, Collections¹.
+    """
     signs, raised = text.strip(), _SUBSCRIPTS if lowered else SUPERSCRIPTS
     is_note = not lowered and signs.isdecimal() and NOTED.search(before)
     if not (before[-1:].isdigit() or is_note) or _ORDINAL.fullmatch(signs):
@@ -35,7 +39,9 @@ def apart(text: str, before: str, *, lowered: bool = False) -> str:
 
 
 class HeadingOutline:
-    """The headings and texts of a document, added from top to bottom. Level 1 is the highest."""
+    """The headings and texts of a document, added from top to bottom. Level 1 is the
+    highest.
+    """
 
     def __init__(self) -> None:
         self._headings: dict[int, str] = {}
@@ -43,7 +49,9 @@ class HeadingOutline:
         self._names: list[tuple[int, str]] = []
 
     def heading(self, level: int, text: str) -> None:
-        """Begin a part. A heading of ``level`` closes those of the same level and below."""
+        """Begin a part. A heading of ``level`` closes those of the same level and
+        below.
+        """
         self._names.append((level, text))
         self._headings = {
             kept: name for kept, name in self._headings.items() if kept < level
@@ -51,18 +59,24 @@ class HeadingOutline:
         self._parts.append((self._headings, []))
 
     def add(self, text: str, *, gap: str = PARAGRAPH) -> None:
-        """Add a paragraph, a list item or a table. ``gap`` separates it from the text above it."""
+        """Add a paragraph, a list item or a table. ``gap`` separates it from the text
+        above it.
+        """
         if text:
             _, texts = self._parts[-1]
             texts.append(gap + text if texts else text)
 
     def title(self) -> str:
-        """Return the only heading of level 1 if it comes first: it names the document. Otherwise ""."""
+        """Return the only heading of level 1 if it comes first: it names the document.
+        Otherwise "".
+        """
         top = [name for level, name in self._names if level == 1]
         return top[0] if len(top) == 1 and self._names[0][0] == 1 else ""
 
     def sections(self, *, keep_title: bool = False) -> Iterator[Section]:
-        """Yield the sections in order. Their paths leave the title out unless ``keep_title``."""
+        """Yield the sections in order. Their paths leave the title out unless
+        ``keep_title``.
+        """
         lowest = 1 if self.title() and not keep_title else 0
         for headings, texts in self._parts:
             path = tuple(
@@ -75,14 +89,17 @@ MAX_COLUMNS = 1_000
 
 
 class WidthError(ValueError):
-    """A table is wider than `MAX_COLUMNS`: the names of its columns would be repeated in each row."""
+    """A table is wider than `MAX_COLUMNS`: the names of its columns would be repeated
+    in each row.
+    """
 
 
 def require_width(columns: int) -> None:
     """Raise WidthError if a table has more than `MAX_COLUMNS` columns."""
     if columns > MAX_COLUMNS:
         raise WidthError(
-            f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. Split it by columns"
+            f"has a table of {columns:,} columns; up to {MAX_COLUMNS:,} are read. "
+            "Split it by columns"
         )
 
 
@@ -93,9 +110,11 @@ MAX_LABEL_CHARACTERS = 120
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without a header stands alone. A name
-    of several levels (separated by `LEVEL`) leaves out those that the cell before it has named: "2007 Men: 3; Women: 4;
-    2009 Men: 5". Whole names in every cell made reports of wide tables up to three times as long."""
+    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without
+    a header stands alone. A name of several levels (separated by `LEVEL`) leaves out
+    those that the cell before it has named: "2007 Men: 3; Women: 4; 2009 Men: 5". Whole
+    names in every cell made reports of wide tables up to three times as long.
+    """
     written: list[str] = []
     before: list[str] = []
     for place, cell in enumerate(cells):
@@ -135,7 +154,9 @@ def labelled_row(cells: Sequence[str]) -> str:
 
 
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return a line that names the columns without a value in any row, as a form has them; no line if all have one."""
+    """Return a line that names the columns without a value in any row, as a form has
+    them; no line if all have one.
+    """
     filled = {place for row in rows for place, cell in enumerate(row) if cell.strip()}
     names = [
         " ".join(name.split(LEVEL)).strip()
@@ -147,10 +168,13 @@ def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[
 
 
 def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> str:
-    """Return a line for each row, with the names of its columns if the table has them, else ``a: b; c``.
+    """Return a line for each row, with the names of its columns if the table has them,
+    else ``a: b; c``.
 
-    ``header``: whether the first row of more than one cell names the columns; None = judge by its look. Rows of one
-    cell above it are captions. Such rows below it, notes and names of groups, stand alone too."""
+    ``header``: whether the first row of more than one cell names the columns; None =
+    judge by its look. Rows of one cell above it are captions. Such rows below it, notes
+    and names of groups, stand alone too.
+    """
     table = [
         row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)
     ]
@@ -170,14 +194,18 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
 
 
 def is_single(row: Sequence[str]) -> bool:
-    """Return whether only the first cell is filled: a caption, a note or the name of a group of rows."""
+    """Return whether only the first cell is filled: a caption, a note or the name of a
+    group of rows.
+    """
     return (
         bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
     )
 
 
 def looks_like_header(cells: Sequence[str]) -> bool:
-    """Return whether a row may name columns: all cells but the corner filled, none prose or a number but a year."""
+    """Return whether a row may name columns: all cells but the corner filled, none
+    prose or a number but a year.
+    """
     texts = [one_line(cell) for cell in cells]
     if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
         return False
@@ -188,12 +216,16 @@ def looks_like_header(cells: Sequence[str]) -> bool:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a cell is a number as people write it: ``1,285.5``, ``-3``, ``(12)``, ``45 %``, ``$7``."""
+    """Return whether a cell is a number as people write it: ``1,285.5``, ``-3``,
+    ``(12)``, ``45 %``, ``$7``.
+    """
     return bool(_NUMERIC_CELL.fullmatch(text.strip()))
 
 
 def label(text: str) -> str:
-    """Return the text of a cell that is repeated on each row it names; "" for prose, which would swell the table."""
+    """Return the text of a cell that is repeated on each row it names; "" for prose,
+    which would swell the table.
+    """
     return text if len(text) <= MAX_LABEL_CHARACTERS else ""
 
 
@@ -213,10 +245,12 @@ _YEAR_VALUE = re.compile(r"([12]\d{3})(?:\.0+)?")
 def record_sections(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "The table"
 ) -> list[Section]:
-    """Return `row_sections` of a whole file. An error calls the table ``name`` (the file's name).
+    """Return `row_sections` of a whole file. An error calls the table ``name`` (the
+    file's name).
 
     Raises:
-        LoadError: no row has text. The message names the columns."""
+        LoadError: no row has text. The message names the columns.
+    """
     table = list(rows)
     names = column_names(header, max(map(len, table), default=0))
     sections = row_sections(names, table, ())
@@ -239,9 +273,11 @@ def record_sections(
 def row_sections(
     names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]
 ) -> list[Section]:
-    """Return a section for each row that has text, below ``path``. Rows are numbered from 1, without the header. With a
-    text column (`TEXT_COLUMNS`) a row is a passage, otherwise a line of a table. A row that names a country or a year
-    is found under that country or year. ``names`` name all columns."""
+    """Return a section for each row that has text, below ``path``. Rows are numbered
+    from 1, without the header. With a text column (`TEXT_COLUMNS`) a row is a passage,
+    otherwise a line of a table. A row that names a country or a year is found under
+    that country or year. ``names`` name all columns.
+    """
     table = [[cell.strip() for cell in row] for row in rows]
     columns = {
         column_key(column): place for place, column in reversed(list(enumerate(names)))
@@ -260,7 +296,8 @@ def row_sections(
                 continue
             if heading := one_line(_cell(row, title)):
                 name = f"{name}: {heading}"
-            # Country and year too: a passage that does not mention them is still searched by them.
+            # Country and year too: a passage that does not mention them is still
+            # searched by them.
             rest = [
                 place for place in range(len(row)) if place not in {text, title, source}
             ]
@@ -291,7 +328,9 @@ def row_sections(
 
 
 def column_names(header: Sequence[str], width: int) -> list[str]:
-    """Return names for ``width`` columns or more: missing names are numbered, repeated ones counted."""
+    """Return names for ``width`` columns or more: missing names are numbered, repeated
+    ones counted.
+    """
     width = max(width, len(header))
     require_width(width)
     names: dict[str, None] = {}
@@ -309,12 +348,16 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
 
 
 def column_key(name: str) -> str:
-    """Return the form in which columns are compared: "Country Name", "country-name" and "COUNTRY_NAME" are equal."""
+    """Return the form in which columns are compared: "Country Name", "country-name" and
+    "COUNTRY_NAME" are equal.
+    """
     return re.sub(r"[\s_-]+", "_", name.strip().casefold())
 
 
 def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
-    """Return the country, year and type of a record from its values by `column_key`, without invalid ones."""
+    """Return the country, year and type of a record from its values by `column_key`,
+    without invalid ones.
+    """
     metadata: dict[str, Value] = {}
     countries = (values.get(column, "") for column in COUNTRY_COLUMNS)
     if country := next(
@@ -331,7 +374,9 @@ def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
 def _naming_column(
     columns: Mapping[str, int], table: Sequence[Sequence[str]]
 ) -> int | None:
-    """Return the column whose values name the rows: the country, else the first that is mostly words."""
+    """Return the column whose values name the rows: the country, else the first that is
+    mostly words.
+    """
     country = _first(columns, COUNTRY_COLUMNS)
     if country is not None:
         return country

@@ -11,7 +11,9 @@ from ...domain import LoadError
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 SAMPLE_BYTES = 256 * 1024
-"""The part of a file that an encoding is guessed from. The whole file is then decoded strictly."""
+"""The part of a file that an encoding is guessed from. The whole file is then decoded
+strictly.
+"""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it starts with
@@ -51,27 +53,33 @@ _WESTERN = (
     "áéíóúýðþæö",
     "ëïéèöüó",
 )
-"""Letters beyond ASCII in English, in the names of countries, in French, German, Spanish, Portuguese, Italian, the
-Nordic languages, Icelandic and Dutch."""
+"""Letters beyond ASCII in English, in the names of countries, in French, German,
+Spanish, Portuguese, Italian, the Nordic languages, Icelandic and Dutch.
+"""
 _WESTERN_MARKS = frozenset("“”‘’„–—…•·«»‹›€£¥§©®°±×÷½¼¾µ¿¡´\u00a0\u00ad")
 _SIGN_IN_WORD = re.compile(
     "[^\\W\\d_][\x80-\xa9\xab\xac\xae-\xb4\xb6\xb8\xb9\xbb-\xbf\u02c0-\u02df\u201a-\u2122\u2500-\u25ff]+[^\\W\\d_]"
 )
-"""A sign between two letters, such as the "ł" of one encoding read in another: "m³ody"."""
+"""A sign between two letters, such as the "ł" of one encoding read in another:
+"m³ody".
+"""
 _STRAY_LINES = 2
 """At least so many lines of UTF-8 with letters beyond ASCII for each stray line."""
 _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 
 
 def read_text(path: Path) -> str:
-    """Return the file's text, decoded from its own encoding, with normalised line ends. Raises LoadError: it cannot be
-    read, is too large, is not text in a known encoding, or has no text."""
+    """Return the file's text, decoded from its own encoding, with normalised line ends.
+    Raises LoadError: it cannot be read, is too large, is not text in a known encoding,
+    or has no text.
+    """
     with opened(path) as file:
         data = file.read(MAX_TEXT_BYTES + 1)
     if len(data) > MAX_TEXT_BYTES:
         limit = MAX_TEXT_BYTES // (1024 * 1024)
         raise LoadError(
-            f"{path.name} is larger than {limit} MB, the limit for a text file. Split it."
+            f"{path.name} is larger than {limit} MB, the limit for a text file. "
+            "Split it."
         )
     text = decode(data, path.name)
     if not text.strip():
@@ -81,7 +89,9 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file. Raises LoadError: the system cannot read it, then or later in the block."""
+    """Open a file. Raises LoadError: the system cannot read it, then or later in the
+    block.
+    """
     try:
         with path.open("rb") as file:
             yield file
@@ -94,8 +104,9 @@ def unreadable(path: Path, error: OSError) -> LoadError:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Decode text and `clean` it. Messages call the file ``name``. Raises LoadError: it is not text, or the encoding is
-    unknown."""
+    """Decode text and `clean` it. Messages call the file ``name``. Raises LoadError: it
+    is not text, or the encoding is unknown.
+    """
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return clean(_decode_strictly(data, encoding, name))
@@ -115,7 +126,9 @@ def decode(data: bytes, name: str) -> str:
 
 
 def decode_sample(head: bytes) -> str | None:
-    """Decode the beginning of a file, None if it is binary. It may end within a character."""
+    """Decode the beginning of a file, None if it is binary. It may end within a
+    character.
+    """
     for mark, encoding in _MARKS:
         if head.startswith(mark):
             return head.decode(encoding, errors="replace")
@@ -123,13 +136,17 @@ def decode_sample(head: bytes) -> str | None:
 
 
 def clean(text: str) -> str:
-    """Normalise line ends; replace control characters by spaces, and surrogates, which UTF-8 cannot write."""
+    """Normalise line ends; replace control characters by spaces, and surrogates, which
+    UTF-8 cannot write.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", _CONTROL.sub(" ", text))
 
 
 def _mostly_utf8(data: bytes) -> str | None:
-    """Decode UTF-8 with a few lines that another program added in its own Western encoding; None if it is no such."""
+    """Decode UTF-8 with a few lines that another program added in its own Western
+    encoding; None if it is no such.
+    """
     texts: list[str] = []
     strays = foreign = 0
     for line in data.split(b"\n"):
@@ -143,10 +160,13 @@ def _mostly_utf8(data: bytes) -> str | None:
 
 
 def guess_encoding(data: bytes) -> str | None:
-    """Guess the encoding of text that is not UTF-8. None if several fit: wrong letters are worse than a refusal."""
+    """Guess the encoding of text that is not UTF-8. None if several fit: wrong letters
+    are worse than a refusal.
+    """
     end = data.rfind(b"\n", 0, SAMPLE_BYTES) if len(data) > SAMPLE_BYTES else len(data)
     sample = data[: end if end > 0 else SAMPLE_BYTES]
-    # Western text has few accented letters, so encodings look alike; the alphabets of its languages differ.
+    # Western text has few accented letters, so encodings look alike; the alphabets of
+    # its languages differ.
     western = sample.decode("cp1252", errors="replace")
     foreign = [
         char.lower()
@@ -173,7 +193,9 @@ def guess_encoding(data: bytes) -> str | None:
 
 
 def _is_binary(data: bytes) -> bool:
-    """Return whether it has a NUL, or more control characters than text has by accident."""
+    """Return whether it has a NUL, or more control characters than text has by
+    accident.
+    """
     controls = len(data) - len(data.translate(None, bytes((*range(9), *range(14, 32)))))
     return b"\0" in data or controls * 200 > len(data)
 
@@ -183,7 +205,8 @@ def _decode_strictly(data: bytes, encoding: str, name: str) -> str:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise LoadError(
-            f"{name} is damaged: it begins as {encoding} text and does not continue as such. Save it again as UTF-8."
+            f"{name} is damaged: it begins as {encoding} text and does not "
+            "continue as such. Save it again as UTF-8."
         ) from error
     if "\0" in text:
         raise LoadError(f"{name} is not a text file.")

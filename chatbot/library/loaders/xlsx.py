@@ -1,4 +1,6 @@
-"""Excel workbooks: visible sheets to section paths, rows to sections with the names of their columns."""
+"""Excel workbooks: visible sheets to section paths, rows to sections with the names of
+their columns.
+"""
 
 import re
 from collections import Counter
@@ -15,12 +17,16 @@ from . import sections as tables
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 
 MAX_CELLS = 5_000_000
-"""Including empty ones: for a cell far out, openpyxl fills its row and the rows above it."""
+"""Including empty ones: for a cell far out, openpyxl fills its row and the rows above
+it.
+"""
 Rows = list[list[str]]
 
 
 class XlsxLoader(OfficeLoader):
-    """Formulas give their stored results. Hidden sheets, rows and columns are left out."""
+    """Formulas give their stored results. Hidden sheets, rows and columns are left
+    out.
+    """
 
     noun = "an Excel workbook"
     suffixes = (".xlsx",)
@@ -54,7 +60,10 @@ class XlsxLoader(OfficeLoader):
         return "", sections, None, notes.sentences()
 
 
-FORMULAS_NOTE = "Formulas without a stored result: {count}. Open the file in a spreadsheet program, save it and add it again."
+FORMULAS_NOTE = (
+    "Formulas without a stored result: {count}. Open the file in a spreadsheet "
+    "program, save it and add it again."
+)
 HEADLESS_NOTE = "Tables without column headings, in: {names}."
 
 
@@ -82,14 +91,17 @@ _SHOWN_NOWHERE = {"1", "true"}
 
 
 def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
-    """Yield the texts of the visible rows and columns; a merged cell fills its range. Count what is left out in
-    ``notes``. Raises LoadError: the sheet has more than `MAX_CELLS`, as a hostile file may."""
+    """Yield the texts of the visible rows and columns; a merged cell fills its range.
+    Count what is left out in ``notes``. Raises LoadError: the sheet has more than
+    `MAX_CELLS`, as a hostile file may.
+    """
     from openpyxl.cell import ReadOnlyCell
     from openpyxl.worksheet._reader import FORMULA_TAG, WorkSheetParser
 
     book = sheet.parent
     formulas: list[tuple[int, int]] = []
-    # Programs that write formulas without calculating them store nothing, or 0 (XlsxWriter), and ask Excel to do it.
+    # Programs that write formulas without calculating them store nothing, or 0
+    # (XlsxWriter), and ask Excel to do it.
     uncalculated = (
         {None, 0} if book.calculation and book.calculation.fullCalcOnLoad else {None}
     )
@@ -125,7 +137,8 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
             last = number
             if count > MAX_CELLS:
                 raise LoadError(
-                    f"{path.name} has cells too far apart. Delete the empty rows and columns and try again."
+                    f"{path.name} has cells too far apart. Delete the empty rows "
+                    "and columns and try again."
                 )
             texts: list[str] = []
             for cell in (
@@ -182,7 +195,9 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
 
 
 def _shows_value(cell: Any) -> bool:
-    """Return whether a cell is neither white on white, nor in a format that shows nothing."""
+    """Return whether a cell is neither white on white, nor in a format that shows
+    nothing.
+    """
     color = cell.font.color if cell.font else None
     white = color is not None and (
         color.rgb == _WHITE or (color.type == "theme" and color.theme == 0)
@@ -214,7 +229,9 @@ def fill_merged(
 def sheet_sections(
     name: str, rows: Iterable[list[str]], notes: SheetNotes
 ) -> Iterator[Section]:
-    """Yield the tables of a sheet, which empty rows separate. Rows of one cell above a table are its captions."""
+    """Yield the tables of a sheet, which empty rows separate. Rows of one cell above a
+    table are its captions.
+    """
     header: list[str] = []
     captions: list[str] = []
     for filled, block in groupby(rows, key=bool):
@@ -250,7 +267,9 @@ _MAX_HEADING_ROWS = 4
 
 
 def _heading_rows(table: Rows, start: int) -> list[str]:
-    """Take the rows that name the columns from the top of a table, and return the names; [] if there are none."""
+    """Take the rows that name the columns from the top of a table, and return the
+    names; [] if there are none.
+    """
     width = max(map(len, table))
     tagged = next(
         (
@@ -264,11 +283,13 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
     if table and not tagged and any(map(_TAG.fullmatch, table[0])):  # only tags
         return [" ".join(re.findall(r"\w+", tag)) for tag in table.pop(0)]
     if not tagged:
-        # More rows belong to the heading while it repeats or lacks names and no figure has come.
+        # More rows belong to the heading while it repeats or lacks names and no figure
+        # has come.
         while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
             row = table[heads][start:]
             names = _joined_names(table[:heads], width)[start:]
-            # A row of units has no label of its own, or that of the heading, whose cell reaches down to it.
+            # A row of units has no label of its own, or that of the heading, whose cell
+            # reaches down to it.
             repeated = row[0] in {above[start] for above in table[:heads]}
             units = (
                 heads > 0
@@ -297,7 +318,9 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
 
 
 def _joined_names(rows: Rows, width: int) -> list[str]:
-    """Return a name for each column from all heading rows. A name without one right of it heads both."""
+    """Return a name for each column from all heading rows. A name without one right of
+    it heads both.
+    """
     levels: list[list[str]] = [[] for _ in range(width)]
     for at, row in enumerate(rows):
         above = ""
@@ -354,7 +377,9 @@ _UNUSUAL = re.compile(r"[Ee/@yYdDhHsS]")
 
 
 def number_text(value: float, number_format: str) -> str:
-    """Return a number as its format shows it: currency, unit, percent, leading zeros, separators, decimals."""
+    """Return a number as its format shows it: currency, unit, percent, leading zeros,
+    separators, decimals.
+    """
     # Excel's precision: .1 + .2 is .3
     plain = (
         str(int(value))
@@ -413,7 +438,9 @@ def _digits(value: float, pattern: str) -> str:
 
 
 def cell_text(cell: Any) -> str:
-    """Return a cell's text; "" for an empty one, an error such as ``#REF!`` and a formula without a stored result."""
+    """Return a cell's text; "" for an empty one, an error such as ``#REF!`` and a
+    formula without a stored result.
+    """
     value = cell.value
     if value is None or cell.data_type == "e":
         return ""

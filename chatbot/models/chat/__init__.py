@@ -1,4 +1,6 @@
-"""Models that write the answer, named by settings as ``provider:model``; their shared cache and daily budgets."""
+"""Models that write the answer, named by settings as ``provider:model``; their shared
+cache and daily budgets.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -37,11 +39,15 @@ CHAT_MODELS: Registry[ChatModel] = Registry(
 
 
 MAX_CHARACTERS_PER_TOKEN = 32
-"""More than any text has: a server that sends more ignores the limit of the answer, and could fill the memory."""
+"""More than any text has: a server that sends more ignores the limit of the answer, and
+could fill the memory.
+"""
 
 
 class EchoChatModel:
-    """Implements `protocols.ChatModel` for tests: repeats the question and cites every passage."""
+    """Implements `protocols.ChatModel` for tests: repeats the question and cites every
+    passage.
+    """
 
     model_id = "echo"
     is_language_model = False
@@ -65,8 +71,10 @@ class EchoChatModel:
 
 @dataclass(eq=False)
 class ManagedChatModel:
-    """Implements `protocols.ChatModel`: a language model behind the cache of replies (R-B10) and the budgets (R-D9).
-    Only complete replies are stored. The call that crosses a limit of a day (UTC) is finished, the next is refused."""
+    """Implements `protocols.ChatModel`: a language model behind the cache of replies
+    (R-B10) and the budgets (R-D9). Only complete replies are stored. The call that
+    crosses a limit of a day (UTC) is finished, the next is refused.
+    """
 
     inner: ChatModel
     settings: Settings
@@ -79,8 +87,10 @@ class ManagedChatModel:
         self.model_id = self.inner.model_id
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Yield the cached reply as one delta, without a call, else the model's reply. Replies on attachments are
-        not cached (R-A1). Raises BudgetExhaustedError, ChatModelError."""
+        """Yield the cached reply as one delta, without a call, else the model's reply.
+        Replies on attachments are not cached (R-A1). Raises BudgetExhaustedError,
+        ChatModelError.
+        """
         if not request.cache or any(
             one.hit.chunk.collection == ATTACHMENTS for one in prompt.context.passages
         ):
@@ -102,7 +112,9 @@ class ManagedChatModel:
             self.cache.put("response", key, reply.text)
 
     def _counted(self, reply: Reply, request: RequestContext) -> Iterator[Delta]:
-        """Call the model, and count the tokens for the day, the caller and the question (R-C7)."""
+        """Call the model, and count the tokens for the day, the caller and the question
+        (R-C7).
+        """
         who, limit = request.caller, self.settings.daily_token_limit
         if limit is not None and (used := self.usage.today()) >= limit:
             raise BudgetExhaustedError(
@@ -127,7 +139,8 @@ class ManagedChatModel:
             for delta in self.inner.stream(prompt, request=request):
                 if delta.truncated and not (delta.text or reply.has_begun):
                     raise ChatModelError(
-                        f"{self.model_id} reached the limit of an answer before its first word: it may have spent it "
+                        f"{self.model_id} reached the limit of an answer before "
+                        "its first word: it may have spent it "
                         "on thinking.",
                         remedy="Raise MAX_ANSWER_TOKENS.",
                         reason=NOTHING_WRITTEN,

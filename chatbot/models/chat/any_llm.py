@@ -21,8 +21,10 @@ from ..openai_client import check_withheld, timed_out
 
 
 class AnyLLMChatModel:
-    """Implements `protocols.ChatModel`. Thread-safe: the requests run in one event loop of their own. JSON schemas
-    are not sent: each maker knows others. The readers of replies do without."""
+    """Implements `protocols.ChatModel`. Thread-safe: the requests run in one event loop
+    of their own. JSON schemas are not sent: each maker knows others. The readers of
+    replies do without.
+    """
 
     is_language_model = True
 
@@ -34,11 +36,14 @@ class AnyLLMChatModel:
             "temperature": settings.temperature,
             "max_tokens": settings.max_answer_tokens,
         }
-        # boto is not asynchronous: each call to it needs a loop of its own, which it blocks.
+        # boto is not asynchronous: each call to it needs a loop of its own, which it
+        # blocks.
         self._loop = None if model_id.startswith("bedrock:") else EventLoop()
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and give the request up, once ``request`` is cancelled. Raises ChatModelError."""
+        """Stop reading, and give the request up, once ``request`` is cancelled. Raises
+        ChatModelError.
+        """
         if request.cancelled:
             return
         chunks, finished = SimpleQueue[Any](), ""
@@ -88,7 +93,9 @@ class AnyLLMChatModel:
         check_withheld(self.model_id, finished)
 
     async def _read(self, prompt: Prompt, chunks: SimpleQueue[Any]) -> None:
-        """Put each chunk of the reply into ``chunks``, and None at its end, however it ends."""
+        """Put each chunk of the reply into ``chunks``, and None at its end, however it
+        ends.
+        """
         messages = [
             {"role": message.role, "content": message.content}
             for message in prompt.messages

@@ -1,7 +1,10 @@
-"""Answers by quoting, for machines without a key: the passages that answer, whole or their best run of sentences.
+"""Answers by quoting, for machines without a key: the passages that answer, whole or
+their best run of sentences.
 
-No small model that ships in a package may answer people (measured: invented facts), so none is used;
-the answer says that it quotes. The order is that of the search, which weighs headings and editions."""
+No small model that ships in a package may answer people (measured: invented facts), so
+none is used; the answer says that it quotes. The order is that of the search, which
+weighs headings and editions.
+"""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +32,9 @@ MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
 """Characters of a quotation. A passage up to this length is quoted whole."""
 CLOSE = 0.75
-"""A further passage is quoted if its cosine to the question is at least this share of the first one's."""
+"""A further passage is quoted if its cosine to the question is at least this share of
+the first one's.
+"""
 MAX_STATEMENT = 300
 """Characters above which a sentence is split at its semicolons."""
 MAX_NAME_WORDS = 8
@@ -40,7 +45,8 @@ NEW_LINE = " · "
 _BULLET = re.compile(r"^[-*•]\s+")
 _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _SOURCE_LINE = re.compile(
-    r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo )?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)"
+    r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo "
+    r")?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)"
     r"|all rights reserved|page \d+$)[^.!?%]{0,200}\W*$",
     re.IGNORECASE,
 )
@@ -50,7 +56,9 @@ _MARKS = re.compile(rf"^{_MARK}(?:[^\S\n]+{_MARK})*$", re.MULTILINE)
 """Figures and months along a chart: "0 5 10 15", "JAN FEB"."""
 LEAST_MARKS = 4
 _ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
-"""Belongs to what stands elsewhere: "(2021 est.)" on a line of its own; "(5.4)" is a figure."""
+"""Belongs to what stands elsewhere: "(2021 est.)" on a line of its own; "(5.4)" is a
+figure.
+"""
 _NAME = re.compile(r"[^,;:.!?\d]+")
 _LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
 _CLAUSE_END = re.compile(r"(?<=;)\s+")
@@ -61,8 +69,10 @@ _WRAPPED = re.compile(r"[\w,;&]$")
 class Statement:
     """A sentence of a passage, word for word, or some clauses of a long one (``cut``).
 
-    ``heading``: the one above it in the text, else the innermost of the passage. ``label``: the beginning of a line
-    before it ("Drinking water source" above "rural: 38.6%"). ``line``: the number of its line."""
+    ``heading``: the one above it in the text, else the innermost of the passage.
+    ``label``: the beginning of a line before it ("Drinking water source" above "rural:
+    38.6%"). ``line``: the number of its line.
+    """
 
     heading: str
     label: str
@@ -72,7 +82,9 @@ class Statement:
 
     @property
     def whole(self) -> str:
-        """The statement with the names of what it is about, as it is compared with questions."""
+        """The statement with the names of what it is about, as it is compared with
+        questions.
+        """
         about = [
             name
             for name in (self.heading, self.label)
@@ -103,7 +115,9 @@ class ExtractiveChatModel:
         yield Delta("" if request.cancelled else text, Usage())
 
     def quotes(self, question: str, passages: Sequence[Passage]) -> list[Quotation]:
-        """Implements `protocols.Quoter`. Summaries are no words of a report, so they are never quoted."""
+        """Implements `protocols.Quoter`. Summaries are no words of a report, so they
+        are never quoted.
+        """
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
@@ -136,7 +150,8 @@ class ExtractiveChatModel:
             )
             if not lines or key in seen:
                 continue
-            if not chosen:  # the names in the question that its text has, besides that of its report
+            # the names in the question that its text has, besides that of its report
+            if not chosen:
                 closest = _cosine(passage)
                 names = [
                     name
@@ -148,7 +163,9 @@ class ExtractiveChatModel:
         return chosen
 
     def _best_run(self, question: str, lines: Sequence[Statement]) -> list[Statement]:
-        """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or those around the best one."""
+        """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or
+        those around the best one.
+        """
         if lines[0].heading == lines[-1].heading and _length(lines) <= MAX_CHARACTERS:
             return list(lines)
         terms = analyzer_for(question, self._language).terms
@@ -189,8 +206,9 @@ def _cosine(passage: Passage) -> float:
 
 
 def _line(passage: Passage) -> tuple[object, ...]:
-    """Return what the editions of one report share: the country and the heading. Other reports share nothing, and
-    passages without a heading are each a line of their own."""
+    """Return what the editions of one report share: the country and the heading. Other
+    reports share nothing, and passages without a heading are each a line of their own.
+    """
     chunk = passage.hit.chunk
     owner = (
         chunk.document_id if chunk.year is None else chunk.metadata.get("country_name")
@@ -201,9 +219,11 @@ def _line(passage: Passage) -> tuple[object, ...]:
 def _in_order(
     passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool
 ) -> list[Passage]:
-    """Return the passages in the order of the search, the editions of one line together, lone notes as its last. Of one
-    table or section those with more of the question's ``names`` come first. Where prose is asked for, lines that have
-    sentences come first; what stands around a chart comes last."""
+    """Return the passages in the order of the search, the editions of one line
+    together, lone notes as its last. Of one table or section those with more of the
+    question's ``names`` come first. Where prose is asked for, lines that have sentences
+    come first; what stands around a chart comes last.
+    """
     first: dict[tuple[object, ...], int] = {}
     for place, passage in enumerate(passages):
         first.setdefault(_line(passage), place)
@@ -233,7 +253,9 @@ def _in_order(
 
 
 def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
-    """Return the quotation of adjoining statements, with the label that the first one lacks in its source."""
+    """Return the quotation of adjoining statements, with the label that the first one
+    lacks in its source.
+    """
     chunk, first = passage.hit.chunk, run[0]
     text = first.text
     for before, one in pairwise(run):
@@ -253,7 +275,9 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
 
 
 def statements(passage: Passage) -> list[Statement]:
-    """Return the statements of a passage in text order, without source lines, headings and lone asides."""
+    """Return the statements of a passage in text order, without source lines, headings
+    and lone asides.
+    """
     chunk = passage.hit.chunk
     names = set(map(_letters, (chunk.title, *chunk.section.split(SECTION_SEPARATOR))))
     is_chart = _is_chart(chunk)
@@ -307,7 +331,9 @@ def _split(chunk: Chunk) -> Iterator[Statement]:
 
 
 def _pieces(sentence: str) -> list[str]:
-    """Return the sentence, or the clauses of a long one, as many together as stay short."""
+    """Return the sentence, or the clauses of a long one, as many together as stay
+    short.
+    """
     if len(sentence) <= MAX_STATEMENT:
         return [sentence]
     pieces: list[str] = []

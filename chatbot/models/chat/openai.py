@@ -1,4 +1,6 @@
-"""OpenAI's chat completions, or those of any server that speaks its API, as a stream."""
+"""OpenAI's chat completions, or those of any server that speaks its API, as a
+stream.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -61,7 +63,9 @@ class OpenAIChatModel:
         self.model_id = f"openai:{model}"
 
     def stream(self, prompt: Prompt, *, request: RequestContext) -> Iterator[Delta]:
-        """Stop reading, and close the connection, once ``request`` is cancelled. Raises ChatModelError."""
+        """Stop reading, and close the connection, once ``request`` is cancelled. Raises
+        ChatModelError.
+        """
         try:
             with translated(ChatModelError, self.model_id):
                 yield from self._deltas(prompt, request)
@@ -102,12 +106,15 @@ class OpenAIChatModel:
         self._client.close()
 
     def _open(self, client: OpenAI, prompt: Prompt) -> "_Completion":
-        """Begin a completion, without the parameters that this server refuses by name, which are remembered. A JSON
-        schema is refused in many words: after a refusal that names nothing it is left out, too."""
+        """Begin a completion, without the parameters that this server refuses by name,
+        which are remembered. A JSON schema is refused in many words: after a refusal
+        that names nothing it is left out, too.
+        """
         body, refused = self._body(prompt), list[str]()
         while True:
             try:
-                # Not `chat.completions.create`: its types take five sixths of the processor time of a token.
+                # Not `chat.completions.create`: its types take five sixths of the
+                # processor time of a token.
                 with translated(ChatModelError, self.model_id):
                     stream = client.post(
                         "/chat/completions",
@@ -117,7 +124,8 @@ class OpenAIChatModel:
                         stream_cls=_Completion,
                     )
             except ChatModelError as error:
-                # Without a schema there is no second try of a request that is wrong otherwise.
+                # Without a schema there is no second try of a request that is wrong
+                # otherwise.
                 named = refused_name(
                     error.__cause__, body.keys() & OPTIONAL, unnamed="response_format"
                 )
@@ -159,7 +167,9 @@ class OpenAIChatModel:
 
 
 class _Completion(Stream[object]):
-    """The events of one completion, or the one object of a server that does not stream."""
+    """The events of one completion, or the one object of a server that does not
+    stream.
+    """
 
     is_done = False
     """True if the server said that it has sent everything."""
@@ -195,7 +205,9 @@ class _Completion(Stream[object]):
             raise APIConnectionError(request=self.response.request) from error
 
     def _bounded(self) -> Iterator[bytes]:
-        """Yield the bytes as they come. Raises ValueError: an event is longer than any, and would fill the memory."""
+        """Yield the bytes as they come. Raises ValueError: an event is longer than any,
+        and would fill the memory.
+        """
         length, last = 0, b""
         for part in self.response.iter_bytes():
             seen = last + part  # the end of an event may come in two parts
@@ -210,14 +222,18 @@ class _Completion(Stream[object]):
 
 
 def _leave_out(body: dict[str, Any], name: str) -> None:
-    """Take a refused parameter out of a request; the limit of an answer has two names."""
+    """Take a refused parameter out of a request; the limit of an answer has two
+    names.
+    """
     value = body.pop(name, None)
     if name == "max_tokens" and value is not None:
         body["max_completion_tokens"] = value
 
 
 def _read(chunk: object) -> tuple[str, str, Usage | None]:
-    """Return the text, the reason of the end, and the usage. Of other servers anything may be missing or mistyped."""
+    """Return the text, the reason of the end, and the usage. Of other servers anything
+    may be missing or mistyped.
+    """
 
     def part(value: object, name: str) -> object:
         return value.get(name) if isinstance(value, dict) else None
@@ -250,7 +266,8 @@ def build(
     """Raises SettingsError: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError(
-            "CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a server of your own)."
+            "CHAT_MODEL=openai needs OPENAI_API_KEY (or OPENAI_BASE_URL for a "
+            "server of your own)."
         )
     # OpenAI renamed the limit; other servers know the old name.
     limit = "max_tokens" if settings.openai_base_url else "max_completion_tokens"

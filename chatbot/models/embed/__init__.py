@@ -1,5 +1,7 @@
-"""Embedders by provider, and what they share: longer text than a model reads is embedded window by window, and the
-vectors are averaged, so that nothing is cut; the check of a model's file."""
+"""Embedders by provider, and what they share: longer text than a model reads is
+embedded window by window, and the vectors are averaged, so that nothing is cut; the
+check of a model's file.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -29,7 +31,9 @@ class _Embedders(Registry[Embedder]):
         )
 
     def default_model(self, name: str) -> str:
-        """Return the model to use without EMBEDDING_MODEL, "" if that setting is required. Raises as `module` does."""
+        """Return the model to use without EMBEDDING_MODEL, "" if that setting is
+        required. Raises as `module` does.
+        """
         row = PROVIDERS.get(name)
         return row.default_model if row else str(self.module(name).MODEL)
 
@@ -37,11 +41,14 @@ class _Embedders(Registry[Embedder]):
 def _whole(
     name: str, build: Callable[..., Embedder], settings: Settings, **of_model: str
 ) -> Embedder:
-    """Build an embedder whose vectors have one length. Raises SettingsError: another one is set."""
+    """Build an embedder whose vectors have one length. Raises SettingsError: another
+    one is set.
+    """
     if settings.embedding_dimensions is not None:
         able = ", ".join(sorted(one for one, row in PROVIDERS.items() if row.shortens))
         raise SettingsError(
-            f"EMBEDDING_DIMENSIONS is set, but the vectors of the embedding provider {name} have one length. Unset it, "
+            "EMBEDDING_DIMENSIONS is set, but the vectors of the embedding "
+            f"provider {name} have one length. Unset it, "
             f"or set EMBEDDING_PROVIDER to one that can shorten them: {able}."
         )
     return build(settings, **of_model)
@@ -60,8 +67,10 @@ EMBEDDERS = _Embedders(
 
 
 def text_windows(text: str, size: int, count_tokens: Callable[[str], int]) -> list[str]:
-    """Split a text into pieces of at most ``size`` tokens by halving it, at white space if there is any. A text that
-    fits is returned as it is. At the cuts white space is dropped, nothing else."""
+    """Split a text into pieces of at most ``size`` tokens by halving it, at white space
+    if there is any. A text that fits is returned as it is. At the cuts white space is
+    dropped, nothing else.
+    """
     if len(text) < 2 or count_tokens(text) <= size:
         return [text]
     middle = len(text) // 2
@@ -94,7 +103,9 @@ def embed_windows(
     count_tokens: Callable[[str], int],
     embed: Callable[[list[str]], Iterable[Vector]],
 ) -> Matrix:
-    """Return a row for each text (at least one). ``embed`` gets the windows of all texts at once."""
+    """Return a row for each text (at least one). ``embed`` gets the windows of all
+    texts at once.
+    """
     windows = [text_windows(text, size, count_tokens) for text in texts]
     rows = iter(embed([piece for pieces in windows for piece in pieces]))
     return np.vstack(
@@ -106,7 +117,9 @@ def embed_windows(
 
 
 def check_file(path: Path, sha256: str, *, remedy: str) -> None:
-    """Raises EmbeddingError: the file of a local model is missing or has another checksum."""
+    """Raises EmbeddingError: the file of a local model is missing or has another
+    checksum.
+    """
     if not path.is_file():
         raise EmbeddingError(
             f"The local embedding model is incomplete: {path} is missing.",

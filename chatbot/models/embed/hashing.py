@@ -1,4 +1,6 @@
-"""A deterministic embedder without a model, for tests: feature hashing of words (Weinberger et al., 2009)."""
+"""A deterministic embedder without a model, for tests: feature hashing of words
+(Weinberger et al., 2009).
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -29,7 +31,9 @@ class HashingEmbedder:
     def embed_query(
         self, text: str, *, request: RequestContext | None = None
     ) -> Vector:
-        """Return shape (dimensions,). A text without words gets a fixed direction, so that no vector is zero."""
+        """Return shape (dimensions,). A text without words gets a fixed direction, so
+        that no vector is zero.
+        """
         vector = np.zeros(self.dimensions, dtype=np.float32)
         for term in analyzer("english").terms(text) or [""]:
             digest = int.from_bytes(
@@ -52,6 +56,7 @@ def build(settings: Settings, *, model: str) -> HashingEmbedder:
     """Raises SettingsError: ``model`` is not a number of dimensions."""
     if not model.isdigit() or not 8 <= int(model) <= 8192:
         raise SettingsError(
-            f"EMBEDDING_MODEL={model!r}: hashing takes the number of dimensions, 8 to 8192."
+            f"EMBEDDING_MODEL={model!r}: hashing takes the number of dimensions, 8 "
+            "to 8192."
         )
     return HashingEmbedder(int(model))

@@ -1,7 +1,10 @@
-"""The built-in local model: all-MiniLM-L6-v2, int8 ONNX, 384 dimensions, English. No key, no network.
+"""The built-in local model: all-MiniLM-L6-v2, int8 ONNX, 384 dimensions, English. No
+key, no network.
 
-One text per inference: dynamic int8 makes a vector depend on the others in its batch, and a batch is no faster.
-So a vector depends on its text alone, and caches and comparisons are exact."""
+One text per inference: dynamic int8 makes a vector depend on the others in its batch,
+and a batch is no faster. So a vector depends on its text alone, and caches and
+comparisons are exact.
+"""
 
 import re
 from array import array
@@ -21,8 +24,8 @@ from . import MINILM_FOLDER, average, check_file
 MODEL = MINILM_FOLDER.name
 FOLDER = MINILM_FOLDER
 SHA256 = {
-    "model-int8.onnx": "482f3a0d5b8792155effc596c7b99edc21227bef4554882ce6462237c4b43a40",
-    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "model-int8.onnx": "482f3a0d5b8792155effc596c7b99edc21227bef4554882ce6462237c4b43a40",  # noqa: E501
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",  # noqa: E501
 }
 DIMENSIONS = 384
 MAX_TOKENS = 256
@@ -57,8 +60,9 @@ class MiniLMEmbedder:
         options.enable_cpu_mem_arena = False
         options.intra_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        # On processors without VNNI products overflow: other vectors than elsewhere, which find less. Preventing that
-        # takes half as long again, so it is left to those that need it.
+        # On processors without VNNI products overflow: other vectors than elsewhere,
+        # which find less. Preventing that takes half as long again, so it is left to
+        # those that need it.
         cpu = Path("/proc/cpuinfo")
         if not (
             cpu.exists()
@@ -75,14 +79,17 @@ class MiniLMEmbedder:
         self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._tokenized)
 
     def _tokenized(self, text: str) -> Sequence[int]:
-        # As a batch of one: of a megabyte `encode` would block all other threads for a second.
+        # As a batch of one: of a megabyte `encode` would block all other threads for a
+        # second.
         ids: Sequence[int] = self._tokenizer.encode_batch(
             [text], add_special_tokens=False
         )[0].ids
         return ids
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text, without the two that begin and end every input."""
+        """Count the tokens of a text, without the two that begin and end every
+        input.
+        """
         return len(self._ids(text))
 
     def token_places(self, text: str) -> Sequence[int]:
@@ -101,7 +108,9 @@ class MiniLMEmbedder:
     def embed_query(
         self, text: str, *, request: RequestContext | None = None
     ) -> Vector:
-        """Return shape (384,). Longer text than the model reads is embedded window by window."""
+        """Return shape (384,). Longer text than the model reads is embedded window by
+        window.
+        """
         ids, size = self._ids(text), self.max_tokens
         if len(ids) <= size:
             return self._infer(ids)
@@ -135,7 +144,9 @@ class MiniLMEmbedder:
 
 
 def build(settings: Settings, *, model: str) -> MiniLMEmbedder:
-    """Raises SettingsError: another model is set; EmbeddingError: the model cannot be loaded."""
+    """Raises SettingsError: another model is set; EmbeddingError: the model cannot be
+    loaded.
+    """
     if model != MODEL:
         raise SettingsError(
             f"EMBEDDING_MODEL={model!r} is not a model of minilm. Valid: {MODEL}."

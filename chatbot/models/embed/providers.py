@@ -1,5 +1,7 @@
-"""The embedding providers (`providers.toml`): models, dimensions, limits and addresses. The endpoint is asked for the
-dimensions of a model that is not listed, which is assumed to read `UNKNOWN_TOKENS`."""
+"""The embedding providers (`providers.toml`): models, dimensions, limits and addresses.
+The endpoint is asked for the dimensions of a model that is not listed, which is assumed
+to read `UNKNOWN_TOKENS`.
+"""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -11,12 +13,16 @@ from ...domain import SettingsError, read_table
 
 Kind = Literal["query", "document"]
 UNKNOWN_TOKENS = 512
-"""Tokens of one text that a model reads if neither this table nor EMBEDDING_MAX_TOKENS says so."""
+"""Tokens of one text that a model reads if neither this table nor EMBEDDING_MAX_TOKENS
+says so.
+"""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model at a provider. ``dimensions`` None: the endpoint is asked. The prefixes belong in front of each text."""
+    """A model at a provider. ``dimensions`` None: the endpoint is asked. The prefixes
+    belong in front of each text.
+    """
 
     max_tokens: int
     dimensions: int | None = None
@@ -26,13 +32,17 @@ class Model:
 
 @dataclass(frozen=True)
 class Provider:
-    """``batch`` and ``request_tokens``: the most texts and tokens in one request. ``query`` and ``document``:
-    parameters of a request that say which kind of text it has. ``shortens``: the parameter for the length of the
-    vectors, "" = there is none; with a dot it is inside of another."""
+    """``batch`` and ``request_tokens``: the most texts and tokens in one request.
+    ``query`` and ``document``: parameters of a request that say which kind of text it
+    has. ``shortens``: the parameter for the length of the vectors, "" = there is none;
+    with a dot it is inside of another.
+    """
 
     adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
     base_url: str | None = None
-    """None: EMBEDDING_BASE_URL is required, or the adapter's library knows the address."""
+    """None: EMBEDDING_BASE_URL is required, or the adapter's library knows the
+    address.
+    """
     default_model: str = ""
     """Empty: EMBEDDING_MODEL is required."""
     key: Literal["required", "optional"] = "required"
@@ -43,10 +53,14 @@ class Provider:
     document: Mapping[str, Any] = field(default_factory=dict)
     shortens: str = ""
     open_models: bool = True
-    """Whether it serves the `OPEN_MODELS` by their names and leaves the prefixes to the client."""
+    """Whether it serves the `OPEN_MODELS` by their names and leaves the prefixes to the
+    client.
+    """
 
     def parameters(self, kind: Kind, dimensions: int | None = None) -> dict[str, Any]:
-        """Return the parameters of a request. ``dimensions``: the length of the vectors; None = the model's own."""
+        """Return the parameters of a request. ``dimensions``: the length of the
+        vectors; None = the model's own.
+        """
         parameters: dict[str, Any] = deepcopy(
             dict(self.query if kind == "query" else self.document)
         )
@@ -97,12 +111,15 @@ class Endpoint:
 
 
 ATLAS_MODELS = "https://ai.mongodb.com/v1"
-"""Serves the keys of Voyage that Atlas has issued (`al-...`); each host refuses the other's with 403."""
+"""Serves the keys of Voyage that Atlas has issued (`al-...`); each host refuses the
+other's with 403.
+"""
 
 
 def endpoint(settings: Settings, provider: str) -> Endpoint:
-    """Return the address and the key of a provider. Raises SettingsError: a key or an address that this provider
-    needs is not set."""
+    """Return the address and the key of a provider. Raises SettingsError: a key or an
+    address that this provider needs is not set.
+    """
     row, key, base_url = (
         PROVIDERS[provider],
         settings.embedding_api_key,
@@ -121,7 +138,8 @@ def endpoint(settings: Settings, provider: str) -> Endpoint:
             base_url, url_setting = settings.openai_base_url, "OPENAI_BASE_URL"
     if provider == "openai" and key is None and base_url is None:
         raise SettingsError(
-            "OPENAI_API_KEY is not set: the openai provider needs it (or OPENAI_BASE_URL)."
+            "OPENAI_API_KEY is not set: the openai provider needs it (or "
+            "OPENAI_BASE_URL)."
         )
     if (
         provider == "voyageai"
@@ -132,7 +150,8 @@ def endpoint(settings: Settings, provider: str) -> Endpoint:
     base_url = base_url or row.base_url
     if base_url is None and row.adapter != "any_llm":
         raise SettingsError(
-            f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} needs it."
+            f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} "
+            "needs it."
         )
     if key is None and row.key == "required":
         raise SettingsError(

@@ -1,4 +1,6 @@
-"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or over any-llm's."""
+"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or
+over any-llm's.
+"""
 
 import re
 import threading
@@ -36,18 +38,25 @@ from . import embed_windows
 from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
 
 _TOO_MANY = re.compile(
-    r"\bbatch|too many (?:inputs|texts)|at most \d+ (?:inputs|texts)|array.*(?:long|large)",
+    (
+        r"\bbatch|too many (?:inputs|texts)|at most \d+ "
+        r"(?:inputs|texts)|array.*(?:long|large)"
+    ),
     re.IGNORECASE,
 )
 """Messages of endpoints about more texts than they take in one request."""
 
 
 MAX_REQUESTS = 2
-"""Requests with passages that are under way at once. What files send meanwhile waits, and goes in one request."""
+"""Requests with passages that are under way at once. What files send meanwhile waits,
+and goes in one request.
+"""
 
 
 class RemoteEmbedder(ABC):
-    """Implements `protocols.Embedder`. An adapter sends one request; the library it uses retries."""
+    """Implements `protocols.Embedder`. An adapter sends one request; the library it
+    uses retries.
+    """
 
     local = False
     multilingual = True
@@ -77,16 +86,20 @@ class RemoteEmbedder(ABC):
 
     @property
     def dimensions(self) -> int:
-        """The length of the vectors: by the table of models, else the endpoint is asked once."""
+        """The length of the vectors: by the table of models, else the endpoint is asked
+        once.
+        """
         if self._dimensions is None:
             self.verify()
         assert self._dimensions is not None
         return self._dimensions
 
     def verify(self) -> None:
-        """Embed one word, so that a start finds a wrong key, address or model. Raises EmbeddingError: with
-        ``retry_after`` where the endpoint may only be down; without, a setting is wrong; EmbedderMismatchError: its
-        vectors are not as long as the table says."""
+        """Embed one word, so that a start finds a wrong key, address or model. Raises
+        EmbeddingError: with ``retry_after`` where the endpoint may only be down;
+        without, a setting is wrong; EmbedderMismatchError: its vectors are not as long
+        as the table says.
+        """
         self.embed_query("dimensions")
 
     def count_tokens(self, text: str) -> int:
@@ -103,9 +116,10 @@ class RemoteEmbedder(ABC):
     def embed_documents(
         self, texts: Sequence[str], *, request: RequestContext | None = None
     ) -> Matrix:
-        """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every server does it. Raises
-        EmbeddingError: an empty text, or the endpoint failed; EmbedderMismatchError: the vectors are of another length
-        than before."""
+        """Return shape (len(texts), dimensions). Rows are L2-normalised here: not every
+        server does it. Raises EmbeddingError: an empty text, or the endpoint failed;
+        EmbedderMismatchError: the vectors are of another length than before.
+        """
         return (
             self._embed(texts, "document", request)
             if texts
@@ -120,8 +134,10 @@ class RemoteEmbedder(ABC):
     def _request(
         self, texts: Sequence[str], kind: Kind, request: RequestContext | None
     ) -> Sequence[Any]:
-        """Send one request and return a vector for each text, in their order. Raises EmbeddingError; AttributeError,
-        TypeError or ValueError: the response has no vectors."""
+        """Send one request and return a vector for each text, in their order. Raises
+        EmbeddingError; AttributeError, TypeError or ValueError: the response has no
+        vectors.
+        """
 
     def _embed(
         self, texts: Sequence[str], kind: Kind, request: RequestContext | None
@@ -142,8 +158,9 @@ class RemoteEmbedder(ABC):
         return embed_windows(texts, self.max_tokens, self.count_tokens, embed)
 
     def _joined(self, send: Callable[[list[str]], Matrix], texts: list[str]) -> Matrix:
-        """Send texts together with those of other threads that wait; alone where what is wrong may be wrong with one of
-        them only."""
+        """Send texts together with those of other threads that wait; alone where what
+        is wrong may be wrong with one of them only.
+        """
         promise = Future[Matrix | None]()
         with self._joining:
             self._waiting[promise] = texts
@@ -176,7 +193,9 @@ class RemoteEmbedder(ABC):
     def _sent(
         self, texts: list[str], kind: Kind, request: RequestContext | None
     ) -> Matrix:
-        """Embed a batch; in halves, from now on, where the endpoint says that it is too large."""
+        """Embed a batch; in halves, from now on, where the endpoint says that it is too
+        large.
+        """
         try:
             return self._vectors(texts, kind, request)
         except EmbeddingError as error:
@@ -188,7 +207,9 @@ class RemoteEmbedder(ABC):
         )
 
     def _batches(self, pieces: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the pieces in batches that one request may hold, by number and by tokens."""
+        """Yield the pieces in batches that one request may hold, by number and by
+        tokens.
+        """
         batch: list[str] = []
         total = 0
         for piece in pieces:
@@ -230,7 +251,10 @@ class RemoteEmbedder(ABC):
                 "Set EMBEDDING_MODEL, and the provider, to the model that it serves."
             )
             if self.shortened:
-                remedy = "Unset EMBEDDING_DIMENSIONS: this model does not shorten its vectors."
+                remedy = (
+                    "Unset EMBEDDING_DIMENSIONS: this model does not shorten its "
+                    "vectors."
+                )
             expected = f"{self._dimensions} are expected. {remedy}"
             raise EmbedderMismatchError(
                 f"{where} sent vectors of {width} dimensions; {expected}"
@@ -238,15 +262,18 @@ class RemoteEmbedder(ABC):
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not lengths.all() or not width:
             raise EmbeddingError(
-                f"{where} sent a vector of zeros, or an empty one, which is like no other."
+                f"{where} sent a vector of zeros, or an empty one, which is like "
+                "no other."
             )
         self._dimensions = width
         return np.asarray(vectors / lengths, dtype=np.float32)
 
 
 class OpenAIEmbedder(RemoteEmbedder):
-    """The SDK retries, with exponential back-off and jitter; its clients are thread-safe. Ingestion keeps its
-    connections. Those of a question are not kept, so that cancelling it can break them."""
+    """The SDK retries, with exponential back-off and jitter; its clients are
+    thread-safe. Ingestion keeps its connections. Those of a question are not kept, so
+    that cancelling it can break them.
+    """
 
     def __init__(
         self,
@@ -267,7 +294,9 @@ class OpenAIEmbedder(RemoteEmbedder):
     def _request(
         self, texts: Sequence[str], kind: Kind, request: RequestContext | None
     ) -> Sequence[Any]:
-        """See `RemoteEmbedder`. Raises CancelledError too, once ``request`` is cancelled."""
+        """See `RemoteEmbedder`. Raises CancelledError too, once ``request`` is
+        cancelled.
+        """
         if request is None:
             return self._translated(self._client, texts, kind)
         try:
@@ -312,7 +341,8 @@ class OpenAIEmbedder(RemoteEmbedder):
                     model=self.model, input=list(texts), **parameters, **self._format
                 )
             places = [row.index or 0 for row in response.data]
-            # Gemini behind LiteLLM numbered all rows 0, in the order of the texts (BerriAI/litellm#25656).
+            # Gemini behind LiteLLM numbered all rows 0, in the order of the texts
+            # (BerriAI/litellm#25656).
             if len(set(places)) not in {1, len(places)}:
                 raise EmbeddingError(
                     f"The endpoint of {self.model_id} sent two vectors for one text."
@@ -324,7 +354,9 @@ class OpenAIEmbedder(RemoteEmbedder):
 
 
 class AnyLLMEmbedder(RemoteEmbedder):
-    """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one event loop of their own."""
+    """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one
+    event loop of their own.
+    """
 
     def __init__(
         self, client: Any, provider: str, model: str, settings: Settings
@@ -361,13 +393,16 @@ class AnyLLMEmbedder(RemoteEmbedder):
 def build(
     settings: Settings, *, model: str, provider: str = "openai"
 ) -> RemoteEmbedder:
-    """Build the embedder of a provider, without sending anything to it. Raises MissingPackageError: any-llm, or the
-    provider's SDK, is not installed; SettingsError: a setting that this provider needs is missing or wrong."""
+    """Build the embedder of a provider, without sending anything to it. Raises
+    MissingPackageError: any-llm, or the provider's SDK, is not installed;
+    SettingsError: a setting that this provider needs is missing or wrong.
+    """
     where, adapter = endpoint(settings, provider), PROVIDERS[provider].adapter
     if adapter != "any_llm":
         if not model:
             raise SettingsError(
-                f"EMBEDDING_MODEL is not set: the embedding provider {provider} has no default."
+                f"EMBEDDING_MODEL is not set: the embedding provider {provider} "
+                "has no default."
             )
         azure = adapter == "azure_openai"
         client = openai_client(

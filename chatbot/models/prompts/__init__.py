@@ -1,5 +1,7 @@
-"""Prompts as files, one `.txt` each, with ``$name`` placeholders. Quoted text cannot imitate their tags. Each tag has a
-random mark, new for each prompt: the author of a document cannot know it."""
+"""Prompts as files, one `.txt` each, with ``$name`` placeholders. Quoted text cannot
+imitate their tags. Each tag has a random mark, new for each prompt: the author of a
+document cannot know it.
+"""
 
 import re
 import secrets
@@ -15,7 +17,9 @@ from ...language import visible
 
 
 def _new_mark() -> str:
-    """Return letters only: digits would count as more tokens, and differently in each run."""
+    """Return letters only: digits would count as more tokens, and differently in each
+    run.
+    """
     return "".join(secrets.choice(ascii_lowercase) for _ in range(8))
 
 
@@ -29,7 +33,9 @@ def _template(name: str) -> Template:
 
 
 def render(name: str, **values: str) -> str:
-    """Return the prompt ``name`` with its placeholders filled. Raises KeyError where one is missing."""
+    """Return the prompt ``name`` with its placeholders filled. Raises KeyError where
+    one is missing.
+    """
     quoted = _template("quoted").substitute(mark=_MARK).strip()
     return _template(name).substitute(values, mark=_MARK, quoted=quoted).strip()
 
@@ -47,12 +53,15 @@ _CONTROL = re.compile(
     r"<(?=[|\uff5c]|/?(?:s|bos|eos|SYS|(?:start|end)_of_turn)>)|[|\uff5c](?=>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
 )
-"""The first signs of control tokens of chat templates (ChatML, Llama, Mistral, Gemma, DeepSeek): some servers read them
-in a document as the end of its message."""
+"""The first signs of control tokens of chat templates (ChatML, Llama, Mistral, Gemma,
+DeepSeek): some servers read them in a document as the end of its message.
+"""
 
 
 def sealed(messages: Iterable[Message]) -> tuple[Message, ...]:
-    """Return the messages as a model gets them: with their own mark, no invisible characters and no control tokens."""
+    """Return the messages as a model gets them: with their own mark, no invisible
+    characters and no control tokens.
+    """
     mark = _new_mark()
     return tuple(
         replace(
@@ -91,12 +100,15 @@ _SEEN_AS = {
 _LOOK_ALIKES = str.maketrans(
     {other: letter for letter, others in _SEEN_AS.items() for other in others}
 )
-"""Letters of other scripts that look the same; what Unicode itself calls the same letter is folded before."""
+"""Letters of other scripts that look the same; what Unicode itself calls the same
+letter is folded before.
+"""
 
 
 def inert(text: str, tag: str = "passage") -> str:
-    """Return the text without invisible characters and without this tag, in whatever spelling. The other tags stay:
-    "<" is "less than", too."""
+    """Return the text without invisible characters and without this tag, in whatever
+    spelling. The other tags stay: "<" is "less than", too.
+    """
     text = visible(text)
     return _OPENING.sub(
         lambda match: "(" if _reads_on_as(tag, text, match.end()) else match[0], text
@@ -104,12 +116,16 @@ def inert(text: str, tag: str = "passage") -> str:
 
 
 def on_one_line(text: str, tag: str = "passage") -> str:
-    """Return `inert` text on one line: a name with a line break could bring lines of its own."""
+    """Return `inert` text on one line: a name with a line break could bring lines of
+    its own.
+    """
     return inert(" ".join(text.split()), tag)
 
 
 def _reads_on_as(tag: str, text: str, place: int) -> bool:
-    """Return whether the tag's name follows, opening or closing, in look-alikes or with blanks and accents between."""
+    """Return whether the tag's name follows, opening or closing, in look-alikes or with
+    blanks and accents between.
+    """
     seen = 0
     while seen < len(tag) and place < len(text):
         letters = "" if not seen and text[place] in _SLASHES else _folded(text[place])
@@ -121,7 +137,9 @@ def _reads_on_as(tag: str, text: str, place: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _folded(char: str) -> str:
-    """Return the letter that is seen: without style, case and accents; "" for a blank or an accent."""
+    """Return the letter that is seen: without style, case and accents; "" for a blank
+    or an accent.
+    """
     plain = unicodedata.normalize("NFKD", char).casefold().strip("()")
     letters = (
         one

@@ -1,5 +1,7 @@
-"""Ask a model for something that a program reads, once more where its reply cannot be read (R-C9). A server that knows
-JSON schemas is held to the schema (`Prompt.json_schema`); the reply of any other is read as it is."""
+"""Ask a model for something that a program reads, once more where its reply cannot be
+read (R-C9). A server that knows JSON schemas is held to the schema
+(`Prompt.json_schema`); the reply of any other is read as it is.
+"""
 
 import json
 import time
@@ -27,14 +29,18 @@ T = TypeVar("T")
 REPAIR = "repair"
 """Name of the second call in the ledger."""
 REPAIR_CHARACTERS = 2000
-"""Characters of an unreadable reply that the second call repeats: its beginning shows what went wrong."""
+"""Characters of an unreadable reply that the second call repeats: its beginning shows
+what went wrong.
+"""
 _TEXT = {"type": "string"}
 
 
 @dataclass(frozen=True)
 class Shape(Generic[T]):
-    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for prose. ``read`` returns None
-    for an unreadable reply and never raises. ``repair`` is the second call's instruction."""
+    """``schema``: a JSON schema within OpenAI's strict mode, with a ``title``; None for
+    prose. ``read`` returns None for an unreadable reply and never raises. ``repair`` is
+    the second call's instruction.
+    """
 
     schema: Mapping[str, Any] | None
     read: Callable[[str], T | None]
@@ -43,7 +49,9 @@ class Shape(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply(Generic[T]):
-    """``value`` is None if the reply could not be read or the model failed; ``why`` says so in a few words."""
+    """``value`` is None if the reply could not be read or the model failed; ``why``
+    says so in a few words.
+    """
 
     value: T | None
     steps: tuple[StepTiming, ...]
@@ -52,8 +60,9 @@ class ParsedReply(Generic[T]):
 
 
 def stage_prompt(stage: str, shape: Shape[T], query: str, /, **values: str) -> Prompt:
-    """Return the prompt made of the two templates of ``stage``, which asks for ``shape``; ``query`` is the person's
-    question, for models that only quote."""
+    """Return the prompt made of the two templates of ``stage``, which asks for
+    ``shape``; ``query`` is the person's question, for models that only quote.
+    """
     messages = (
         Message(role, render(f"{stage}_{role}", **values))
         for role in ("system", "user")
@@ -69,9 +78,11 @@ def ask(
     *,
     stage: str,
 ) -> ParsedReply[T]:
-    """Make one call, or two if the first reply cannot be read. The steps are called ``stage`` and `REPAIR`. A failed
-    call is returned, not raised: the caller has a fallback. Each call asks ``request.may_call`` first. Raises
-    BudgetExhaustedError: the day's tokens were used up before the first call."""
+    """Make one call, or two if the first reply cannot be read. The steps are called
+    ``stage`` and `REPAIR`. A failed call is returned, not raised: the caller has a
+    fallback. Each call asks ``request.may_call`` first. Raises BudgetExhaustedError:
+    the day's tokens were used up before the first call.
+    """
     steps: list[StepTiming] = []
     for name in (stage, REPAIR):
         if not request.may_call():
@@ -101,7 +112,9 @@ def ask(
 
 
 def queries(most: int) -> Shape[list[str]]:
-    """At most ``most`` different search questions, each on one line of at most 300 characters. [] = none needed."""
+    """At most ``most`` different search questions, each on one line of at most 300
+    characters. [] = none needed.
+    """
     examples = [{"queries": ["first question", "second question"]}, {"queries": []}]
     read = partial(read_queries, most=most)
     return _shape(
@@ -135,7 +148,9 @@ def choice(names: Sequence[str]) -> Shape[int]:
 
 
 def follow_up() -> Shape[str]:
-    """The next question on one line of at most 300 characters; "" = the passages are enough."""
+    """The next question on one line of at most 300 characters; "" = the passages are
+    enough.
+    """
     fields = {"enough": {"type": "boolean"}, "question": _TEXT}
     examples = [
         {"enough": False, "question": "the next question"},
@@ -177,7 +192,9 @@ def _shape(
     examples: Sequence[object],
     note: str = "",
 ) -> Shape[T]:
-    """``what`` and ``examples`` word the second call; ``note`` follows the first example."""
+    """``what`` and ``examples`` word the second call; ``note`` follows the first
+    example.
+    """
     first, *others = (json.dumps(example, ensure_ascii=False) for example in examples)
     expected = " or ".join([first + note, *others])
     repair = (

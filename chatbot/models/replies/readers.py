@@ -1,5 +1,7 @@
-"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1, R-C3, R-C9). Each reader takes JSON
-first, then lines. It returns None for a reply that it cannot read, which is then asked for again, and never raises."""
+"""Read questions, choices, passage numbers and outlines from a model's reply (R-C1,
+R-C3, R-C9). Each reader takes JSON first, then lines. It returns None for a reply that
+it cannot read, which is then asked for again, and never raises.
+"""
 
 import json
 import re
@@ -38,7 +40,10 @@ _BRACKET = re.compile(r"[\[\]{}]")
 _PLAIN_QUOTES = str.maketrans(dict.fromkeys("“”„«»", '"'))
 _STRAY_BACKSLASH = re.compile(r"\\(?![\\'\"ntru])")
 _FORGOTTEN_COMMA = re.compile(r"(?<=[\"'])(?=\s+[\"'])")
-_LABEL = r"(?:q|(?:sub[-_ ]?|search |follow[- ]?up )?(?:query|question)|section|chapter)\s*\d{0,2}\s*[:.)]"
+_LABEL = (
+    r"(?:q|(?:sub[-_ ]?|search |follow[- ]?up "
+    r")?(?:query|question)|section|chapter)\s*\d{0,2}\s*[:.)]"
+)
 _MARK = (
     rf"(?:(?P<heading>\#{{1,6}}\s)|(?P<number>\(?\d{{1,2}}(?:[.):．]+(?=[\s*])|、)|{_LABEL})|(?P<bullet>[-*•–—+](?=\s)))"
     r"\s*(?:\[[ xX]\]\s+)?"
@@ -52,14 +57,18 @@ _QUOTED = re.compile(r"[\"“„«'‘`]([^\"“”„«»`]*)[\"”“»'’`]"
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 """Half of a surrogate pair can be written in JSON, but not be sent or stored."""
 _REFUSAL = re.compile(
-    r"\W*(?:(?:i['’]?m |i am )?(?:very |so )?sorry\b|i (?:can(?:no|['’]?)t|am unable|['’]?m unable|won['’]?t)\b"
-    r"|i['’]m (?:unable|not able)|unfortunately\b|as an ai\b|please (?:provide|clarify|specify)\b"
-    r"|(?:could|can|would) you (?:please )?(?:clarify|provide|share|tell me|specify|like|rephrase)\b"
+    r"\W*(?:(?:i['’]?m |i am )?(?:very |so )?sorry\b|i (?:can(?:no|['’]?)t|am "
+    r"unable|['’]?m unable|won['’]?t)\b"
+    r"|i['’]m (?:unable|not able)|unfortunately\b|as an ai\b|please "
+    r"(?:provide|clarify|specify)\b"
+    r"|(?:could|can|would) you (?:please )?(?:clarify|provide|share|tell "
+    r"me|specify|like|rephrase)\b"
     r"|how can i (?:help|assist)\b)",
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    r"\W*(?:none|n/?a|null|nil|nothing|no (?:(?:more|further|additional|other|gap|follow[- ]?up|new) )*"
+    r"\W*(?:none|n/?a|null|nil|nothing|no "
+    r"(?:(?:more|further|additional|other|gap|follow[- ]?up|new) )*"
     r"(?:sub[- ]?)?(?:queries|questions|query|question)\b.{0,40})\W*",
     re.IGNORECASE,
 )
@@ -92,8 +101,10 @@ class ReportOutline:
 
 
 def json_values(text: str) -> list[Any]:
-    """Return the outermost lists and objects of a reply: those that begin a line, then objects and lists of several
-    inside of lines. So a reference such as [1] and the box of "- [ ] to do" are not taken for the model's answer."""
+    """Return the outermost lists and objects of a reply: those that begin a line, then
+    objects and lists of several inside of lines. So a reference such as [1] and the box
+    of "- [ ] to do" are not taken for the model's answer.
+    """
     on_lines, inside = list[Any](), list[Any]()
     end = 0
     for _ in range(MAX_BRACKETS):
@@ -110,7 +121,9 @@ def json_values(text: str) -> list[Any]:
 
 
 def _decoded(text: str, start: int) -> tuple[Any, int] | None:
-    """Return the list or object at ``start`` and its end: JSON, also where the reply is cut off, or Python."""
+    """Return the list or object at ``start`` and its end: JSON, also where the reply is
+    cut off, or Python.
+    """
     with suppress(ValueError, RecursionError):
         return _DECODER.raw_decode(text, start)
     depth, end = 0, start
@@ -134,7 +147,9 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
 
 
 def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the field under the first of ``names`` that exists, or None: "Sub-query" and "sub_query" are one name."""
+    """Return the field under the first of ``names`` that exists, or None: "Sub-query"
+    and "sub_query" are one name.
+    """
     named = {
         re.sub(r"[\s_-]+", "", str(name).casefold()): field
         for name, field in fields.items()
@@ -146,8 +161,10 @@ def first_of(fields: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def read_queries(reply: str, most: int) -> list[str] | None:
-    """Return at most ``most`` different questions. [] = the reply says that there are none, None = it lists nothing.
-    Read in this order: lists and objects; words for "none"; numbered or bulleted lines; lines that are questions."""
+    """Return at most ``most`` different questions. [] = the reply says that there are
+    none, None = it lists nothing. Read in this order: lists and objects; words for
+    "none"; numbered or bulleted lines; lines that are questions.
+    """
     text = readable(reply)
     values = json_values(text)
     for value in (
@@ -168,8 +185,10 @@ def read_queries(reply: str, most: int) -> list[str] | None:
 
 
 def _listed_questions(value: Any) -> list[str] | None:
-    """Return the questions in a list, [] where it says that there are none, None where it lists something else. The
-    list of an object stands under "queries", or is its only list."""
+    """Return the questions in a list, [] where it says that there are none, None where
+    it lists something else. The list of an object stands under "queries", or is its
+    only list.
+    """
     if isinstance(value, Mapping):
         lists = [field for field in value.values() if isinstance(field, list)]
         value = value.get("queries", lists[0] if len(lists) == 1 else value)
@@ -205,13 +224,17 @@ def _distinct(texts: Iterable[str]) -> list[str]:
 
 
 def _clean_question(text: object) -> str:
-    """Return a question as it is searched for; "" for a refusal and for words for "none"."""
+    """Return a question as it is searched for; "" for a refusal and for words for
+    "none".
+    """
     line = _one_line(text, MAX_QUESTION_CHARACTERS)
     return "" if _REFUSAL.match(line) or _NOTHING.fullmatch(line) else line
 
 
 def _marked_lines(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines of a list: "heading", "number" ("1.", "Q1:") or "bullet", and the text without that mark."""
+    """Yield the lines of a list: "heading", "number" ("1.", "Q1:") or "bullet", and the
+    text without that mark.
+    """
     for line in text.splitlines()[:MAX_LINES]:
         if (match := _MARKED_LINE.match(line.strip())) and (
             bare := _one_line(match["text"], MAX_QUESTION_CHARACTERS)
@@ -227,7 +250,9 @@ def _marked_lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _question_lines(text: str) -> list[str]:
-    """Return the lines if each one is a question of one sentence. Lines that end in a colon announce them."""
+    """Return the lines if each one is a question of one sentence. Lines that end in a
+    colon announce them.
+    """
     lines = [
         line.strip(" \t*_`\"”'")
         for line in text.splitlines()[:MAX_LINES]
@@ -249,7 +274,9 @@ def _question_lines(text: str) -> list[str]:
 
 
 def _one_line(text: object, longest: int) -> str:
-    """Return a text cut at a word, printable, without list marks, quotes around it and bold type; "" if it is none."""
+    """Return a text cut at a word, printable, without list marks, quotes around it and
+    bold type; "" if it is none.
+    """
     text = _plain(text[: 4 * longest]) if isinstance(text, str) else ""
     if len(text) > longest:
         text = text[: longest + 1].rsplit(" ", 1)[0][:longest]
@@ -269,8 +296,9 @@ def _plain(text: str) -> str:
 
 
 def read_follow_up(reply: str) -> str | None:
-    """Return the next question, "" if the passages are enough, or None. Read an object, or a question alone, or "Yes"
-    alone."""
+    """Return the next question, "" if the passages are enough, or None. Read an object,
+    or a question alone, or "Yes" alone.
+    """
     text = readable(reply)
     for value in json_values(text):
         if isinstance(value, Mapping):
@@ -298,8 +326,9 @@ def _verdict(value: object) -> bool | None:
 
 
 def read_outline(reply: str, most: int) -> ReportOutline | None:
-    """Read an object or a list of sections; else numbered or bulleted lines are the sections, or headings. A heading
-    above such lines is the title."""
+    """Read an object or a list of sections; else numbered or bulleted lines are the
+    sections, or headings. A heading above such lines is the title.
+    """
     text = readable(reply)
     for value in json_values(text):
         title, items = None, value
@@ -336,8 +365,9 @@ def read_outline(reply: str, most: int) -> ReportOutline | None:
 def _outline(
     title: object, sections: Iterable[Sequence[object]], most: int
 ) -> ReportOutline | None:
-    """Return the outline, None without a section; the title stands in for a missing question and the question for a
-    missing title."""
+    """Return the outline, None without a section; the title stands in for a missing
+    question and the question for a missing title.
+    """
     distinct: dict[str, OutlineSection] = {}
     for name, about in sections:
         question = _one_line(about, MAX_QUESTION_CHARACTERS)
@@ -353,8 +383,10 @@ def _outline(
 
 
 def read_choice(reply: str, names: Sequence[str]) -> int | None:
-    """Return the 1-based place in ``names``; None where the reply is out of range or names several. Read in this order:
-    the fields of objects; a first or last line that is a number or a name; the only name in the text."""
+    """Return the 1-based place in ``names``; None where the reply is out of range or
+    names several. Read in this order: the fields of objects; a first or last line that
+    is a number or a name; the only name in the text.
+    """
     text = readable(reply)
     fields = [
         str(field)
@@ -384,9 +416,11 @@ def _place(text: str, names: Sequence[str]) -> int | None:
 
 
 def read_numbers(reply: str, count: int) -> list[int] | None:
-    """Return the different 1-based numbers up to ``count`` that the reply lists, in its order. [] = the reply says
-    none; None = it lists nothing, or nothing but numbers out of range. A number in a sentence may be of a passage that
-    does not help: the whole reply, or a list or object in it, must have nothing but numbers."""
+    """Return the different 1-based numbers up to ``count`` that the reply lists, in its
+    order. [] = the reply says none; None = it lists nothing, or nothing but numbers out
+    of range. A number in a sentence may be of a passage that does not help: the whole
+    reply, or a list or object in it, must have nothing but numbers.
+    """
     text = readable(reply)
     for part in (text, *map(str, json_values(text))):
         listed = _NUMBER_OF_LINE.sub("", part)

@@ -1,4 +1,6 @@
-"""A model's reply while it comes: what of it is said aloud (R-C8), and what it has cost (R-C7)."""
+"""A model's reply while it comes: what of it is said aloud (R-C8), and what it has cost
+(R-C7).
+"""
 
 import re
 from collections.abc import Generator
@@ -12,18 +14,23 @@ from ...language import estimate_tokens
 
 MAX_READ_CHARACTERS = 20_000
 LEAST_CUT, LEAST_READ, CUT_SHARE = 500, 100, 0.6
-"""Estimated tokens of a prompt from which on a server that counts less than this share has not read all of it; fewer
-than the second are no count of a prompt."""
+"""Estimated tokens of a prompt from which on a server that counts less than this share
+has not read all of it; fewer than the second are no count of a prompt.
+"""
 CUT = (
-    "The server read {read:,} of about {sent:,} tokens: it cut the prompt. Raise its context size (num_ctx of Ollama), "
+    "The server read {read:,} of about {sent:,} tokens: it cut the prompt. Raise "
+    "its context size (num_ctx of Ollama), "
     "or lower CONTEXT_TOKENS."
 )
 _TAG = re.compile(
     r"(</?think(?:ing)?\s*>|<\|channel\|>[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?<\|message\|>"
-    r"|<\|start\|>\s*assistant|<\|(?!(?:channel|start)\|)[a-z][\w ]{0,30}\|>|\[/?INST\]|</s>)",
+    r"|<\|start\|>\s*assistant|<\|(?!(?:channel|start)\|)[a-z][\w "
+    r"]{0,30}\|>|\[/?INST\]|</s>)",
     re.IGNORECASE,
 )
-"""Marks of thoughts, and the control tokens of chat templates (ChatML, Llama, Mistral, OpenAI's harmony)."""
+"""Marks of thoughts, and the control tokens of chat templates (ChatML, Llama, Mistral,
+OpenAI's harmony).
+"""
 _BEGUN_TAG = re.compile(
     r"(?:<\|channel\|>[^<]{0,40}(?:<\|constrain\|>[^<]{0,20})?(?:<(?:\|[a-z]{0,9}\|?)?)?|<\|start\|>\s*[a-z]{0,8}"
     r"|<(?:\|(?:[a-z][\w ]{0,30}\|?)?)?"
@@ -35,8 +42,9 @@ _FIRST_HALF = re.compile("[\ud800-\udbff]\\Z")
 
 
 class Reply:
-    """The reply to one ``prompt`` so far. It outlives a failure in the middle. ``truncated``: the model stopped at
-    the limit of tokens."""
+    """The reply to one ``prompt`` so far. It outlives a failure in the middle.
+    ``truncated``: the model stopped at the limit of tokens.
+    """
 
     def __init__(self, prompt: Prompt) -> None:
         self.prompt = prompt
@@ -46,7 +54,9 @@ class Reply:
         self.truncated = False
 
     def add(self, delta: Delta) -> str:
-        """Return the part of ``delta`` that can be sent and stored; half a character waits for the next delta."""
+        """Return the part of ``delta`` that can be sent and stored; half a character
+        waits for the next delta.
+        """
         text, self._half = self._half + delta.text, ""
         if _SURROGATE.search(text):
             self._half = text[-1:] if _FIRST_HALF.search(text) else ""
@@ -72,7 +82,9 @@ class Reply:
 
     @property
     def cut_prompt(self) -> str:
-        """A warning where the server read far fewer tokens than it was sent, else ""."""
+        """A warning where the server read far fewer tokens than it was sent, else
+        "".
+        """
         sent = sum(estimate_tokens(message.content) for message in self.prompt.messages)
         read = self._counted.prompt_tokens if self._counted else 0
         return (
@@ -92,7 +104,9 @@ class Reply:
         return Usage(prompt_tokens, estimate_tokens("".join(self._pieces)), calls=1)
 
     def usage_of_failed(self, error: ChatModelError) -> Usage:
-        """Return what a failed call cost: nothing if it was refused, else what arrived before it ended."""
+        """Return what a failed call cost: nothing if it was refused, else what arrived
+        before it ended.
+        """
         paid = self.has_begun or self._counted is not None or error.reason == TIMEOUT
         return replace(self.usage if paid else Usage(calls=1), failed_calls=1)
 
@@ -107,8 +121,10 @@ def completion(
 ) -> Generator[TokenEvent, None, Reply]:
     """Yield tokens, without thoughts, and return the whole reply.
 
-    ``reply`` is filled, for a caller that continues after a failure. ``above``: what the program says before the
-    model's first word. Raises ContextLengthError: the prompt is too long, nothing was written yet; ChatModelError."""
+    ``reply`` is filled, for a caller that continues after a failure. ``above``: what
+    the program says before the model's first word. Raises ContextLengthError: the
+    prompt is too long, nothing was written yet; ChatModelError.
+    """
     reply, visible = reply or Reply(prompt), ThoughtFilter()
     try:
         for delta in model.stream(prompt, request=request):
@@ -141,15 +157,20 @@ def complete(
 
 
 def without_thoughts(reply: str) -> str:
-    """Return the reply without its thoughts, also where only one of the two tags exists, and without control tokens. A
-    closing tag without an opening one ends thoughts that began with the reply: many chat templates write the opening
-    tag into the prompt. The first closing tag ends thoughts, because models mention the opening tag in them."""
+    """Return the reply without its thoughts, also where only one of the two tags
+    exists, and without control tokens. A closing tag without an opening one ends
+    thoughts that began with the reply: many chat templates write the opening tag into
+    the prompt. The first closing tag ends thoughts, because models mention the opening
+    tag in them.
+    """
     spoken = ThoughtFilter()
     return f"{spoken.add(reply)}{spoken.rest()}".strip()
 
 
 def begins_thoughts(tag: str) -> bool | None:
-    """Return True for a tag that begins thoughts, False for one that ends them, None for any other."""
+    """Return True for a tag that begins thoughts, False for one that ends them, None
+    for any other.
+    """
     named = tag.lower()
     if named.startswith("<|channel|>"):
         return not named.removeprefix("<|channel|>").strip().startswith("final")
@@ -164,8 +185,9 @@ def readable(reply: str) -> str:
 
 
 class ThoughtFilter:
-    """`without_thoughts` for a reply that is being written. Text before a closing tag that was never opened has been
-    shown by then; only the finished text is without it."""
+    """`without_thoughts` for a reply that is being written. Text before a closing tag
+    that was never opened has been shown by then; only the finished text is without it.
+    """
 
     def __init__(self) -> None:
         self._held_back = ""
@@ -173,7 +195,9 @@ class ThoughtFilter:
         self._shows_text = True
 
     def add(self, piece: str) -> str:
-        """Return the visible text that ``piece`` adds. The beginning of what may become a tag is held back."""
+        """Return the visible text that ``piece`` adds. The beginning of what may become
+        a tag is held back.
+        """
         pieces = _TAG.split(self._held_back + piece)
         self._held_back = ""
         if match := _BEGUN_TAG.search(pieces[-1]):

@@ -1,4 +1,6 @@
-"""Rerankers by name: they put search hits in a better order. RERANKER is none unless a preset or setting changes it."""
+"""Rerankers by name: they put search hits in a better order. RERANKER is none unless a
+preset or setting changes it.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -27,8 +29,9 @@ RERANKERS: Registry[Reranker] = Registry(
     },
     group="rerankers",
 )
-"""Each is built with ``chat_model``, ``language`` and ``store``; the first and the last are functions that return them,
-because the model and the store may be set up later."""
+"""Each is built with ``chat_model``, ``language`` and ``store``; the first and the last
+are functions that return them, because the model and the store may be set up later.
+"""
 
 
 class NoReranker:
@@ -52,11 +55,14 @@ class NoReranker:
 
 
 class DiversityReranker(NoReranker):
-    """Implements `protocols.Reranker`: one hit for each report in turn, in rank order (seed 001, R-B7). So an answer
-    does not rest on one report alone if there are more."""
+    """Implements `protocols.Reranker`: one hit for each report in turn, in rank order
+    (seed 001, R-B7). So an answer does not rest on one report alone if there are more.
+    """
 
     def candidates(self, top_k: int) -> int:
-        """Return ten for three, as in the seed, and three times as many as requested beyond."""
+        """Return ten for three, as in the seed, and three times as many as requested
+        beyond.
+        """
         return max(10, 3 * top_k)
 
     def rerank(
@@ -85,8 +91,10 @@ RELEVANCE = 0.7
 
 
 class MmrReranker:
-    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and not yet said (R-B8). Passages
-    are compared by their words: no vector leaves the store for it."""
+    """Maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): relevant and
+    not yet said (R-B8). Passages are compared by their words: no vector leaves the
+    store for it.
+    """
 
     def __init__(
         self, *, language: str, relevance: float = RELEVANCE, **_: object
@@ -105,7 +113,9 @@ class MmrReranker:
         top_k: int,
         request: RequestContext,
     ) -> Reranked:
-        """Choose greedily the hit with the highest relevance less its similarity to the hits chosen before."""
+        """Choose greedily the hit with the highest relevance less its similarity to the
+        hits chosen before.
+        """
         words = [Counter(self._terms_of(hit.chunk.text)) for hit in hits]
         scores = [_ordering_score(hit) for hit in hits]
         lowest = min(scores, default=0.0)
@@ -157,9 +167,11 @@ class _ModelReranker:
 
 
 class LlmReranker(_ModelReranker):
-    """The chat model names the passages that help, several in one call (R-C9; listwise as in RankGPT, EMNLP 2023). They
-    come first, in its order; the rest keeps its order. After an unreadable reply the model is asked once more; then all
-    passages of that call count as named."""
+    """The chat model names the passages that help, several in one call (R-C9; listwise
+    as in RankGPT, EMNLP 2023). They come first, in its order; the rest keeps its order.
+    After an unreadable reply the model is asked once more; then all passages of that
+    call count as named.
+    """
 
     def __init__(self, *, chat_model: Callable[[], ChatModel], **_: object) -> None:
         self._chat_model = chat_model
@@ -172,7 +184,9 @@ class LlmReranker(_ModelReranker):
         top_k: int,
         request: RequestContext,
     ) -> Reranked:
-        """Make one call per BATCH hits, two if the first reply is unreadable. Raises ChatModelError."""
+        """Make one call per BATCH hits, two if the first reply is unreadable. Raises
+        ChatModelError.
+        """
         named: list[SearchHit] = []
         others: list[SearchHit] = []
         usage = Usage()
@@ -211,8 +225,10 @@ class RerankerError(
 
 
 class CrossEncoderReranker(_ModelReranker):
-    """One model reads question and passage together. Equal scores keep the order of the search. It needs the package
-    sentence-transformers, which downloads the weights once."""
+    """One model reads question and passage together. Equal scores keep the order of the
+    search. It needs the package sentence-transformers, which downloads the weights
+    once.
+    """
 
     def __init__(self, predict: Predict) -> None:
         self._predict = predict
@@ -245,8 +261,9 @@ class CrossEncoderReranker(_ModelReranker):
 
 
 class MongoReranker(_ModelReranker):
-    """The stage `$rerank` (Voyage; a preview, on Atlas with MongoDB 8.3+). Hits without a score, and equal ones,
-    keep the order of the search."""
+    """The stage `$rerank` (Voyage; a preview, on Atlas with MongoDB 8.3+). Hits without
+    a score, and equal ones, keep the order of the search.
+    """
 
     def __init__(self, *, store: Callable[[], Store], **_: object) -> None:
         self._store = store
@@ -278,13 +295,19 @@ def cross_encoder(**_: object) -> CrossEncoderReranker:
         encoders = import_module("sentence_transformers")
     except ModuleNotFoundError as error:
         raise MissingPackageError(
-            "The reranker 'cross_encoder' needs the Python package sentence-transformers.",
-            remedy="Install it: pip install sentence-transformers; or set RERANKER=none.",
+            (
+                "The reranker 'cross_encoder' needs the Python package "
+                "sentence-transformers."
+            ),
+            remedy="Install it: pip install sentence-transformers; or set RERANKER=none.",  # noqa: E501
         ) from error
     try:
         return CrossEncoderReranker(encoders.CrossEncoder(CROSS_ENCODER).predict)
     except OSError as error:
         raise RerankerError(
             f"The cross-encoder {CROSS_ENCODER} cannot be loaded.",
-            remedy="It is downloaded at the first use; check the network, or set RERANKER=none.",
+            remedy=(
+                "It is downloaded at the first use; check the network, or set "
+                "RERANKER=none."
+            ),
         ) from error

@@ -1,4 +1,6 @@
-"""Search by MongoDB's own engine (Atlas, Atlas Local, Community with mongot): `$vectorSearch` and `$search`."""
+"""Search by MongoDB's own engine (Atlas, Atlas Local, Community with mongot):
+`$vectorSearch` and `$search`.
+"""
 
 import logging
 import time
@@ -28,10 +30,15 @@ Hybrid = tuple[list[Match], list[Match]]
 
 @dataclass(kw_only=True, eq=False)
 class AtlasStore(MongoChunks):
-    """Implements `protocols.Store` on MongoDB collections with a vector index, and a text index where there is room.
-    MONGODB_TIMEOUT bounds one search on the server. It is a `LateStore`: the engine follows writes on its own."""
+    """Implements `protocols.Store` on MongoDB collections with a vector index, and a
+    text index where there is room. MONGODB_TIMEOUT bounds one search on the server. It
+    is a `LateStore`: the engine follows writes on its own.
+    """
 
-    expected = "the collections are set up for {dimensions}: use the model they were written with, or embed the reports again."
+    expected = (
+        "the collections are set up for {dimensions}: use the model they were written "
+        "with, or embed the reports again."
+    )
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
@@ -71,8 +78,9 @@ class AtlasStore(MongoChunks):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> list[Match]:
-        """Raises SearchEngineError (no engine, an index that does not answer, a field not declared, overload) and
-        EmbedderMismatchError."""
+        """Raises SearchEngineError (no engine, an index that does not answer, a field
+        not declared, overload) and EmbedderMismatchError.
+        """
         numbers: list[float] = self._check(vector).tolist()
         return self._best(
             self._each(
@@ -82,10 +90,12 @@ class AtlasStore(MongoChunks):
         )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        """Return the best chunks of the scope's collections by the engine's BM25; none for an empty query.
+        """Return the best chunks of the scope's collections by the engine's BM25; none
+        for an empty query.
 
-        Raises:
-            SearchEngineError: no collection has a text index that answers; where one has, the others are left out."""
+        Raises: SearchEngineError: no collection has a text index that answers; where
+            one has, the others are left out.
+        """
         matches = self._best(
             self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k
         )
@@ -110,8 +120,10 @@ class AtlasStore(MongoChunks):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> Hybrid:
-        """Return what both searches find, in one round trip where the server has `$rankFusion`. A text index that
-        cannot answer fails nothing: see `without_keywords`."""
+        """Return what both searches find, in one round trip where the server has
+        `$rankFusion`. A text index that cannot answer fails nothing: see
+        `without_keywords`.
+        """
         numbers: list[float] = self._check(vector).tolist()
         fuses = bool(query.strip()) and self._has_rank_fusion()
 
@@ -229,14 +241,22 @@ class AtlasStore(MongoChunks):
         return scores
 
     def ping(self) -> str:
-        """Check that each collection with documents has a vector index that answers; name those without keywords."""
+        """Check that each collection with documents has a vector index that answers;
+        name those without keywords.
+        """
         answer = self.database.ping()
         for one in self._indexed:
             if failure := one.vectors.failure():
                 raise failure
         lacking = [one.name for one in self._indexed if one.texts.failure()]
-        words = f"; keywords are not searched in {', '.join(lacking)} (python -m chatbot index status)"
-        return f"{answer}; $vectorSearch on {', '.join(self._names)}{words if lacking else ''}"
+        words = (
+            f"; keywords are not searched in {', '.join(lacking)} (python -m chatbot "
+            "index status)"
+        )
+        return (
+            f"{answer}; $vectorSearch on "
+            f"{', '.join(self._names)}{words if lacking else ''}"
+        )
 
     def _inside(self, scope: Scope) -> list[IndexedCollection]:
         return [one for one in self._indexed if scope.holds(one.name)]

@@ -1,8 +1,11 @@
-"""One collection as MongoDB's search engine searches it: its rows, its vector index and its text index.
+"""One collection as MongoDB's search engine searches it: its rows, its vector index and
+its text index.
 
-The engine follows writes on its own, up to half a minute late. It answers with ids, and the server drops those whose
-rows are gone: a search right after a deletion returns fewer rows than there are, without an error. So a row is first
-*retired*, which takes it out of the indexes, and deleted once they no longer have it."""
+The engine follows writes on its own, up to half a minute late. It answers with ids, and
+the server drops those whose rows are gone: a search right after a deletion returns
+fewer rows than there are, without an error. So a row is first *retired*, which takes it
+out of the indexes, and deleted once they no longer have it.
+"""
 
 import logging
 import threading
@@ -21,9 +24,13 @@ log = logging.getLogger(__name__)
 EXACT_BELOW = 10_000
 """Documents below which MongoDB advises exact search."""
 EXACT_SHARE = 0.05
-"""Share of the documents kept by a scope, below which exact search is better and faster."""
+"""Share of the documents kept by a scope, below which exact search is better and
+faster.
+"""
 REMEMBERED_SECONDS = 30.0
-"""Seconds for which a count is used: it only chooses between two right answers, so an old one does no harm."""
+"""Seconds for which a count is used: it only chooses between two right answers, so an
+old one does no harm.
+"""
 REMEMBERED_COUNTS = 500
 SETTLING_SECONDS = 60.0
 """The time after which an engine has followed a deletion."""
@@ -32,7 +39,9 @@ WIDER = 4
 
 
 class SentPipelines(threading.local):
-    """The aggregations that the running thread sends, with their collections; None where nobody reads them."""
+    """The aggregations that the running thread sends, with their collections; None
+    where nobody reads them.
+    """
 
     sent: list[tuple[str, list[Json]]] | None = None
 
@@ -66,8 +75,11 @@ class IndexedCollection:
         scope: Scope,
         num_candidates: int | None = None,
     ) -> list[Json]:
-        """Return at least the ``top_k`` nearest rows, with all that tie with the last of them."""
-        # The vector index can filter what is inside: an index of another program may lack fields.
+        """Return at least the ``top_k`` nearest rows, with all that tie with the last
+        of them.
+        """
+        # The vector index can filter what is inside: an index of another program may
+        # lack fields.
         declared, all_of = self.vectors.target.theirs, scope.conditions
         parts = tuple(
             item for item in all_of if declared is None or item[0] in declared
@@ -96,7 +108,9 @@ class IndexedCollection:
         return rows
 
     def worded(self, query: str, top_k: int, scope: Scope) -> list[Json]:
-        """Return the best rows by keywords, with ties; none where the index cannot answer, which is noted."""
+        """Return the best rows by keywords, with ties; none where the index cannot
+        answer, which is noted.
+        """
         if not query.strip() or self.texts.known_failure():
             return []
         rest = scope if self.texts.target.theirs is not None else Scope()
@@ -106,8 +120,9 @@ class IndexedCollection:
         )
 
         def pipeline(limit: int) -> list[Json]:
-            # The engine returns best first, so the cut comes before the sort: otherwise the server would fetch every
-            # document with one of the words only to order it.
+            # The engine returns best first, so the cut comes before the sort: otherwise
+            # the server would fetch every document with one of the words only to order
+            # it.
             return [stage, {"$limit": limit}, *pipelines.ranked("searchScore")]
 
         try:
@@ -128,10 +143,12 @@ class IndexedCollection:
         scope: Scope,
         num_candidates: int | None = None,
     ) -> tuple[list[Json], list[Json]] | None:
-        """Return what `near` and `worded` find, from `$rankFusion`; None where retired rows are in the way.
+        """Return what `near` and `worded` find, from `$rankFusion`; None where retired
+        rows are in the way.
 
         Raises:
-            CommandError: the server refuses it."""
+            CommandError: the server refuses it.
+        """
         if self.vectors.target.theirs is not None and scope.conditions:
             return None
         with translate_refusals(self.vectors.target):
@@ -177,7 +194,9 @@ class IndexedCollection:
     def unfollowed(
         self, document_id: str, written: Iterable[str], retired: Iterable[str]
     ) -> set[str]:
-        """See `protocols.LateStore`. An index that cannot answer is not waited for: it reads all rows when built."""
+        """See `protocols.LateStore`. An index that cannot answer is not waited for: it
+        reads all rows when built.
+        """
         embedded = {"_id": {"$in": list(written)}, self.path: {"$exists": True}}
         here = {str(row["_id"]) for row in self.collection.find(embedded, {"_id": 1})}
         leaving = {
@@ -197,7 +216,9 @@ class IndexedCollection:
     def _listed(
         self, index: IndexHealth, document_id: str, most: int
     ) -> set[str] | None:
-        """Return the ids that an index has of the document, ``most`` at most; None where it cannot be asked."""
+        """Return the ids that an index has of the document, ``most`` at most; None
+        where it cannot be asked.
+        """
         if index.failure() is not None:
             return None
         target, limit = index.target, max(1, most)
@@ -229,7 +250,9 @@ class IndexedCollection:
         limit: int,
         num_candidates: int | None,
     ) -> Json:
-        """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or approximate as fits."""
+        """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or
+        approximate as fits.
+        """
         number: int | None = None
         if num_candidates is not None and limit <= pipelines.MAX_CANDIDATES:
             number = max(num_candidates, limit)
@@ -261,12 +284,15 @@ class IndexedCollection:
         counted: Scope | None = None,
         rest: Scope = Scope(),  # noqa: B008  # frozen and empty
     ) -> list[Json]:
-        """At least the ``top_k`` best rows, with every row that ties with the last of them if ``ties``.
+        """At least the ``top_k`` best rows, with every row that ties with the last of
+        them if ``ties``.
 
-        The engine cuts ties in an order of its own. So one row more is requested than needed, and more again while
-        that one ties with the last, while some rows only wait to be deleted, and while there are fewer rows than are
-        ``counted`` in that scope: the server drops rows that are gone without an error. Rows outside of ``rest``, which
-        the index cannot filter, are left out here."""
+        The engine cuts ties in an order of its own. So one row more is requested than
+        needed, and more again while that one ties with the last, while some rows only
+        wait to be deleted, and while there are fewer rows than are ``counted`` in that
+        scope: the server drops rows that are gone without an error. Rows outside of
+        ``rest``, which the index cannot filter, are left out here.
+        """
         names = [name for name, _ in rest.conditions]
         limit = needed = top_k + 1 if ties else top_k
         while top_k > 0:
@@ -305,8 +331,10 @@ class IndexedCollection:
     def _lacks_rows(
         self, rows: Sequence[Json], index: IndexHealth, needed: int, scope: Scope
     ) -> bool:
-        """Whether there should be more rows. False where the index cannot answer, and where none were deleted lately:
-        only then may the engine still give ids that the server drops."""
+        """Whether there should be more rows. False where the index cannot answer, and
+        where none were deleted lately: only then may the engine still give ids that the
+        server drops.
+        """
         if not rows and index.failure():
             return False
         if remembered := self._counts.get(Scope()):

@@ -15,15 +15,23 @@ if TYPE_CHECKING:
     from .indexes import SearchTarget
 
 FOLLOWED_BY = "document_id"
-"""The field by which the store asks how much of a document the engine has indexed; declared in every index."""
+"""The field by which the store asks how much of a document the engine has indexed;
+declared in every index.
+"""
 OVERLOADED = 489
 NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
-"""Reasons of errors of one index, not of the question: its state, and a field that it does not declare."""
+"""Reasons of errors of one index, not of the question: its state, and a field that it
+does not declare.
+"""
 NO_ENGINE_CODES = {115, 31082, 40324, 6047401}
-"""CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on MongoDB Atlas" (7.x)."""
+"""CommandNotSupported, SearchNotEnabled, unrecognised stage, and "only allowed on
+MongoDB Atlas" (7.x).
+"""
 _NO_ENGINE = re.compile(
-    r"SearchNotEnabled|requires additional configuration|only (?:allowed on|supported with) (?:MongoDB )?Atlas"
-    r"|\$\w+ is not allowed(?! within| to be used)|Aggregation stage '\$\w+' not supported|Unrecognized pipeline stage"
+    r"SearchNotEnabled|requires additional configuration|only (?:allowed "
+    r"on|supported with) (?:MongoDB )?Atlas"
+    r"|\$\w+ is not allowed(?! within| to be used)|Aggregation stage '\$\w+' not "
+    r"supported|Unrecognized pipeline stage"
     r"|no such command: '\w*SearchIndex",
     re.IGNORECASE,
 )
@@ -58,8 +66,9 @@ _WRONG_INDEX = (
 _RATE_LIMIT = re.compile(
     r"\bstatus: 429\b|rate.?limit|too many requests", re.IGNORECASE
 )
-"""In what the server says of the service behind it: `MmsApiError(HttpError { status: 429, message: ... })`, of the form
-in jira.mongodb.org/browse/COMPASS-10595."""
+"""In what the server says of the service behind it: `MmsApiError(HttpError { status:
+429, message: ... })`, of the form in jira.mongodb.org/browse/COMPASS-10595.
+"""
 _SECONDS = re.compile(
     r"(?:retry|wait|try again)\D{0,20}(\d+(?:\.\d+)?) ?s", re.IGNORECASE
 )
@@ -78,7 +87,9 @@ def translate_refusals(target: "SearchTarget") -> Iterator[None]:
 
 
 def lacks_engine(error: CommandError) -> bool:
-    """Return whether the server has no such stage or command. An engine that does not answer may come back."""
+    """Return whether the server has no such stage or command. An engine that does not
+    answer may come back.
+    """
     return error.server_code in NO_ENGINE_CODES or bool(
         _NO_ENGINE.search(error.server_message)
     )
@@ -90,12 +101,16 @@ def is_away(error: CommandError) -> bool:
 
 
 def has_no_room(error: CommandError) -> bool:
-    """Return whether the server's tier allows no further search index (the free tier has three)."""
+    """Return whether the server's tier allows no further search index (the free tier
+    has three).
+    """
     return bool(_FULL.search(error.server_message))
 
 
 def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
-    """Return the cause and the remedy of known refusals, and the server's words of others."""
+    """Return the cause and the remedy of known refusals, and the server's words of
+    others.
+    """
     message, index = error.server_message, target.described
     if error.server_code == OVERLOADED:
         return failure("overloaded")
@@ -125,13 +140,18 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
 
 
 def no_reranking(error: CommandError) -> SearchEngineError:
-    """Return the error for a server that lacks `$rerank` or refuses it: it has rate limits, and can be off."""
+    """Return the error for a server that lacks `$rerank` or refuses it: it has rate
+    limits, and can be off.
+    """
     if _RATE_LIMIT.search(error.server_message):
         wait = _SECONDS.search(error.server_message)
         seconds = math.ceil(float(wait[1])) if wait else RATE_LIMIT_SECONDS
         return SearchEngineError(
             "MongoDB's model service limits the rate of $rerank.",
-            remedy=f"Wait {seconds} s. The limits are in the project's settings, under Native Reranking.",
+            remedy=(
+                f"Wait {seconds} s. The limits are in the project's settings, under "
+                "Native Reranking."
+            ),
             retry_after=seconds,
         )
     lacking = error.server_code in NO_ENGINE_CODES
@@ -139,7 +159,8 @@ def no_reranking(error: CommandError) -> SearchEngineError:
         "This MongoDB server has no $rerank."
         if lacking
         else f"MongoDB refused $rerank: {error.server_message}",
-        remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in the project's settings); "
+        remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in "  # noqa: E501
+        "the project's settings); "
         "RERANKER=none does without.",
         retry_after=error.retry_after,
     )
@@ -148,7 +169,9 @@ def no_reranking(error: CommandError) -> SearchEngineError:
 def not_queryable(
     target: "SearchTarget", state: str, message: str = ""
 ) -> SearchEngineError:
-    """Return the error for an index that exists and does not answer (yet); ``message`` is the server's own."""
+    """Return the error for an index that exists and does not answer (yet); ``message``
+    is the server's own.
+    """
     if state == "FAILED":
         return failure(
             "failed", index=target.described, detail=f" ({message})" if message else ""

@@ -1,7 +1,9 @@
-"""The search indexes: their definitions, and how to create, change, watch and drop them; why a search found nothing.
+"""The search indexes: their definitions, and how to create, change, watch and drop
+them; why a search found nothing.
 
-The server builds search indexes in the background, and a search of one that is missing or unfinished gives no rows and
-no error. So creating one waits until it is queryable, and an empty answer is believed only after a look at the index.
+The server builds search indexes in the background, and a search of one that is missing
+or unfinished gives no rows and no error. So creating one waits until it is queryable,
+and an empty answer is believed only after a look at the index.
 """
 
 import json
@@ -30,9 +32,13 @@ ALREADY_EXISTS = 68
 TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
 """Seconds for which it is assumed that an index answers, and that it does not."""
 TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
-"""The fields of the keyword search: it finds a passage by its report and heading too."""
+"""The fields of the keyword search: it finds a passage by its report and heading
+too.
+"""
 VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
-"""Their names. One vector index holds both slots of vectors: a free cluster has room for three indexes in all."""
+"""Their names. One vector index holds both slots of vectors: a free cluster has room
+for three indexes in all.
+"""
 LEFT_OVER = {f"{VECTOR_INDEX}_b"}
 """Names of indexes that only earlier releases used."""
 Quantization = Literal["none", "scalar", "binary"]
@@ -69,10 +75,13 @@ def vector_index_definition(
     quantization: Quantization = "none",
     options: Mapping[str, Any] = MappingProxyType({}),
 ) -> Json:
-    """Return the `vectorSearch` index: cosine over the embeddings, and every field that a scope may name.
+    """Return the `vectorSearch` index: cosine over the embeddings, and every field that
+    a scope may name.
 
-    ``dimensions`` by slot: two while the embedding model changes. Quantisation is advised above 100,000 vectors:
-    scalar takes a quarter of the memory, binary a twenty-fourth. ``options``: see `Settings.index_options`."""
+    ``dimensions`` by slot: two while the embedding model changes. Quantisation is
+    advised above 100,000 vectors: scalar takes a quarter of the memory, binary a
+    twenty-fourth. ``options``: see `Settings.index_options`.
+    """
     of_index = {
         name: value for name, value in options.items() if name == "numPartitions"
     }
@@ -97,7 +106,9 @@ def vector_index_definition(
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
-    """Return the `search` index: texts stemmed for the language, filter fields as exact strings and numbers."""
+    """Return the `search` index: texts stemmed for the language, filter fields as exact
+    strings and numbers.
+    """
     fields: Json = {
         path: {"type": "string", "analyzer": f"lucene.{language}"}
         for path in TEXT_PATHS
@@ -114,7 +125,9 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
 def their_indexes(
     collection: MappedCollection, dimensions: int, fields: Iterable[str]
 ) -> list[SearchTarget]:
-    """Return the indexes of another program that have its vectors and its texts, whatever their names."""
+    """Return the indexes of another program that have its vectors and its texts,
+    whatever their names.
+    """
     vector, text = collection.path(EMBEDDING_FIELD), collection.path(TEXT_FIELD)
     paths = {name: collection.path(name) for name in fields if name != "document_name"}
     expected: Json = vector_index_definition({"": dimensions}, paths.values())
@@ -149,11 +162,14 @@ def index_plans(
     dropped: Iterable[str] = (),
     database: Database | None = None,
 ) -> list[SearchTarget]:
-    """Return a vector and a text index for each collection of passages, the most needed first.
+    """Return a vector and a text index for each collection of passages, the most needed
+    first.
 
-    ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general collection is the first, that
-    of the reports the second. Text indexes are optional, the general one's is last: the free tier has room for three.
-    ``database``: where collections of another program have their own indexes."""
+    ``dimensions`` of the vectors by slot; ``dropped``: the slots to remove. The general
+    collection is the first, that of the reports the second. Text indexes are optional,
+    the general one's is last: the free tier has room for three. ``database``: where
+    collections of another program have their own indexes.
+    """
     names, fields = (
         list(dict.fromkeys(settings.chunk_collections)),
         settings.filter_fields,
@@ -186,7 +202,9 @@ def index_plans(
 
 
 def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
-    """Return whether an update of the server's definition would change nothing but spell out a default."""
+    """Return whether an update of the server's definition would change nothing but
+    spell out a default.
+    """
     return _by_path(keep_extras(target, stored)) == _by_path(stored)
 
 
@@ -199,9 +217,11 @@ def _by_path(definition: Mapping[str, Any]) -> Json:
 
 
 def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
-    """Return the planned definition with all that an operator declared besides, which an update must not remove. That
-    is other fields, `storedSource`, `numPartitions`, analyzers, and what a field has beyond its plan (`hnswOptions`,
-    another mapping beside ours)."""
+    """Return the planned definition with all that an operator declared besides, which
+    an update must not remove. That is other fields, `storedSource`, `numPartitions`,
+    analyzers, and what a field has beyond its plan (`hnswOptions`, another mapping
+    beside ours).
+    """
     planned = target.definition
     if "fields" in planned:
         by_path = {field.get("path"): field for field in stored.get("fields", ())}
@@ -248,7 +268,9 @@ POLLING = Polling()
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """A search index as the server describes it. ``state`` is the server's, or DOES_NOT_EXIST, or NO_ROOM."""
+    """A search index as the server describes it. ``state`` is the server's, or
+    DOES_NOT_EXIST, or NO_ROOM.
+    """
 
     collection: str
     name: str
@@ -272,7 +294,8 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
         return IndexStatus(
             target.collection, target.index, target.kind, MISSING, queryable=False
         )
-    # Atlas has one message; Community one for each host's main index, and for the one that is being built.
+    # Atlas has one message; Community one for each host's main index, and for the one
+    # that is being built.
     hosts = described.get("statusDetail") or ()
     parts = (
         host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex")
@@ -288,7 +311,9 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
 
 
 def index_kind(described: Mapping[str, Any]) -> str:
-    """Return vectorSearch or search. Community does not name the type: there it follows from the definition."""
+    """Return vectorSearch or search. Community does not name the type: there it follows
+    from the definition.
+    """
     is_search = "mappings" in (described.get("latestDefinition") or {})
     return str(described.get("type") or ("search" if is_search else "vectorSearch"))
 
@@ -296,15 +321,19 @@ def index_kind(described: Mapping[str, Any]) -> str:
 def ensure_indexes(
     database: Database, plans: Sequence[SearchTarget], polling: Polling = POLLING
 ) -> list[IndexStatus]:
-    """Create what is missing, update what differs, and wait until everything is queryable.
+    """Create what is missing, update what differs, and wait until everything is
+    queryable.
 
-    The collections must exist: call `ensure_ordinary_indexes` first, which creates them.
+    The collections must exist: call `ensure_ordinary_indexes` first, which creates
+    them.
 
-    Raises:
-        SearchEngineError: no search engine, no room, an index failed, or the time is up."""
+    Raises: SearchEngineError: no search engine, no room, an index failed, or the time
+        is up.
+    """
     waiting: list[tuple[SearchTarget, bool]] = []
     left_out: list[IndexStatus] = []
-    for target in plans:  # all are requested before any is waited for: the server builds them side by side
+    # all are requested before any is waited for: the server builds them side by side
+    for target in plans:
         try:
             waiting.append((target, _request(database, target, polling)))
         except CommandError as error:
@@ -327,7 +356,9 @@ def ensure_indexes(
 
 
 def is_own_index(described: Mapping[str, Any]) -> bool:
-    """Return whether a vector index has a vector of ours. One by our name that has none is another program's."""
+    """Return whether a vector index has a vector of ours. One by our name that has none
+    is another program's.
+    """
     fields = (described.get("latestDefinition") or {}).get("fields", ())
     paths = {field.get("path") for field in fields if field.get("type") != "filter"}
     return not paths or not paths.isdisjoint(WITHOUT_EMBEDDING)
@@ -366,7 +397,9 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
 def _wait(
     database: Database, target: SearchTarget, polling: Polling, *, updated: bool
 ) -> IndexStatus:
-    """Wait until the index answers; after an update, until the new definition does (the old one is queryable)."""
+    """Wait until the index answers; after an update, until the new definition does (the
+    old one is queryable).
+    """
 
     def ready(now: IndexStatus) -> bool:
         return now.queryable and (
@@ -398,7 +431,9 @@ def _poll(
 
 
 def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]:
-    """Ask the server to drop the indexes that exist; return them as `collection.index`."""
+    """Ask the server to drop the indexes that exist; return them as
+    `collection.index`.
+    """
     dropped = []
     for plan in plans:
         if index_status(database, plan).state not in (MISSING, "DELETING"):
@@ -409,7 +444,9 @@ def drop_indexes(database: Database, plans: Iterable[SearchTarget]) -> list[str]
 
 
 class IndexHealth:
-    """Availability of a search index, checked before an empty or refused answer is believed. Thread-safe."""
+    """Availability of a search index, checked before an empty or refused answer is
+    believed. Thread-safe.
+    """
 
     def __init__(
         self, database: Database, target: SearchTarget, clock: Callable[[], float]
@@ -425,10 +462,12 @@ class IndexHealth:
         return problem if self._clock() < until else None
 
     def failure(self) -> SearchEngineError | None:
-        """Return why the index cannot answer. None where it can, and where its collection is empty.
+        """Return why the index cannot answer. None where it can, and where its
+        collection is empty.
 
         Raises:
-            SearchEngineError: the engine itself does not answer."""
+            SearchEngineError: the engine itself does not answer.
+        """
         until, before = self._latest
         if before is None and self._clock() < until:
             return None

@@ -1,5 +1,7 @@
-"""The aggregations for MongoDB's search engine, and which of them the server has. Seed 003's pipeline to the letter:
-`$vectorSearch`, score, order, projection without the embedding."""
+"""The aggregations for MongoDB's search engine, and which of them the server has. Seed
+003's pipeline to the letter: `$vectorSearch`, score, order, projection without the
+embedding.
+"""
 
 import itertools
 import math
@@ -20,9 +22,11 @@ CANDIDATES_PER_RESULT = 20
 
 
 def candidates(limit: int, share: float = 1.0) -> int:
-    """Return ``numCandidates`` for ``limit`` results in a scope that keeps a ``share`` (0 to 1] of the chunks. The
-    engine filters while it walks its graph, which gets sparser with the filter: the square root keeps recall up without
-    comparing everything."""
+    """Return ``numCandidates`` for ``limit`` results in a scope that keeps a ``share``
+    (0 to 1] of the chunks. The engine filters while it walks its graph, which gets
+    sparser with the filter: the square root keeps recall up without comparing
+    everything.
+    """
     unfiltered = max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit)
     return min(MAX_CANDIDATES, math.ceil(unfiltered / math.sqrt(min(share, 1.0))))
 
@@ -36,8 +40,9 @@ def vector_stage(
     num_candidates: int | None,
     path: str = EMBEDDING_FIELD,
 ) -> Json:
-    """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every vector in the scope. The engine
-    refuses ``numCandidates`` beside ``exact``."""
+    """Return the `$vectorSearch` stage; without ``num_candidates`` it compares every
+    vector in the scope. The engine refuses ``numCandidates`` beside ``exact``.
+    """
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     if scope.conditions:
         query["filter"] = scope.to_mql()
@@ -48,12 +53,15 @@ def vector_stage(
 
 
 MAX_WORDS = 300
-"""Lucene takes 1,024 clauses in a query: one for each different word and path, and an analyzer may make two of one."""
+"""Lucene takes 1,024 clauses in a query: one for each different word and path, and an
+analyzer may make two of one.
+"""
 
 
 def text_stage(*, index: str, query: str, scope: Scope) -> Json:
-    """Return `$search` for any word of ``query`` (the first MAX_WORDS different ones), inside the scope. The filter
-    does not count in the score."""
+    """Return `$search` for any word of ``query`` (the first MAX_WORDS different ones),
+    inside the scope. The filter does not count in the score.
+    """
     words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
     if len(words) > MAX_WORDS:
         query = " ".join(itertools.islice(words, MAX_WORDS))
@@ -80,7 +88,9 @@ def _clause(path: str, condition: Condition) -> Json:
 
 
 def ranked(score: str) -> list[Json]:
-    """Return the stages that read the ``score`` of a search stage, order by it, and leave the embedding out."""
+    """Return the stages that read the ``score`` of a search stage, order by it, and
+    leave the embedding out.
+    """
     order = {"$sort": {"score": -1, "_id": 1}}
     return [
         {"$addFields": {"score": {"$meta": score}}},
@@ -92,9 +102,10 @@ def ranked(score: str) -> list[Json]:
 def rank_fusion_pipeline(
     *, vector_stage: Json, text_stage: Json, limit: int
 ) -> list[Json]:
-    """Return both searches in one round trip; the stages must carry the same scope. The fused score is the server's,
-    sum of weight / (60 + rank); ``details`` has the score of each search, so that the threshold and a better fusion can
-    work on the two lists."""
+    """Return both searches in one round trip; the stages must carry the same scope. The
+    fused score is the server's, sum of weight / (60 + rank); ``details`` has the score
+    of each search, so that the threshold and a better fusion can work on the two lists.
+    """
     fusion = {
         "input": {
             "pipelines": {
@@ -111,7 +122,9 @@ def rank_fusion_pipeline(
 
 
 def leg_scores(details: Any) -> dict[str, float]:
-    """Return the score each input pipeline of `$rankFusion` gave a document; a pipeline that missed it has none."""
+    """Return the score each input pipeline of `$rankFusion` gave a document; a pipeline
+    that missed it has none.
+    """
     legs = details.get("details", []) if isinstance(details, Mapping) else []
     return {
         str(leg["inputPipelineName"]): float(leg["value"])
@@ -125,7 +138,9 @@ def leg_scores(details: Any) -> dict[str, float]:
 def listing_pipeline(
     target: SearchTarget, document_id: str, *, dimensions: int, path: str, limit: int
 ) -> list[Json]:
-    """Return the pipeline for the ids of all of a document's chunks that an index has."""
+    """Return the pipeline for the ids of all of a document's chunks that an index
+    has.
+    """
     if target.kind == "search":
         clause = {"path": FOLLOWED_BY, "value": document_id}
         stages: list[Json] = [
@@ -149,8 +164,9 @@ def listing_pipeline(
 
 
 def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Json]:
-    """Return the pipeline for the relevance of these chunks, by the server's model where none is named. A row without
-    text fails the stage, as documented."""
+    """Return the pipeline for the relevance of these chunks, by the server's model
+    where none is named. A row without text fails the stage, as documented.
+    """
     stage: Json = {
         "query": {"text": query},
         "path": TEXT_FIELD,
@@ -166,7 +182,9 @@ def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Jso
 
 
 PROBE_INDEX = "report_chat_probe"
-"""An index that does not exist: a search engine answers with no rows, a server without one refuses the stage."""
+"""An index that does not exist: a search engine answers with no rows, a server without
+one refuses the stage.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +197,13 @@ class SearchCapabilities:
 
 
 def probe_search(database: Database, collection: str) -> SearchCapabilities:
-    """Try each search stage on the collection (best one that exists); three round trips at most.
+    """Try each search stage on the collection (best one that exists); three round trips
+    at most.
 
     Raises:
         DatabaseError: the server does not answer, or refuses the user.
-        SearchEngineError: there is a search engine, but it is away just now."""
+        SearchEngineError: there is a search engine, but it is away just now.
+    """
     nearest = vector_stage(
         index=PROBE_INDEX, vector=[1.0], scope=Scope(), limit=1, num_candidates=1
     )
@@ -200,7 +220,8 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
     fused = rank_fusion_pipeline(
         vector_stage=nearest, text_stage=keyword_stage, limit=1
     )
-    # Any refusal counts: servers that know the stage may lack `scoreDetails` or `$meta`.
+    # Any refusal counts: servers that know the stage may lack `scoreDetails` or
+    # `$meta`.
     rank_fusion = text and _refusal(database, collection, fused) is None
     names = [
         "$vectorSearch",
@@ -213,7 +234,9 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
 def _refusal(
     database: Database, collection: str, pipeline: list[Json]
 ) -> CommandError | None:
-    """Return the server's error; None where it answers, with no rows, as the index does not exist."""
+    """Return the server's error; None where it answers, with no rows, as the index does
+    not exist.
+    """
     try:
         database[collection].search(pipeline)
     except CommandError as error:

@@ -1,8 +1,11 @@
-"""In-process search over the database's chunks: vectors compared by FAISS, keywords in BM25 postings.
+"""In-process search over the database's chunks: vectors compared by FAISS, keywords in
+BM25 postings.
 
-Before each search the change log is read (one small document), and only the passages of changed documents that have new
-ids are loaded, whichever process wrote them. A thread does what takes longer: clusters for large segments, which are
-searched exactly until then, and the snapshot, whose mapped files then replace the arrays in memory."""
+Before each search the change log is read (one small document), and only the passages of
+changed documents that have new ids are loaded, whichever process wrote them. A thread
+does what takes longer: clusters for large segments, which are searched exactly until
+then, and the snapshot, whose mapped files then replace the arrays in memory.
+"""
 
 import logging
 import threading
@@ -26,14 +29,18 @@ log = logging.getLogger(__name__)
 SNAPSHOT_ROWS = 2_000
 """Rows loaded since the last snapshot that make a new one worth writing."""
 RELOAD_PAUSE = 5.0
-"""Pause between two comparisons with the database, in multiples of the time that one takes."""
+"""Pause between two comparisons with the database, in multiples of the time that one
+takes.
+"""
 ID_ONLY, READ_AT_ONCE = {"_id": 1}, 500
 MAX_KEPT_PASSAGES = 10_000
 """About 25 MB. A question reads some 70: those found, and their neighbours."""
 
 
 class FaissStore(MongoChunks):
-    """Exact in small scopes; filters are masks applied before the search, so a filter never shortens a result."""
+    """Exact in small scopes; filters are masks applied before the search, so a filter
+    never shortens a result.
+    """
 
     expected = "the index has {dimensions}."
 
@@ -47,12 +54,16 @@ class FaissStore(MongoChunks):
         self._lock = threading.Lock()
         self._upkeep: threading.Thread | None = None
         self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
-        """Passages by collection and id, read at a position of the change log; None = there is no such passage."""
+        """Passages by collection and id, read at a position of the change log; None =
+        there is no such passage.
+        """
 
     def _read(
         self, chunk_ids: Sequence[str], collection: Collection
     ) -> dict[str, Chunk]:
-        """Keep passages of the embedded file, which nobody else writes, until the change log moves."""
+        """Keep passages of the embedded file, which nobody else writes, until the
+        change log moves.
+        """
         if not self.database.embedded:
             return super()._read(chunk_ids, collection)
         position, kept, name = self.changes.position(), self._kept, collection.name
@@ -104,7 +115,8 @@ class FaissStore(MongoChunks):
         index = self._state.index
         return (
             f"in-process FAISS and BM25, {rows} passages in the database; "
-            f"{index.approximate} of {len(index)} that are loaded are searched approximately"
+            f"{index.approximate} of {len(index)} that are loaded are searched "
+            "approximately"
         )
 
     def close(self) -> None:
@@ -113,8 +125,11 @@ class FaissStore(MongoChunks):
             self._upkeep.join()
 
     def _fresh(self) -> ChunkIndex:
-        """Return the index as of now; writes of other programs are noticed where they change the marker."""
-        # Read without the lock: searches must not queue up for a slow server, nor each repeat the same update.
+        """Return the index as of now; writes of other programs are noticed where they
+        change the marker.
+        """
+        # Read without the lock: searches must not queue up for a slow server, nor each
+        # repeat the same update.
         if self._marks() == (self._state.marker, self._state.position):
             return self._state.index
         with self._lock, ExitStack() as turn:
@@ -122,10 +137,12 @@ class FaissStore(MongoChunks):
             if (marker, position) == (self._state.marker, self._state.position):
                 return self._state.index  # another search was faster
             if self._state.position < 0 and not self._adopt_snapshot():
-                # Locked until it is written: others take it from there, which saves their memory and time.
+                # Locked until it is written: others take it from there, which saves
+                # their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
-            epoch = self.changes.epoch()  # before the changes: one of its writes that is not among them is seen later
+            # before the changes: one of its writes that is not among them is seen later
+            epoch = self.changes.epoch()
             position, changed = self.changes.since(self._state.position)
             if (
                 changed is None and self._adopt_snapshot()
@@ -138,8 +155,9 @@ class FaissStore(MongoChunks):
             elif changed:
                 self._load(changed, epoch)
             elif changed is None or marker != self._state.marker:
-                # A count that changed without the log is a foreign write, or one of ours that is not logged yet:
-                # under a stream of those a large collection must not be walked through for every question.
+                # A count that changed without the log is a foreign write, or one of
+                # ours that is not logged yet: under a stream of those a large
+                # collection must not be walked through for every question.
                 if (
                     changed is not None
                     and time.monotonic() - self._compared_at
@@ -164,7 +182,9 @@ class FaissStore(MongoChunks):
             return self._state.index
 
     def _marks(self) -> tuple[int, int]:
-        """Return the marker and the position of the change log, which say whether anything was written."""
+        """Return the marker and the position of the change log, which say whether
+        anything was written.
+        """
         marker = (
             0
             if self.database.embedded
@@ -182,8 +202,9 @@ class FaissStore(MongoChunks):
         self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: set[str], epoch: int) -> None:
-        """Load the passages of documents whose ids are new. Where the ``epoch`` is another, some were changed in place,
-        and all are loaded again."""
+        """Load the passages of documents whose ids are new. Where the ``epoch`` is
+        another, some were changed in place, and all are loaded again.
+        """
         if any(
             document_id.startswith(forms.OLDER_PREFIX) for document_id in documents
         ):  # their rows do not name them
@@ -221,7 +242,9 @@ class FaissStore(MongoChunks):
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
     def _compare(self) -> None:
-        """Load the documents whose passages have other ids than the index; an id changes with its passage."""
+        """Load the documents whose passages have other ids than the index; an id
+        changes with its passage.
+        """
         started = time.monotonic()
         indexed, stored = self._state.index.live_ids(), stored_ids(self.collections())
         self._load(
@@ -248,7 +271,9 @@ class FaissStore(MongoChunks):
         return self._unsaved_rows >= SNAPSHOT_ROWS
 
     def _keep_up(self, turn: ExitStack) -> None:
-        """Make clusters and the snapshot where they are due, beside the searches; ``turn`` ends with it."""
+        """Make clusters and the snapshot where they are due, beside the searches;
+        ``turn`` ends with it.
+        """
         with turn:
             while waiting := [
                 segment
@@ -278,7 +303,10 @@ class FaissStore(MongoChunks):
             written = write_snapshot(self._snapshot, self._key(), snapshot)
         except OSError as error:
             log.warning(
-                "The index snapshot %s cannot be written (%s): the next start takes longer.",
+                (
+                    "The index snapshot %s cannot be written (%s): the next start "
+                    "takes longer."
+                ),
                 self._snapshot,
                 error,
             )

@@ -1,11 +1,14 @@
-"""The in-process index: immutable segments and the vocabulary they share. Knows nothing of the database.
+"""The in-process index: immutable segments and the vocabulary they share. Knows nothing
+of the database.
 
-A segment has vectors, keywords in postings, filter values in columns: plain arrays, in memory or mapped from a snapshot
-file, which the workers then share. Searches read segments without a lock; a change makes new ones (as in a search
-engine such as Lucene).
+A segment has vectors, keywords in postings, filter values in columns: plain arrays, in
+memory or mapped from a snapshot file, which the workers then share. Searches read
+segments without a lock; a change makes new ones (as in a search engine such as Lucene).
 
-Where few rows are in scope all of them are compared exactly; where many are, those that `Clusters` finds near. Of many
-that are in a file the short vectors are compared first, and the whole ones of the few that are left are read."""
+Where few rows are in scope all of them are compared exactly; where many are, those that
+`Clusters` finds near. Of many that are in a file the short vectors are compared first,
+and the whole ones of the few that are left are read.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +43,9 @@ DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
 SCOPES_KEPT = 64
 APPROXIMATE_ROWS = 20_000
-"""Rows of a segment in scope from which an approximate search is several times as fast as the exact one."""
+"""Rows of a segment in scope from which an approximate search is several times as fast
+as the exact one.
+"""
 MAX_SINGLE_READS = 1000
 """Rows of a file, in half a millisecond; more are looked at where they are mapped."""
 WORTHWHILE = 0.1
@@ -74,7 +79,9 @@ class Selection:
         )
 
     def near(self, vector: Vector, top_k: int) -> Places:
-        """Return the rows to compare: all of few, of many those that are near by their codes."""
+        """Return the rows to compare: all of few, of many those that are near by their
+        codes.
+        """
         count, clusters = candidates(top_k), self.clusters
         if (
             clusters is None
@@ -88,10 +95,13 @@ class Selection:
 
 @dataclass(frozen=True)
 class Segment:
-    """Rows that are searched together. ``alive`` is False for deleted rows; ``by_id`` has the row numbers by id.
+    """Rows that are searched together. ``alive`` is False for deleted rows; ``by_id``
+    has the row numbers by id.
 
-    ``unclustered``: clusters were tried and found too little. ``file``: the name of the snapshot file that holds it,
-    "" for none; ``short`` and ``stored``: of one with many vectors. The selections belong to this ``alive``."""
+    ``unclustered``: clusters were tried and found too little. ``file``: the name of the
+    snapshot file that holds it, "" for none; ``short`` and ``stored``: of one with many
+    vectors. The selections belong to this ``alive``.
+    """
 
     rows: Rows
     by_id: Places
@@ -116,7 +126,9 @@ class Segment:
 
     @property
     def awaits_clusters(self) -> bool:
-        """Return whether it is large enough to be searched approximately, and is not yet."""
+        """Return whether it is large enough to be searched approximately, and is not
+        yet.
+        """
         return (
             len(self) >= APPROXIMATE_ROWS
             and self.clusters is None
@@ -124,7 +136,9 @@ class Segment:
         )
 
     def clustered(self) -> "Segment":
-        """Return the same rows with clusters, where those find enough; takes seconds to minutes."""
+        """Return the same rows with clusters, where those find enough; takes seconds to
+        minutes.
+        """
         clusters = Clusters.build(self.rows.vectors)
         return Segment(
             self.rows,
@@ -144,7 +158,9 @@ class Segment:
         return self.rows if bool(self.alive.all()) else self.rows.kept(self.alive)
 
     def without_documents(self, document_ids: set[str]) -> "Segment":
-        """Return this segment with the documents' rows deleted; itself where it has none of them."""
+        """Return this segment with the documents' rows deleted; itself where it has
+        none of them.
+        """
         doomed = self.alive & self.rows.documents.among(document_ids)
         return (
             replace(self, alive=self.alive & ~doomed, _selections={})
@@ -153,7 +169,9 @@ class Segment:
         )
 
     def without(self, chunk_ids: Sequence[str]) -> "Segment":
-        """Return this segment with these rows deleted; itself where it has none of them."""
+        """Return this segment with these rows deleted; itself where it has none of
+        them.
+        """
         if not (doomed := [row for _, row in self._places(chunk_ids)]):
             return self
         alive = self.alive.copy()
@@ -179,7 +197,9 @@ class Segment:
         return selection
 
     def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> Found:
-        """Ties at the cut are resolved by id, so that an exact answer is a function of the data."""
+        """Ties at the cut are resolved by id, so that an exact answer is a function of
+        the data.
+        """
         rows = self.selection(scope).near(vector, top_k)
         if self.short is not None:
             rows = self.short.nearest(vector, rows, top_k)
@@ -217,7 +237,9 @@ class Segment:
         return [(convert(-negative), chunk_id.decode()) for negative, chunk_id in best]
 
     def _cosines(self, vector: Vector, rows: Places) -> Floats:
-        """Computed in place: rows are not copied together. Few rows of a file are read instead of mapped."""
+        """Computed in place: rows are not copied together. Few rows of a file are read
+        instead of mapped.
+        """
         vectors = self.rows.vectors
         if self.stored is not None and len(rows) <= MAX_SINGLE_READS:
             vectors, rows = self.stored.read(rows), np.arange(len(rows))
@@ -243,7 +265,9 @@ class Segment:
         return np.cumsum(self.rows.lengths, dtype=np.int64)
 
     def _places(self, chunk_ids: Sequence[str]) -> list[tuple[str, int]]:
-        """Those of the chunks that live here, and their rows, in the order asked for."""
+        """Those of the chunks that live here, and their rows, in the order asked
+        for.
+        """
         ids = self.rows.ids
         possible = [id for id in chunk_ids if len(id.encode()) <= ids.itemsize]
         if not len(ids) or not possible:
@@ -264,7 +288,9 @@ class Segment:
         ]
 
     def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """Return the vector scores of those of the chunks that live here and have a vector."""
+        """Return the vector scores of those of the chunks that live here and have a
+        vector.
+        """
         places = [
             (id, row)
             for id, row in self._places(chunk_ids)
@@ -278,7 +304,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ChunkIndex:
-    """Immutable but for the vocabulary, which only grows; a change returns a new index."""
+    """Immutable but for the vocabulary, which only grows; a change returns a new
+    index.
+    """
 
     segments: tuple[Segment, ...] = ()
     vocabulary: dict[str, int] = field(default_factory=dict)
@@ -299,8 +327,10 @@ class ChunkIndex:
     def replace_documents(
         self, documents: set[str], rows: Rows | None, *, gone: Sequence[str] = ()
     ) -> "ChunkIndex":
-        """Return the index without the documents' old rows and those ``gone``, with ``rows`` in a segment that takes in
-        those of its size. So there are never many segments, and a row is copied a logarithmic number of times."""
+        """Return the index without the documents' old rows and those ``gone``, with
+        ``rows`` in a segment that takes in those of its size. So there are never many
+        segments, and a row is copied a logarithmic number of times.
+        """
         parts = [rows] if rows is not None else []
         size = len(rows.ids) if rows is not None else 0
         kept: list[Segment] = []
@@ -319,7 +349,9 @@ class ChunkIndex:
         return ChunkIndex((*kept, *merged), self.vocabulary)
 
     def exchange(self, old: Segment, new: Segment) -> "ChunkIndex":
-        """Return the index with ``new``, which has the same rows in the same order, in the place of ``old``."""
+        """Return the index with ``new``, which has the same rows in the same order, in
+        the place of ``old``.
+        """
         segments = (
             replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s
             for s in self.segments

@@ -25,7 +25,9 @@ Mask = NDArray[np.bool_]
 ARRAYS = ("ids", "vectors", "has_vector", "terms", "lengths")
 """The fields of `Rows` that are plain arrays."""
 COLLECTION = "$collection"
-"""The column beside those of the filter fields, none of which can have this name: where the row was read from."""
+"""The column beside those of the filter fields, none of which can have this name: where
+the row was read from.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,9 @@ class Column:
         return mask
 
     def among(self, values: Iterable[Value]) -> Mask:
-        """Return which rows have one of these few values, shape (rows,), without testing all other values."""
+        """Return which rows have one of these few values, shape (rows,), without
+        testing all other values.
+        """
         return np.isin(
             self.codes,
             [number for value in values for number in self._numbers.get(value, ())],
@@ -81,8 +85,10 @@ class Column:
 class Rows:
     """The data of a segment, one entry per chunk, in any order.
 
-    ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term ids one after another,
-    ``lengths`` how many belong to each row. ``vectors`` have length 1, or are zeros where ``has_vector`` is False."""
+    ``values`` holds the filter fields and COLLECTION. ``terms`` holds every row's term
+    ids one after another, ``lengths`` how many belong to each row. ``vectors`` have
+    length 1, or are zeros where ``has_vector`` is False.
+    """
 
     ids: Ids
     documents: Column
@@ -119,7 +125,9 @@ class Rows:
 
 
 class _Codes(dict[Any, int]):
-    """A growing column: maps a stored value to the number of the value it stands for, numbered as they come."""
+    """A growing column: maps a stored value to the number of the value it stands for,
+    numbered as they come.
+    """
 
     def __init__(self, value_of: Callable[[Any], Value | None]) -> None:
         super().__init__()
@@ -160,17 +168,21 @@ def read_rows(
     term_ids: Callable[[Iterable[str]], list[int]],
     queries: Sequence[Json] = ({},),
 ) -> Rows | None:
-    """Read all chunks of a store, or those that one of the queries finds; None where there are none.
+    """Read all chunks of a store, or those that one of the queries finds; None where
+    there are none.
 
-    ``term_ids`` numbers index terms. A vector that cannot be compared is left out. Raises EmbedderMismatchError,
-    DatabaseError: no stored vector is one of the configured model."""
+    ``term_ids`` numbers index terms. A vector that cannot be compared is left out.
+    Raises EmbedderMismatchError, DatabaseError: no stored vector is one of the
+    configured model.
+    """
     dimensions, ids = store.dimensions, list[bytes]()
     documents, places = _Codes(str), _Codes(str)
     columns = {name: _Codes(partial(forms.filter_value, name)) for name in store.fields}
     vectors = bytearray()  # a million small arrays take several times the memory
     unusable: list[Any] = []
     terms, lengths = array("i"), array("i")
-    # No term, compound or accent reaches across a blank, so a text has the terms of its words, each analysed once.
+    # No term, compound or accent reaches across a blank, so a text has the terms of its
+    # words, each analysed once.
     numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(store.terms_of(word))))
     for collection, row in (
         (c.name, row)
@@ -205,8 +217,10 @@ def read_rows(
     if unusable and {} in queries:
         if len(unusable) == len(ids):
             raise EmbedderMismatchError(
-                f"The stored passages have embeddings of {len(forms.decode_vector(unusable[0]))} dimensions, the "
-                f"configured model has {dimensions}. The collection was written with another embedding model: use that "
+                "The stored passages have embeddings of "
+                f"{len(forms.decode_vector(unusable[0]))} dimensions, the "
+                f"configured model has {dimensions}. The collection was written "
+                "with another embedding model: use that "
                 "model, or embed the reports again."
             )
         log.warning(

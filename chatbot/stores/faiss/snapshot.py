@@ -1,11 +1,14 @@
 """The in-process index on disk, so that a start does not read every passage again.
 
-A snapshot is derived from the database and disposable. It names its corpus and position of the change log; later
-changes are loaded from the database. One that does not fit, or cannot be read, is ignored.
+A snapshot is derived from the database and disposable. It names its corpus and position
+of the change log; later changes are loaded from the database. One that does not fit, or
+cannot be read, is ignored.
 
-It is a folder with a folder for each segment, whose arrays never change and are mapped, so that the workers share their
-memory and a start reads nothing, and the file `current.json`, which names them and the deleted rows. A change writes
-only new segments."""
+It is a folder with a folder for each segment, whose arrays never change and are mapped,
+so that the workers share their memory and a start reads nothing, and the file
+`current.json`, which names them and the deleted rows. A change writes only new
+segments.
+"""
 
 import base64
 import json
@@ -35,17 +38,24 @@ FORMAT = 9
 CURRENT, HEADER = "current.json", "header.json"
 POSTINGS = ("starts", "rows", "counts")
 LARGE_BYTES = 256_000_000
-"""Size of a segment's vectors from which on short ones are stored too; smaller ones are searched faster as mapped."""
+"""Size of a segment's vectors from which on short ones are stored too; smaller ones are
+searched faster as mapped.
+"""
 STRAY_SECONDS = 3600.0
-"""Age at which a segment that nothing names is deleted: another process may be about to name a newer one."""
+"""Age at which a segment that nothing names is deleted: another process may be about to
+name a newer one.
+"""
 Key = Sequence[Any]
-"""The corpus, and the settings that an index depends on besides its passages; JSON values."""
+"""The corpus, and the settings that an index depends on besides its passages; JSON
+values.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is `Collection.estimated_count` of all
-    collections."""
+    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is
+    `Collection.estimated_count` of all collections.
+    """
 
     index: ChunkIndex
     position: int = -1
@@ -55,8 +65,10 @@ class Snapshot:
 
 @contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Let one process at a time build the index of this folder; the system releases the lock of one that dies.
-    Without effect where files cannot be locked: on Windows, where one process serves, or on a read-only disk."""
+    """Let one process at a time build the index of this folder; the system releases the
+    lock of one that dies. Without effect where files cannot be locked: on Windows,
+    where one process serves, or on a read-only disk.
+    """
     with ExitStack() as stack:
         if sys.platform != "win32":
             import fcntl  # not on Windows
@@ -67,7 +79,10 @@ def only_one(folder: Path) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX)
             except OSError as error:
                 log.info(
-                    "%s cannot be locked (%s): several processes may build the same index.",
+                    (
+                        "%s cannot be locked (%s): several processes may build the "
+                        "same index."
+                    ),
                     folder,
                     error,
                 )
@@ -75,7 +90,9 @@ def only_one(folder: Path) -> Iterator[None]:
 
 
 def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment, ...]:
-    """Return the segments as they are in the files. A reader sees the old snapshot or the new one."""
+    """Return the segments as they are in the files. A reader sees the old snapshot or
+    the new one.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)  # also one of an earlier version: the passages are in it
     segments = tuple(
@@ -130,7 +147,10 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
         RuntimeError,
     ) as error:  # RuntimeError: FAISS's
         log.warning(
-            "The index snapshot %s cannot be read (%s): the index is built from the database.",
+            (
+                "The index snapshot %s cannot be read (%s): the index is built from "
+                "the database."
+            ),
             folder,
             error,
         )
@@ -183,7 +203,9 @@ def _written(folder: Path, segment: Segment) -> Segment:
 
 
 def _sync(path: Path) -> None:
-    """Wait until the disk has the file: after a power cut it could have another content of this length."""
+    """Wait until the disk has the file: after a power cut it could have another content
+    of this length.
+    """
     with path.open("r+b") as file:
         os.fsync(file.fileno())
 

@@ -1,16 +1,22 @@
-"""Search of many vectors without comparing all of them: which rows are near, and the whole vectors of few rows.
+"""Search of many vectors without comparing all of them: which rows are near, and the
+whole vectors of few rows.
 
-`Clusters`: one-bit codes (RaBitQ, Gao and Long, SIGMOD 2024) in inverted lists (IVF, Jégou et al., 2011), a thirtieth
-of the vectors' size. The lists nearest to the question are scanned until they hold a share of the rows in scope, and
-the best by their codes are compared exactly by the caller. How large that share must be depends on the vectors:
-`Clusters.build` measures it, with rows as questions for the others: on real sentences that gives the recall of held-out
-sentences to a hundredth; rows with noise gave up to three hundredths less, and real corpora were searched exactly for
-it. Vectors without any structure (random ones) cannot be searched so; they get no clusters.
+`Clusters`: one-bit codes (RaBitQ, Gao and Long, SIGMOD 2024) in inverted lists (IVF,
+Jégou et al., 2011), a thirtieth of the vectors' size. The lists nearest to the question
+are scanned until they hold a share of the rows in scope, and the best by their codes
+are compared exactly by the caller. How large that share must be depends on the vectors:
+`Clusters.build` measures it, with rows as questions for the others: on real sentences
+that gives the recall of held-out sentences to a hundredth; rows with noise gave up to
+three hundredths less, and real corpora were searched exactly for it. Vectors without
+any structure (random ones) cannot be searched so; they get no clusters.
 
-`ShortVectors` and `WholeVectors`: the whole vectors of a million rows are 1.5 GB, and mapping them soon has all of them
-in memory, as a read row brings its neighbours. Vectors of one byte a component are a quarter of that. They tell which
-few rows may be among the nearest, as their greatest error is known, and only those are read from the file. The result
-is that of comparing all. Figures: benchmarks/README.md, "Search in process"."""
+`ShortVectors` and `WholeVectors`: the whole vectors of a million rows are 1.5 GB, and
+mapping them soon has all of them in memory, as a read row brings its neighbours.
+Vectors of one byte a component are a quarter of that. They tell which few rows may be
+among the nearest, as their greatest error is known, and only those are read from the
+file. The result is that of comparing all. Figures: benchmarks/README.md, "Search in
+process".
+"""
 
 import os
 import weakref
@@ -36,14 +42,20 @@ ITERATIONS = 8
 POINTS_PER_CLUSTER = 64
 SEED = 1
 SHARES = (0.02, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.5)
-"""Of the rows in scope. Scanning half of the codes takes an eighth of the time of comparing all vectors."""
+"""Of the rows in scope. Scanning half of the codes takes an eighth of the time of
+comparing all vectors.
+"""
 SUFFICIENT_RECALL = 0.985
-"""Mean recall of the DEPTH nearest to a probe; that of the ten nearest to a question is above .99 then."""
+"""Mean recall of the DEPTH nearest to a probe; that of the ten nearest to a question is
+above .99 then.
+"""
 DEPTH = 50
 PROBES = 256
 ROWS_PER_ADDITION = 50_000
 ROWS_IN_CACHE = 512
-"""Rows that are converted to floats together: as many as stay in the processor's cache."""
+"""Rows that are converted to floats together: as many as stay in the processor's
+cache.
+"""
 MAX_CODE = 127
 
 
@@ -54,14 +66,18 @@ def candidates(top_k: int) -> int:
 
 @dataclass(frozen=True)
 class Clusters:
-    """``index`` is FAISS's, its ids are row numbers; ``share`` of the rows in scope is scanned."""
+    """``index`` is FAISS's, its ids are row numbers; ``share`` of the rows in scope is
+    scanned.
+    """
 
     index: Any
     share: float
 
     @classmethod
     def build(cls, vectors: Matrix) -> "Clusters | None":
-        """Cluster unit vectors; deterministic. None where even the largest of SHARES finds too little."""
+        """Cluster unit vectors; deterministic. None where even the largest of SHARES
+        finds too little.
+        """
         rows, dimensions = vectors.shape
         count = max(int(rows**0.5), 1)
         flat = faiss.IndexFlatIP(dimensions)
@@ -80,7 +96,8 @@ class Clusters:
         index.train(vectors[sample])
         for start in range(0, rows, ROWS_PER_ADDITION):
             index.add(np.ascontiguousarray(vectors[start : start + ROWS_PER_ADDITION]))
-        # The least share that finds what an exact search of the probes finds, besides each itself.
+        # The least share that finds what an exact search of the probes finds, besides
+        # each itself.
         probes = rng.choice(rows, min(rows, PROBES), replace=False)
         depth = min(DEPTH, rows)
         _, nearest = faiss.knn(
@@ -130,15 +147,18 @@ class Clusters:
         sizes: Places,
         count: int,
     ) -> Places:
-        """Return at most ``count`` rows that are near by their codes. ``bitmap``: one bit for each row in scope,
-        None for all; ``sizes``: how many of them each cluster has."""
+        """Return at most ``count`` rows that are near by their codes. ``bitmap``: one
+        bit for each row in scope, None for all; ``sizes``: how many of them each
+        cluster has.
+        """
         similar = self._centroids @ vector
         order = np.argsort(-similar)
         order = order[sizes[order] > 0]
         held = np.cumsum(sizes[order])
         if not len(held):
             return np.empty(0, dtype=np.int64)
-        # In a scope the nearest lie farther apart, so that more of it has to be scanned.
+        # In a scope the nearest lie farther apart, so that more of it has to be
+        # scanned.
         share = self.share * (self.index.ntotal / held[-1]) ** 0.5
         probed = order[: int(np.searchsorted(held, max(share * held[-1], count))) + 1]
         rows, scores = (
@@ -175,8 +195,9 @@ class Clusters:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let FAISS compute in the calling thread alone: two that meet at the end wait for each other. Measured at 10^5
-    on two busy cores: 1.4 ms by one, 6 to 12 by two."""
+    """Let FAISS compute in the calling thread alone: two that meet at the end wait for
+    each other. Measured at 10^5 on two busy cores: 1.4 ms by one, 6 to 12 by two.
+    """
     before = faiss.omp_get_max_threads()  # of this thread, like the value that is set
     faiss.omp_set_num_threads(1)
     try:
@@ -187,28 +208,35 @@ def one_thread() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class ShortVectors:
-    """``codes[row] * steps[row]`` is nearly the row; ``error`` is the greatest distance between the two."""
+    """``codes[row] * steps[row]`` is nearly the row; ``error`` is the greatest distance
+    between the two.
+    """
 
     codes: NDArray[np.int8]
     steps: Floats
     error: float
 
     def nearest(self, vector: Vector, rows: Places, top_k: int) -> Places:
-        """Return those of the rows that may be among the ``top_k`` nearest to ``vector``, which has length 1."""
+        """Return those of the rows that may be among the ``top_k`` nearest to
+        ``vector``, which has length 1.
+        """
         if len(rows) <= top_k:
             return rows
         cosines = np.empty(len(rows), dtype=np.float32)
         for part in _parts(len(rows)):
             cosines[part] = self.codes[rows[part]].astype(np.float32) @ vector
         cosines *= self.steps[rows]
-        # By Cauchy and Schwarz: a cosine errs by no more than the vector does. Both sides of a comparison may.
+        # By Cauchy and Schwarz: a cosine errs by no more than the vector does. Both
+        # sides of a comparison may.
         least = np.partition(cosines, -top_k)[-top_k] - 2 * self.error
         near: Places = rows[cosines >= least]
         return near
 
     @staticmethod
     def write(vectors: Matrix, folder: Path) -> None:
-        """Store the short vectors of ``vectors``, some at a time, so that nobody has to hold them all."""
+        """Store the short vectors of ``vectors``, some at a time, so that nobody has to
+        hold them all.
+        """
         steps, error = np.empty(len(vectors), dtype=np.float32), 0.0
         with (folder / "short.npy").open("wb") as file:
             header = {"descr": "|i1", "fortran_order": False, "shape": vectors.shape}
@@ -247,7 +275,9 @@ def _parts(count: int) -> Iterator[slice]:
 
 
 class WholeVectors:
-    """The rows of a matrix of float32 in a file of numpy's, which stays open for as long as this is in use."""
+    """The rows of a matrix of float32 in a file of numpy's, which stays open for as
+    long as this is in use.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises OSError, ValueError: it is no file of numpy's."""

@@ -1,17 +1,23 @@
-"""Passages in PostgreSQL, searched there: pgvector's HNSW index for vectors, a GIN index for words (seed 004, R-E1).
+"""Passages in PostgreSQL, searched there: pgvector's HNSW index for vectors, a GIN
+index for words (seed 004, R-E1).
 
-Documents, conversations and the rest stay in the database; this table holds the passages alone.
+Documents, conversations and the rest stay in the database; this table holds the
+passages alone.
 
-The HNSW index is walked from the question outwards and the scope checked on the way. For a narrow scope that walk is
-long and, being bounded, may end too early; the few passages of the scope are compared faster. So the exact search
-comes first and gives up when it meets too many.
+The HNSW index is walked from the question outwards and the scope checked on the way.
+For a narrow scope that walk is long and, being bounded, may end too early; the few
+passages of the scope are compared faster. So the exact search comes first and gives up
+when it meets too many.
 
-BM25 is over the same terms as in the in-process index, so that both find the same passages in the same order.
-PostgreSQL's own ranking knows no document frequencies: a word of every second passage weighs as much as one of three.
-Of its full text search only the tsvector and its GIN index are used. A term's count is kept as its weight in the
-tsvector, the one number per term that `ts_rank` reads back fast; above four, where BM25 hardly grows, counts are equal.
-Rank and length normalisation are BM25's. A tsvector's positions are taken by the counts, so how close together the
-words are is read from the texts of the best passages."""
+BM25 is over the same terms as in the in-process index, so that both find the same
+passages in the same order. PostgreSQL's own ranking knows no document frequencies: a
+word of every second passage weighs as much as one of three. Of its full text search
+only the tsvector and its GIN index are used. A term's count is kept as its weight in
+the tsvector, the one number per term that `ts_rank` reads back fast; above four, where
+BM25 hardly grows, counts are equal. Rank and length normalisation are BM25's. A
+tsvector's positions are taken by the counts, so how close together the words are is
+read from the texts of the best passages.
+"""
 
 import threading
 from collections import Counter
@@ -51,11 +57,13 @@ TABLE = "chunks"
 CONNECTIONS_PER_THREAD = 2
 _STATUS = f"""
     SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {TABLE})
-    FROM pg_extension WHERE extname = 'vector'"""
+    FROM pg_extension WHERE extname = 'vector'"""  # noqa: E501
 EXACT_ROWS = 1000
 """Passages up to which all are compared when there is no scope."""
 EXACT_ROWS_IN_SCOPE = 20_000
-"""Passages in a scope up to which all are compared: 15,000 of 384 dimensions take as long as the index, finding all."""
+"""Passages in a scope up to which all are compared: 15,000 of 384 dimensions take as
+long as the index, finding all.
+"""
 SPARE = 8
 """Rows fetched beyond those needed, to see whether the last ones tie."""
 MAX_EF = 1000
@@ -63,15 +71,18 @@ MAX_EF = 1000
 Row = tuple[float, str]
 """Cosine distance, 0 to 2, and id."""
 MAX_TERMS = 64
-"""Distinct words of a question that are scored, the rarest; each costs time on every passage found."""
+"""Distinct words of a question that are scored, the rarest; each costs time on every
+passage found.
+"""
 Fetch = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 """Runs a statement with parameters."""
 _FREQUENCIES = (
     "SELECT asked.term, (SELECT count(*) FROM {} WHERE terms @@ asked.query::tsquery) "
     "FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
 )
-# count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a single position `ts_rank` is
-# weight / (pi^2 / 6), and the weights are quarters: times 4 * pi^2 / 6 is the count again.
+# count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a
+# single position `ts_rank` is weight / (pi^2 / 6), and the weights are quarters: times
+# 4 * pi^2 / 6 is the count again.
 _SCORE = (
     "%(weight{0})s::float8 * (1 - norm / (norm + 6.579736267392905 * "
     "ts_rank('{{.25,.5,.75,1}}', terms, %(term{0})s::tsquery)::float8))"
@@ -79,9 +90,11 @@ _SCORE = (
 
 
 def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
-    """Return the PostgreSQL settings under which `nearest` is run. The index's scan goes on until the scope has filled
-    the result; it may then be slightly out of order (relaxed), which finds more and is sorted here. Sorts are made
-    expensive, so that the planner takes the index."""
+    """Return the PostgreSQL settings under which `nearest` is run. The index's scan
+    goes on until the scope has filled the result; it may then be slightly out of order
+    (relaxed), which finds more and is sorted here. Sorts are made expensive, so that
+    the planner takes the index.
+    """
     most = MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k))
     return {
         "hnsw.iterative_scan": "relaxed_order",
@@ -98,17 +111,21 @@ def nearest(
     scope: Scope,
     top_k: int,
 ) -> list[Row]:
-    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by id."""
+    """Return the ``top_k`` nearest of the scope, or all it has, best first, ties by
+    id.
+    """
     condition, parameters = table.scope_condition(scope)
     indexed, kind = table.indexed
     distance = f"{table.embedding} <=> %(vector)s::vector AS distance"
     exact = (
         f"WITH compared AS MATERIALIZED (SELECT id, {distance} FROM {table.name} "
         f"WHERE {table.embedding} IS NOT NULL AND {condition} LIMIT %(most)s) "
-        "SELECT id, distance, (SELECT count(*) FROM compared) FROM compared ORDER BY distance, id LIMIT %(rows)s"
+        "SELECT id, distance, (SELECT count(*) FROM compared) FROM compared ORDER "
+        "BY distance, id LIMIT %(rows)s"
     )
     through_index = (
-        f"SELECT id, {distance} FROM (SELECT id, {table.embedding} FROM {table.name} WHERE {condition} "
+        f"SELECT id, {distance} FROM (SELECT id, {table.embedding} FROM "
+        f"{table.name} WHERE {condition} "
         f"ORDER BY {indexed} <=> %(vector)s::{kind} LIMIT %(rows)s) AS near"
     )
 
@@ -124,20 +141,25 @@ def nearest(
             return _ranked(rows)
         for limit in (top_k + SPARE, 4 * (top_k + SPARE)):
             near = _ranked(run(through_index, limit))
-            # Whatever the index leaves out, or cuts through ties, the exact search below has the last word.
+            # Whatever the index leaves out, or cuts through ties, the exact search
+            # below has the last word.
             if len(near) == limit and near[-1][0] > near[top_k - 1][0]:
                 return near[:top_k]
     return _ranked(run(exact, top_k))
 
 
 def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
-    """Return the rows by distance and id, without vectors of length zero, which have no distance (nan)."""
+    """Return the rows by distance and id, without vectors of length zero, which have no
+    distance (nan).
+    """
     return sorted((float(row[1]), str(row[0])) for row in rows if not isnan(row[1]))
 
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of the corpus at one position of the change log; document frequencies are added as needed."""
+    """Statistics of the corpus at one position of the change log; document frequencies
+    are added as needed.
+    """
 
     table: ChunkTable
     position: int
@@ -156,7 +178,9 @@ class Statistics:
     def inverse_frequencies(
         self, terms: Iterable[str], fetch: Fetch
     ) -> dict[str, float]:
-        """Return the inverse document frequency of the rarest MAX_TERMS of the terms that any passage has."""
+        """Return the inverse document frequency of the rarest MAX_TERMS of the terms
+        that any passage has.
+        """
         terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
         if new := [term for term in terms if term not in self.frequencies]:
             parameters = {"terms": new, "queries": [quote_term(term) for term in new]}
@@ -180,7 +204,9 @@ class Statistics:
         top_k: int,
         bm25: Bm25,
     ) -> tuple[str, dict[str, Any]]:
-        """Return the statement for (id, BM25 score), best first, ties by id, and its parameters; ``idf`` has terms."""
+        """Return the statement for (id, BM25 score), best first, ties by id, and its
+        parameters; ``idf`` has terms.
+        """
         counted = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
         condition, parameters = self.table.scope_condition(scope)
         norm, norm_per_term = bm25.norms(max(self.average_length, 1.0))
@@ -188,9 +214,12 @@ class Statistics:
             parameters[f"term{number}"] = quote_term(term)
             parameters[f"weight{number}"] = (bm25.k1 + 1) * counted[term] * idf[term]
         query = (
-            f"SELECT id, {' + '.join(map(_SCORE.format, range(len(idf))))} AS score FROM {self.table.name}, "
-            "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * term_count AS norm) AS lengths "
-            f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, id LIMIT %(top_k)s"
+            f"SELECT id, {' + '.join(map(_SCORE.format, range(len(idf))))} AS "
+            f"score FROM {self.table.name}, "
+            "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * "
+            "term_count AS norm) AS lengths "
+            f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, "
+            "id LIMIT %(top_k)s"
         )
         any_term = " | ".join(map(quote_term, idf))
         return query, {
@@ -203,12 +232,16 @@ class Statistics:
 
 
 class PgvectorStore(BuiltStore):
-    """Implements `protocols.Store`. Connects, and creates table and indexes, at the first use. A chunk that names no
-    collection belongs to the first one. MONGODB_TIMEOUT bounds each statement. Methods raise SearchEngineError where
-    PostgreSQL fails, EmbedderMismatchError where vectors have another size. The database is not used."""
+    """Implements `protocols.Store`. Connects, and creates table and indexes, at the
+    first use. A chunk that names no collection belongs to the first one.
+    MONGODB_TIMEOUT bounds each statement. Methods raise SearchEngineError where
+    PostgreSQL fails, EmbedderMismatchError where vectors have another size. The
+    database is not used.
+    """
 
     expected = (
-        "the table is set up for {dimensions}: use the model it was written with, or ingest the reports into another "
+        "the table is set up for {dimensions}: use the model it was written with, "
+        "or ingest the reports into another "
         "database."
     )
 
@@ -217,7 +250,8 @@ class PgvectorStore(BuiltStore):
         super().__post_init__()
         if self.settings.postgres_uri is None:
             raise SettingsError(
-                "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. postgresql://user:password@host/reports."
+                "VECTOR_SEARCH=pgvector needs POSTGRES_URI, e.g. "
+                "postgresql://user:password@host/reports."
             )
         self._timeout = self.settings.mongodb_timeout
         uri, threads = (
@@ -235,7 +269,9 @@ class PgvectorStore(BuiltStore):
         self._statistics: Statistics | None = None
 
     def prepare(self) -> None:
-        """Create the table and the indexes that are missing; the first search or write does so too."""
+        """Create the table and the indexes that are missing; the first search or write
+        does so too.
+        """
         if self._prepared:
             return
         if not self._preparing.acquire(timeout=self._timeout):
@@ -275,7 +311,10 @@ class PgvectorStore(BuiltStore):
         self.changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        query = f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> ALL(%(keep)s::text[])"
+        query = (
+            f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> "
+            "ALL(%(keep)s::text[])"
+        )
         with self._transaction() as connection:
             deleted = connection.execute(
                 query, {"document_id": clean(document_id), "keep": clean(list(keep))}
@@ -295,9 +334,14 @@ class PgvectorStore(BuiltStore):
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
-        """Chunks without a vector are left out; the matrix has shape (0, 0) where there are none."""
+        """Chunks without a vector are left out; the matrix has shape (0, 0) where there
+        are none.
+        """
         column = self._table.embedding
-        query = f"SELECT {COLUMN_LIST}, {column} FROM {TABLE} WHERE document_id = %(id)s AND {column} IS NOT NULL"
+        query = (
+            f"SELECT {COLUMN_LIST}, {column} FROM {TABLE} WHERE document_id = %(id)s "
+            f"AND {column} IS NOT NULL"
+        )
         rows = self._rows(query, {"id": clean(document_id)}, binary=True)
         vectors = [row[-1].to_numpy() for row in rows]
         return [to_chunk(row[:-1]) for row in rows], np.vstack(
@@ -317,7 +361,9 @@ class PgvectorStore(BuiltStore):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> list[Match]:
-        """Raises EmbedderMismatchError; SearchEngineError also for a vector of length 0."""
+        """Raises EmbedderMismatchError; SearchEngineError also for a vector of length
+        0.
+        """
         query = self._check(vector)
         if top_k < 1:
             return []
@@ -376,7 +422,10 @@ class PgvectorStore(BuiltStore):
             return {}
         unit, column = self._check(vector), self._table.embedding
         distance = f"{column} <=> %(vector)s::vector"
-        query = f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} IS NOT NULL"
+        query = (
+            f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} "
+            "IS NOT NULL"
+        )
         rows = self._rows(query, {"vector": unit, "ids": clean(list(chunk_ids))})
         return {
             str(chunk_id): to_score(1.0 - distance)
@@ -394,13 +443,19 @@ class PgvectorStore(BuiltStore):
 
     def without_vector(self) -> int:
         of_zeros = f"({self._table.embedding} <#> {self._table.embedding}) >= 0"
-        query = f"SELECT count(*) FROM {TABLE} WHERE {self._table.embedding} IS NULL OR {of_zeros}"
+        query = (
+            f"SELECT count(*) FROM {TABLE} WHERE {self._table.embedding} IS NULL OR "
+            f"{of_zeros}"
+        )
         return int(self._rows(query, {})[0][0])
 
     def ping(self) -> str:
         """Reads the table too, and so fails where that does not work."""
         server, extension, filled = self._rows(_STATUS, {})[0]
-        return f"PostgreSQL {server}, pgvector {extension}, table {TABLE}{'' if filled else ' (empty)'}"
+        return (
+            f"PostgreSQL {server}, pgvector {extension}, table "
+            f"{TABLE}{'' if filled else ' (empty)'}"
+        )
 
     def close(self) -> None:
         self._connections.close()
@@ -417,7 +472,8 @@ class PgvectorStore(BuiltStore):
         except SearchEngineError as error:
             if error.reason == "table_missing":
                 self._prepared = False
-                self._connections.drop_idle()  # they know the types of an extension that may be recreated
+                # they know the types of an extension that may be recreated
+                self._connections.drop_idle()
             raise
 
     def _rows(

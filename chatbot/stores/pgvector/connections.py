@@ -1,7 +1,9 @@
-"""A few connections to PostgreSQL, each opened by the thread that needs it, and the server's errors with a remedy.
+"""A few connections to PostgreSQL, each opened by the thread that needs it, and the
+server's errors with a remedy.
 
-psycopg_pool 3.3.3 hides why a connection fails (down, refused, unknown database): after its whole time-out of 5 s,
-measured, callers read "couldn't get a connection"."""
+psycopg_pool 3.3.3 hides why a connection fails (down, refused, unknown database): after
+its whole time-out of 5 s, measured, callers read "couldn't get a connection".
+"""
 
 import math
 import re
@@ -24,7 +26,10 @@ except (
     ImportError
 ) as missing:  # also "no pq wrapper available": psycopg without its binary part
     raise MissingPackageError(
-        "The vector search 'pgvector' needs the Python packages 'psycopg', with its binary part, and 'pgvector'.",
+        (
+            "The vector search 'pgvector' needs the Python packages 'psycopg', with "
+            "its binary part, and 'pgvector'."
+        ),
         remedy="Install it: pip install -r requirements-pgvector.txt",
     ) from missing
 from psycopg import errors
@@ -32,14 +37,21 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-SET_LOCAL = "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS settings(name, value)"
+SET_LOCAL = (
+    "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS "
+    "settings(name, value)"
+)
 
 
 class Connections:
-    """At most ``size`` at a time; ``timeout`` (seconds) bounds connecting, waiting for one, and each statement."""
+    """At most ``size`` at a time; ``timeout`` (seconds) bounds connecting, waiting for
+    one, and each statement.
+    """
 
     def __init__(self, uri: str, *, size: int, timeout: float) -> None:
-        """Opens nothing yet. Raises SettingsError: the connection string cannot be read; it is not shown."""
+        """Opens nothing yet. Raises SettingsError: the connection string cannot be
+        read; it is not shown.
+        """
         try:
             given = conninfo_to_dict(uri)
         except psycopg.ProgrammingError:
@@ -64,8 +76,10 @@ class Connections:
     def transaction(
         self, settings: Mapping[str, str | int] | None = None
     ) -> Iterator[Connection]:
-        """Run a transaction and commit it. ``settings`` of PostgreSQL hold for it alone, because of poolers between us
-        and the server. Raises SearchEngineError: the server is down, refuses, or takes too long."""
+        """Run a transaction and commit it. ``settings`` of PostgreSQL hold for it
+        alone, because of poolers between us and the server. Raises SearchEngineError:
+        the server is down, refuses, or takes too long.
+        """
         values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):
             raise failure("overloaded:here")
@@ -104,8 +118,11 @@ class Connections:
                 return idle
             except psycopg.OperationalError:
                 idle.close()
-                self.drop_idle()  # the server went away meanwhile; each of these could take a time-out to say so
-        # Prepared statements get lost in poolers and would fix plans that should follow the scope.
+                # the server went away meanwhile; each of these could take a time-out to
+                # say so
+                self.drop_idle()
+        # Prepared statements get lost in poolers and would fix plans that should follow
+        # the scope.
         connection = psycopg.connect(self._conninfo, prepare_threshold=None)
         try:
             connection.execute(SET_LOCAL, settings)
@@ -128,7 +145,9 @@ class Connections:
 
 
 def know_vectors(connection: Connection) -> None:
-    """Send and receive vectors in binary form over this connection; the extension must exist."""
+    """Send and receive vectors in binary form over this connection; the extension must
+    exist.
+    """
     if connection.adapters.types.get("vector") is None:
         register_vector(connection)
 
@@ -164,7 +183,10 @@ _REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
     ((errors.ReadOnlySqlTransaction,), "read_only"),
     ((errors.DiskFull,), "disk"),
 )
-_AUTH_REFUSED = "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does not exist|is not permitted)"
+_AUTH_REFUSED = (
+    "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does "
+    "not exist|is not permitted)"
+)
 _REFUSED_CONNECTIONS = (
     (re.compile(_AUTH_REFUSED, re.IGNORECASE), "auth_refused"),
     (re.compile("database .* does not exist", re.IGNORECASE), "no_database"),

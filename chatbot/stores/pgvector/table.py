@@ -1,7 +1,11 @@
-"""The table of passages: its columns and indexes, a chunk as a row and back, a scope as a condition.
+"""The table of passages: its columns and indexes, a chunk as a row and back, a scope as
+a condition.
 
-It is `chunks` in the first schema of the search path; deployments that share a database use a schema each:
-`POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are always bound, names quoted."""
+It is `chunks` in the first schema of the search path; deployments that share a database
+use a schema each:
+`POSTGRES_URI=postgresql://...?options=-csearch_path%3Dmy_schema,public`. Values are
+always bound, names quoted.
+"""
 
 import re
 from collections import Counter
@@ -20,7 +24,9 @@ from .connections import Connection, failure
 LOCK = 0x7265706F7274
 """Advisory lock: one process at a time creates the table."""
 MAX_VECTOR = 2000
-"""Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC it does in half, beyond that not at all."""
+"""Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC it does in half,
+beyond that not at all.
+"""
 MAX_HALFVEC = 4000
 MAX_TERM_CHARACTERS = 500
 """PostgreSQL takes 2,046 bytes."""
@@ -39,7 +45,9 @@ _INDEXES = """
 
 
 def field_sql(name: str) -> str:
-    """Return a filter field's value as jsonb, which keeps its type: the year 2023 is not the string "2023"."""
+    """Return a filter field's value as jsonb, which keeps its type: the year 2023 is
+    not the string "2023".
+    """
     return f"(metadata -> {sql.Literal(name).as_string(None)})"
 
 
@@ -59,15 +67,19 @@ class ChunkTable:
 
     @property
     def indexed(self) -> tuple[str, str]:
-        """The expression that the HNSW index holds, and its type: halfvec where vector is too long for an index."""
+        """The expression that the HNSW index holds, and its type: halfvec where vector
+        is too long for an index.
+        """
         if self.dimensions <= MAX_VECTOR:
             return self.embedding, "vector"
         kind = f"halfvec({self.dimensions})"
         return f"({self.embedding}::{kind})", kind
 
     def prepare(self, connection: Connection) -> None:
-        """Create what is missing. Safe when several processes start at once. Raises EmbedderMismatchError: the
-        column holds vectors of another size; SearchEngineError: the extension is missing or too old."""
+        """Create what is missing. Safe when several processes start at once. Raises
+        EmbedderMismatchError: the column holds vectors of another size;
+        SearchEngineError: the extension is missing or too old.
+        """
         if (
             self._stored(self.embedding, connection) == self.dimensions
             and all(self._stored(name, connection) is not None for name in _ADDED)
@@ -86,9 +98,12 @@ class ChunkTable:
             )
             if connection.execute(filled).fetchone() is not None:
                 raise EmbedderMismatchError(
-                    f"The column {self.embedding!r} of the PostgreSQL table {self.name!r} holds vectors of "
-                    f"{stored} dimensions, the configured embedding model gives {self.dimensions}. Use the model the "
-                    "passages were written with, or ingest the reports into another database or schema (POSTGRES_URI)."
+                    f"The column {self.embedding!r} of the PostgreSQL table "
+                    f"{self.name!r} holds vectors of "
+                    f"{stored} dimensions, the configured embedding model gives "
+                    f"{self.dimensions}. Use the model the "
+                    "passages were written with, or ingest the reports into "
+                    "another database or schema (POSTGRES_URI)."
                 )
             connection.execute(f"ALTER TABLE {self.name} DROP COLUMN {self.embedding}")
         vectors = f"ADD COLUMN IF NOT EXISTS {self.embedding} vector({self.dimensions})"
@@ -114,7 +129,9 @@ class ChunkTable:
             raise failure("extension_missing") from error
 
     def _stored(self, column: str, connection: Connection) -> int | None:
-        """Return the dimensions of a vector column, -1 for another; None if the table or the column does not exist."""
+        """Return the dimensions of a vector column, -1 for another; None if the table
+        or the column does not exist.
+        """
         row = connection.execute(_DIMENSIONS, [self.name, column]).fetchone()
         return None if row is None else int(row[0])
 
@@ -137,7 +154,10 @@ class ChunkTable:
             )
         existing = {str(name) for (name,) in connection.execute(_INDEXES, [self.name])}
         return [
-            f"CREATE INDEX IF NOT EXISTS {sql.Identifier(name).as_string(None)} ON {self.name} {definition}"
+            (
+                f"CREATE INDEX IF NOT EXISTS {sql.Identifier(name).as_string(None)} ON "
+                f"{self.name} {definition}"
+            )
             for name, definition in (
                 (f"{self.name}_{suffix}", indexes[suffix]) for suffix in indexes
             )
@@ -146,7 +166,9 @@ class ChunkTable:
 
     @property
     def upsert(self) -> str:
-        """The statement that inserts or replaces rows of `to_row`; a replaced row keeps its creation time."""
+        """The statement that inserts or replaces rows of `to_row`; a replaced row keeps
+        its creation time.
+        """
         casts = {
             "metadata": "jsonb",
             "labels": "text[]",
@@ -171,7 +193,9 @@ class ChunkTable:
         )
 
     def scope_condition(self, scope: Scope) -> tuple[str, dict[str, Any]]:
-        """Return a condition and its parameters (``scope0``, ...). A field that is no filter field matches nothing."""
+        """Return a condition and its parameters (``scope0``, ...). A field that is no
+        filter field matches nothing.
+        """
         parts: list[str] = []
         parameters: dict[str, Any] = {}
 
@@ -187,7 +211,8 @@ class ChunkTable:
                 return "FALSE", {}
             value = field_sql(name)
             if isinstance(condition, Range):
-                # jsonb orders values of different types too: without this a string would be above every number.
+                # jsonb orders values of different types too: without this a string
+                # would be above every number.
                 parts.append(f"jsonb_typeof({value}) = 'number'")
                 for operator, end in ((">=", condition.gte), ("<=", condition.lte)):
                     if end is not None:
@@ -209,8 +234,9 @@ def to_row(
     collection: str,
     language: str,
 ) -> dict[str, Any]:
-    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in. A vector of zeros is no
-    embedding: nothing can be near it."""
+    """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in.
+    A vector of zeros is no embedding: nothing can be near it.
+    """
     metadata: Mapping[str, Any] = {
         "document_name": chunk.document_name,
         **chunk.metadata,
@@ -232,7 +258,9 @@ def to_row(
 
 
 def to_tsvector(terms: Sequence[str]) -> str:
-    """Return the terms as text that casts to tsvector; the weight of a term is its count (D = 1, ... A = 4 or more)."""
+    """Return the terms as text that casts to tsvector; the weight of a term is its
+    count (D = 1, ... A = 4 or more).
+    """
     counts = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
     return " ".join(
         f"{quote_term(term)}:1{'DCBA'[min(count, 4) - 1]}"
@@ -246,7 +274,9 @@ def quote_term(term: str) -> str:
 
 
 def to_chunk(row: Sequence[Any]) -> Chunk:
-    """``row`` has COLUMNS. The document's name is among the metadata for the filters only."""
+    """``row`` has COLUMNS. The document's name is among the metadata for the filters
+    only.
+    """
     values = dict(zip(COLUMNS, row, strict=True))
     start, end = values.pop("start_offset"), values.pop("end_offset")
     metadata = {
@@ -264,7 +294,9 @@ _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 
 
 def clean(value: Any) -> Any:
-    """Return a value as PostgreSQL can hold it: NUL and lone surrogates become U+FFFD, sequences lists."""
+    """Return a value as PostgreSQL can hold it: NUL and lone surrogates become U+FFFD,
+    sequences lists.
+    """
     if isinstance(value, str):
         return _FORBIDDEN.sub("\ufffd", value)
     return list(map(clean, value)) if isinstance(value, (list, tuple)) else value

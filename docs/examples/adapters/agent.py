@@ -1,4 +1,6 @@
-"""One search with all that the context holds, for questions that want everything there is."""
+"""One search with all that the context holds, for questions that want everything there
+is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Names the reports that were found, one a line, with their numbers: an answer without any writing."""
+"""Names the reports that were found, one a line, with their numbers: an answer without
+any writing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from ...domain.request import RequestContext
 
 
 class TitlesChatModel:
-    """Implements `protocols.ChatModel`; no language model, so that the modes that plan do it by rule."""
+    """Implements `protocols.ChatModel`; no language model, so that the modes that plan
+    do it by rule.
+    """
 
     model_id = "titles"
     is_language_model = False

@@ -1,7 +1,9 @@
-"""Reports of ReliefWeb on one country: their files, with country, year and title from the fields of its API.
+"""Reports of ReliefWeb on one country: their files, with country, year and title from
+the fields of its API.
 
-Version 2 of the API: https://apidoc.reliefweb.int. It wants an ``appname`` that ReliefWeb has approved
-(https://apidoc.reliefweb.int/parameters#appname). In `sources.toml`:
+Version 2 of the API: https://apidoc.reliefweb.int. It wants an ``appname`` that
+ReliefWeb has approved (https://apidoc.reliefweb.int/parameters#appname). In
+`sources.toml`:
 
     [reliefweb]
     kind = "reliefweb"
@@ -40,7 +42,9 @@ PAGE = 100
 
 
 class ReliefWebConnector(Connector):
-    """``country`` and ``report_format`` as ReliefWeb writes them; ``since``: 2024-01-01."""
+    """``country`` and ``report_format`` as ReliefWeb writes them; ``since``:
+    2024-01-01.
+    """
 
     appname: str = Field(min_length=1)
     country: str = Field(min_length=1)

@@ -1,4 +1,6 @@
-"""Both searches in turn: the best by vectors, the best by keywords, the second best by vectors, ..."""
+"""Both searches in turn: the best by vectors, the best by keywords, the second best by
+vectors, ...
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The plainest search there is: every passage of the scope is read from the database for every question."""
+"""The plainest search there is: every passage of the scope is read from the database
+for every question.
+"""
 
 from __future__ import annotations
 

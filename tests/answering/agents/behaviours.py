@@ -1,4 +1,6 @@
-"""How a language model, or the way to it, misbehaves: each is a reply to any stage of any agent."""
+"""How a language model, or the way to it, misbehaves: each is a reply to any stage of
+any agent.
+"""
 
 import json
 from collections.abc import Callable, Mapping
@@ -9,7 +11,10 @@ from tests.fakes.scripted_model import ideal, passages, pieces, stage_of
 
 THOUGHT = "ponderous"
 """Stands in every thought, and nowhere else."""
-THOUGHTS = f'A {THOUGHT} thought about [1] and {{"queries": ["{THOUGHT} query"], "numbers": [1]}}.\n'
+THOUGHTS = (
+    f'A {THOUGHT} thought about [1] and {{"queries": ["{THOUGHT} query"], "numbers": '
+    f"[1]}}.\n"
+)
 TIMEOUT = 0.6
 Behaviour = Callable[[Recorded], str | Reply]
 
@@ -64,7 +69,9 @@ UNREADABLE: Mapping[str, Behaviour] = {
     "nothing but thoughts": lambda request: f"<think>{THOUGHTS}</think>",
     "HTML": lambda request: "<html><body><h1>502 Bad Gateway</h1></body></html>",
 }
-"""Says nothing that a program can read. What is no thought may be an answer, all the same."""
+"""Says nothing that a program can read. What is no thought may be an answer, all the
+same.
+"""
 
 
 def half(request: Recorded) -> list[str]:

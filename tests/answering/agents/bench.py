@@ -1,4 +1,6 @@
-"""Agents over a real HTTP server, for many questions in a row: asked as the web layer asks, all that comes is kept."""
+"""Agents over a real HTTP server, for many questions in a row: asked as the web layer
+asks, all that comes is kept.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -161,7 +163,9 @@ def assert_sound(told: Told) -> None:
 
 @contextmanager
 def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
-    """Two small reports, and a chat model that says what each question's `ScriptedModel` says."""
+    """Two small reports, and a chat model that says what each question's
+    `ScriptedModel` says.
+    """
     with FakeOpenAI() as server:
         settings = Settings(
             data_dir=folder / "data",

@@ -1,4 +1,6 @@
-"""Services whose chat model is a real HTTP server that does what it is told, over two small reports."""
+"""Services whose chat model is a real HTTP server that does what it is told, over two
+small reports.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,6 @@
-"""For the tests of what bounds a question: threads, seconds, calls, a person who stops it."""
+"""For the tests of what bounds a question: threads, seconds, calls, a person who stops
+it.
+"""
 
 import threading
 import time
@@ -28,7 +30,9 @@ ASKED = "How does the population of Kenya differ from the population of Mali?"
 STALL = 120.0
 """Seconds that a server is silent for ever, as far as these tests go."""
 AT_ONCE = 10.0
-"""Seconds, at most, for what waits for nothing: much less than `STALL`, and enough for a busy machine."""
+"""Seconds, at most, for what waits for nothing: much less than `STALL`, and enough for
+a busy machine.
+"""
 STAGES = {
     "direct": ("answer",),
     "deep": ("plan", "relevance", "reflect", "answer"),
@@ -42,8 +46,10 @@ WRITING = {"answer", "compare", "section"}
 
 
 class InFlight:
-    """A reply for `FakeOpenAI.always` that holds requests until so many are there, and counts the most at a time. Where
-    they are made one after the other, each is held for `AT_ONCE` and the most is one."""
+    """A reply for `FakeOpenAI.always` that holds requests until so many are there, and
+    counts the most at a time. Where they are made one after the other, each is held for
+    `AT_ONCE` and the most is one.
+    """
 
     LINGER = 0.2
     """Seconds in which one more than expected would come."""
@@ -132,7 +138,9 @@ def searched(
 
 @contextmanager
 def no_thread_left(seconds: float = AT_ONCE) -> Iterator[None]:
-    """Threads that begin inside have ended soon; the fake server's own and the one for all deadlines do not count."""
+    """Threads that begin inside have ended soon; the fake server's own and the one for
+    all deadlines do not count.
+    """
     before = set(threading.enumerate())
     yield
     deadline = time.monotonic() + seconds
@@ -155,7 +163,9 @@ def stalls(stage: str) -> ScriptedModel:
 
 
 def is_marked(answer: Answer, stopper: str) -> None:
-    """That it ended early, in the trace and in what the person was shown; a slow search may say so once more."""
+    """That it ended early, in the trace and in what the person was shown; a slow search
+    may say so once more.
+    """
     assert answer.trace.stopped_by == stopper
     ends = [step for step in answer.trace.path if step.name == "budget"]
     assert ends

@@ -1,4 +1,6 @@
-"""The router (R-C1): one call, or a rule; what it picked and why is part of the answer."""
+"""The router (R-C1): one call, or a rule; what it picked and why is part of the
+answer.
+"""
 
 import pytest
 
@@ -16,7 +18,9 @@ COMPARED = "Compare the population of Kenya and Mali"
 
 @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare"])
 def test_the_model_picks(model: Bench, mode: str) -> None:
-    """One call more than the mode itself, and its path, steps and ledger before the mode's own."""
+    """One call more than the mode itself, and its path, steps and ledger before the
+    mode's own.
+    """
     told, alone = (
         model.ask("auto", ScriptedModel(auto=f'{{"choice": "{mode}"}}'), COMPARED),
         model.ask(mode, None, COMPARED),

@@ -1,4 +1,6 @@
-"""What was asked of the model stands in the ledger, and what nobody wants again is asked anew (R-C7, R-B10)."""
+"""What was asked of the model stands in the ledger, and what nobody wants again is
+asked anew (R-C7, R-B10).
+"""
 
 import json
 

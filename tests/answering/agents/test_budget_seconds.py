@@ -1,4 +1,6 @@
-"""The seconds of a question: it ends in time, wherever a model or a search stalls (R-C7)."""
+"""The seconds of a question: it ends in time, wherever a model or a search stalls
+(R-C7).
+"""
 
 import re
 import time
@@ -34,7 +36,9 @@ SECONDS, LONGER = 1.0, (4.0, 20.0)
 
 
 def in_time(services: Services, mode: str, seconds: float = SECONDS) -> Answer:
-    """The answer, which takes no longer than its budget and says that it ended early."""
+    """The answer, which takes no longer than its budget and says that it ended
+    early.
+    """
     started = time.monotonic()
     answer, _ = answered(services, asking(mode, budget=Budget(seconds=seconds)))
     assert time.monotonic() - started < seconds + AT_ONCE

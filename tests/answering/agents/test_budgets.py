@@ -1,4 +1,6 @@
-"""A question's budget of calls, tokens and seconds: it is kept to, and the best answer so far is given (R-C7)."""
+"""A question's budget of calls, tokens and seconds: it is kept to, and the best answer
+so far is given (R-C7).
+"""
 
 import time
 from dataclasses import replace
@@ -124,7 +126,10 @@ class TestTokens:
         ideal |= {
             "follow_up": '{"enough": false, "question": "What is the population?"}'
         }
-        outline = '{"title": "A", "sections": [{"title": "People", "question": "What is the population?"}]}'
+        outline = (
+            '{"title": "A", "sections": [{"title": "People", "question": "What is the '
+            'population?"}]}'
+        )
         reply = f"{ {**ideal, 'outline': outline}[stage] } {'so ' * 1900}"
         model = ScriptedModel(**{stage: reply})
         server.always(CHAT, model)
@@ -149,7 +154,10 @@ class TestTokens:
     ) -> None:
         for number in range(3):
             add_report(
-                f"# Chad {number}\n\n## Population\n\n{'Many people, it is said. ' * 40}",
+                (
+                    f"# Chad {number}\n\n## Population\n\n"
+                    f"{'Many people, it is said. ' * 40}"
+                ),
                 f"chad-{number}",
             )
         server.always(CHAT, ScriptedModel())
@@ -167,7 +175,10 @@ class TestTokens:
         """Such an answer is not kept for somebody who has a larger budget."""
         for number in range(3):
             add_report(
-                f"# Chad {number}\n\n## Population\n\n{'Many people, it is said. ' * 40}",
+                (
+                    f"# Chad {number}\n\n## Population\n\n"
+                    f"{'Many people, it is said. ' * 40}"
+                ),
                 f"chad-{number}",
             )
         one = '{"title": "%s", "question": "How many people, is it said?"}'
@@ -248,7 +259,8 @@ class TestKept:
         assert again.trace.cached, "the budget it was made with does not matter"
 
 
-# Calls that are not the agents' own count in a question's budget, too: of rerankers, and before any agent.
+# Calls that are not the agents' own count in a question's budget, too: of rerankers,
+# and before any agent.
 
 TALK = (
     Message("user", "What is the population of Kenya?"),

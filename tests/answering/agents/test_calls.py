@@ -1,4 +1,6 @@
-"""Generation calls, counted at the server: as many as each agent promises, and as many as its ledger says (R-C7)."""
+"""Generation calls, counted at the server: as many as each agent promises, and as many
+as its ledger says (R-C7).
+"""
 
 import json
 from collections import Counter
@@ -83,7 +85,9 @@ class Curious:
 
 @pytest.mark.parametrize("top_k", [5, 50])
 def test_deep_makes_two_and_two_a_round(rounds: tuple[Bench, int], top_k: int) -> None:
-    """Relevance is one call, however much was found; nobody reflects on the last round."""
+    """Relevance is one call, however much was found; nobody reflects on the last
+    round.
+    """
     made, many = rounds
     model = ScriptedModel(plan=Curious(4), reflect=Curious(3, first=10))
     told = made.ask("deep", model, "What is the matter of topic100?", top_k=top_k)
@@ -222,7 +226,9 @@ def test_gaps_that_were_asked_already_end_the_search(usual: Bench) -> None:
 
 
 def test_a_round_that_brings_nothing_new_ends_the_search(usual: Bench) -> None:
-    """The new question finds the same passages: nothing to judge, nothing to reflect on."""
+    """The new question finds the same passages: nothing to judge, nothing to reflect
+    on.
+    """
     model = ScriptedModel(plan=queries("topic7"), reflect=Curious(1))
     told = usual.ask("deep", model, "topic7", top_k=50, scope=scope(year=2021))
     assert told.stages == ["plan", "relevance", "reflect", "answer"]

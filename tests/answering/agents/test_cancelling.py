@@ -1,4 +1,6 @@
-"""A question that is stopped: at once nothing of it goes on, and nothing of it is kept."""
+"""A question that is stopped: at once nothing of it goes on, and nothing of it is
+kept.
+"""
 
 import json
 import threading
@@ -81,7 +83,9 @@ def nothing_goes_on(server: FakeOpenAI) -> None:
     made = len(server.requests)
     time.sleep(
         0.8
-    )  # longer than the pause before a retry: half a second (openai._constants.INITIAL_RETRY_DELAY)
+        # longer than the pause before a retry: half a second
+        # (openai._constants.INITIAL_RETRY_DELAY)
+    )
     assert len(server.requests) == made
 
 

@@ -1,4 +1,6 @@
-"""Chain of RAG (R-C3): one simple question after the other, each with what the earlier ones found."""
+"""Chain of RAG (R-C3): one simple question after the other, each with what the earlier
+ones found.
+"""
 
 import json
 
@@ -15,7 +17,8 @@ def then(question: str) -> str:
 
 
 def test_question_and_answer_until_it_is_enough(model: Bench) -> None:
-    enough = '{"enough": true, "question": "What is exported?"}'  # which is not asked any more
+    # which is not asked any more
+    enough = '{"enough": true, "question": "What is exported?"}'
     links = [
         then("What is the population of Kenya?"),
         then("What is the population of Mali?"),
@@ -40,7 +43,10 @@ def test_question_and_answer_until_it_is_enough(model: Bench) -> None:
         "What is the population of Mali?",
     ]
     assert told.details("intermediate") == ["52 million [1].", "20 million [1]."]
-    so_far = "- What is the population of Kenya?\n  52 million.\n- What is the population of Mali?\n  20 million."
+    so_far = (
+        "- What is the population of Kenya?\n  52 million.\n- What is the population "
+        "of Mali?\n  20 million."
+    )
     assert so_far in asked(told.requests[-2])
     assert so_far in asked(told.requests[-1])
 

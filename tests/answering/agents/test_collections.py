@@ -1,4 +1,6 @@
-"""Routing by descriptions (R-C5): one call where there is a choice, and never out of what the person allowed."""
+"""Routing by descriptions (R-C5): one call where there is a choice, and never out of
+what the person allowed.
+"""
 
 from collections.abc import Iterator
 

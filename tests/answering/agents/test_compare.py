@@ -1,4 +1,6 @@
-"""Compare: one search a side, one call, every cell with its source; without a model, quotations side by side."""
+"""Compare: one search a side, one call, every cell with its source; without a model,
+quotations side by side.
+"""
 
 import re
 from collections.abc import Iterator
@@ -101,7 +103,10 @@ class TestWithAModel:
         assert told.answer.answered
 
     def test_a_table_with_sources_stays(self, model: Bench) -> None:
-        table = "| Aspect | Kenya | Mali |\n| --- | --- | --- |\n| People | many [1] | fewer [2] |\n\nThey differ [1]."
+        table = (
+            "| Aspect | Kenya | Mali |\n| --- | --- | --- |\n| People | many [1] | "
+            "fewer [2] |\n\nThey differ [1]."
+        )
         assert (
             model.ask("compare", ScriptedModel(compare=table), GROWTH).answer.response
             == table
@@ -110,7 +115,10 @@ class TestWithAModel:
     def test_a_cell_that_cites_the_other_side_is_emptied_and_named(
         self, model: Bench
     ) -> None:
-        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
+        table = (
+            "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] "
+            "|"
+        )
         told = model.ask("compare", ScriptedModel(compare=table), GROWTH)
         assert rows(told.answer.response)[2] == "| People | many [1] | — |"
         assert told.answer.response.endswith(
@@ -121,7 +129,10 @@ class TestWithAModel:
     def test_what_the_program_says_below_is_held_to_no_passage(
         self, model: Bench, language: str
     ) -> None:
-        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] |"
+        table = (
+            "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | many [1] | fewer [1] "
+            "|"
+        )
         told = model.ask(
             "compare", ScriptedModel(compare=table), GROWTH, language=language
         )
@@ -142,7 +153,10 @@ class TestWithAModel:
         assert {citation.number for citation in told.answer.citations} >= {1, 2}
 
     def test_a_table_without_any_source_is_replaced(self, model: Bench) -> None:
-        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 9 million | 8 million |"
+        table = (
+            "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 9 million | 8 "
+            "million |"
+        )
         response = model.ask(
             "compare", ScriptedModel(compare=table), GROWTH
         ).answer.response
@@ -161,7 +175,10 @@ class TestWithAModel:
         assert response.endswith("; 8 more.")
 
     def test_figures_of_a_cell_are_checked(self, model: Bench) -> None:
-        table = "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 99,999 [1] | 20,137,527 (July 2021 est.) [2] |"
+        table = (
+            "| Aspect | Kenya | Mali |\n|---|---|---|\n| People | 99,999 [1] | "
+            "20,137,527 (July 2021 est.) [2] |"
+        )
         (doubt,) = model.ask(
             "compare", ScriptedModel(compare=table), GROWTH
         ).answer.unsupported
@@ -176,7 +193,10 @@ class TestKeyless:
         said = {"Kenya": "dry in the north", "Mali": "hot and dry"}
         with bench(folder, chat_model="extractive") as opened:
             for country, text in said.items():
-                report = f"# {country}\n\n## Geography\n\n### Climate\n\n{text} for most of the year\n"
+                report = (
+                    f"# {country}\n\n## Geography\n\n### Climate\n\n{text} for most of "
+                    "the year\n"
+                )
                 add(
                     opened.services,
                     folder,
@@ -294,7 +314,10 @@ class TestKeyless:
                     f"### {name}\n\n{year % 100}% ({year} est.)"
                     for name in ("Debt", "Growth", "Tax")
                 )
-                text = f"# Chad {year}\n\n## People\n\n### Age\n\n{year % 10} years ({year})\n\n## Economy\n\n{figures}\n"
+                text = (
+                    f"# Chad {year}\n\n## People\n\n### Age\n\n{year % 10} years "
+                    f"({year})\n\n## Economy\n\n{figures}\n"
+                )
                 add(
                     opened.services,
                     folder,
@@ -363,7 +386,9 @@ class TestKeyless:
     def test_figures_stand_side_by_side_by_their_year(
         self, tmp_path_factory: pytest.TempPathFactory
     ) -> None:
-        """The newest year that both sides have, with the edition that has it; the year asked for where they have it."""
+        """The newest year that both sides have, with the edition that has it; the year
+        asked for where they have it.
+        """
         folder = tmp_path_factory.mktemp("aligned")
         said = {
             ("Kenya", 2025): "4.5% (2024 est.)\n\n7.7% (2023 est.)\n\n7.6% (2022 est.)",
@@ -372,7 +397,10 @@ class TestKeyless:
         }
         with bench(folder, chat_model="extractive") as opened:
             for (country, year), text in said.items():
-                report = f"# {country}: Country Report {year}\n\n## Economy\n\n### Inflation rate\n\n{text}\n"
+                report = (
+                    f"# {country}: Country Report {year}\n\n## Economy\n\n### "
+                    f"Inflation rate\n\n{text}\n"
+                )
                 add(
                     opened.services,
                     folder,
@@ -432,7 +460,10 @@ class TestKeyless:
         assert not told.answer.answered
         assert told.answer.response.startswith("No figure of 199")
         assert re.search(
-            r"was found for this in the reports \(Kenya\); the passages found have 202\d to 2025\.$",
+            (
+                r"was found for this in the reports \(Kenya\); the passages found have "
+                r"202\d to 2025\.$"
+            ),
             told.answer.response,
         )
 
@@ -455,7 +486,10 @@ class TestKeyless:
     def test_a_side_without_a_report_is_named(self, many: Bench) -> None:
         told = many.ask(
             "compare",
-            query="Compare the population growth of Kenya and Mali in the 2021 and 2025 editions",
+            query=(
+                "Compare the population growth of Kenya and Mali in the 2021 and 2025 "
+                "editions"
+            ),
         )
         assert told.items("plan") == ["Kenya, 2021", "Kenya, 2025", "Mali, 2021"]
         assert told.answer.response.count("There is no report for Mali, 2025.") == 1

@@ -1,4 +1,6 @@
-"""What holds for every agent of the registry (`BaseAgent`); a new one is tested by being registered."""
+"""What holds for every agent of the registry (`BaseAgent`); a new one is tested by
+being registered.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""Deep search (R-C2): sub-questions at once, relevance in one call a round, gaps until nothing is missing."""
+"""Deep search (R-C2): sub-questions at once, relevance in one call a round, gaps until
+nothing is missing.
+"""
 
 import json
 from collections.abc import Iterator

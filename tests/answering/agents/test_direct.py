@@ -1,4 +1,6 @@
-"""One retrieval, exactly one generation call, counted at the server (R-E2, R-C4), and what "nothing found" means."""
+"""One retrieval, exactly one generation call, counted at the server (R-E2, R-C4), and
+what "nothing found" means.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -66,7 +68,9 @@ def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
 
 @pytest.mark.usefixtures("kenya", "mali")
 class TestAboutOneReport:
-    """No passage is near to "What is this report about?": it is answered all the same, from what says most of it."""
+    """No passage is near to "What is this report about?": it is answered all the same,
+    from what says most of it.
+    """
 
     ASKED = "What is this report about?"
 
@@ -103,9 +107,9 @@ class TestAboutOneReport:
                 in given.response
             )
             assert (
-                "“Most of the people live in the highlands of the west and of the south.” [2]"
-                in given.response
-            )
+                "“Most of the people live in the highlands of the west and of the "
+                "south.” [2]"
+            ) in given.response
 
     def test_of_several_reports_in_scope_it_is_a_search(
         self, strict: Services, server: FakeOpenAI
@@ -227,9 +231,9 @@ class TestNothingFound:
             "The reports searched (Kenya) do not seem to answer this question."
         )
         assert (
-            "- Kenya: Country Report 2023, People and Society \u203a Population growth rate"
-            in found.response
-        )
+            "- Kenya: Country Report 2023, People and Society \u203a Population "
+            "growth rate"
+        ) in found.response
         assert (found.answered, found.citations) == (False, ())
         assert events[1].hits == ()
         assert events[2].text == found.response
@@ -311,9 +315,8 @@ class TestNothingFound:
                     replace(question(country_name="Kenya", year=2021), language="fr"),
                 )
             )
-        assert (
-            french.response
-            == "Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023."
+        assert french.response == (
+            "Il n'y a aucun rapport de Kenya, 2021. Il y a 1 rapport de Kenya, de 2023."
         )
         assert [type(event) for event in events] == [
             SourcesEvent,
@@ -367,7 +370,9 @@ class TestStillIndexing:
     def test_those_of_no_country_are_not_counted_to_one(
         self, services, tmp_path
     ) -> None:
-        """A question for Chad searches the yearly reviews too, but they are no reports for Chad."""
+        """A question for Chad searches the yearly reviews too, but they are no reports
+        for Chad.
+        """
         register(services, tmp_path, "# 2023 in review\n\nA long year.", year=2023)
         asked = replace(
             question(), scope=Scope().having("country_name", ["Chad"], or_none=True)
@@ -388,7 +393,9 @@ class TestStillIndexing:
     def test_half_of_the_sample_reports_answer_nothing_yet(
         self, services, server, tmp_path
     ) -> None:
-        """An answer from another country's report would mislead; a report left behind long ago does not hold on."""
+        """An answer from another country's report would mislead; a report left behind
+        long ago does not hold on.
+        """
         document = register(
             services, tmp_path, "# Mali 2023\n\ntext", sample=True, country_name="Mali"
         )
@@ -590,12 +597,13 @@ def test_a_single_figure_is_stated_above_its_quotation(
             )
 
 
-def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_says_so_once(
+def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_says_so_once(  # noqa: E501
     services: Services, tmp_path: Path
 ) -> None:
     path = tmp_path / "niger.md"
     path.write_text(
-        "# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les pluies ont été bonnes."
+        "# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les "
+        "pluies ont été bonnes."
     )
     with Services(services.settings.override(chat_model="extractive")) as keyless:
         keyless.ingesting.service.ingest(Source(path, "niger"))

@@ -1,4 +1,6 @@
-"""Replies that no model should write: each question is answered, or honestly not (R-C9)."""
+"""Replies that no model should write: each question is answered, or honestly not
+(R-C9).
+"""
 
 import json
 import time
@@ -57,7 +59,9 @@ def raving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def test_a_model_that_says_one_line_for_ever(
     raving: Bench, mode: str, stage: str, line: str
 ) -> None:
-    """Seconds, not minutes: what is done with a reply does not grow with the square of it."""
+    """Seconds, not minutes: what is done with a reply does not grow with the square of
+    it.
+    """
     before = time.process_time()
     raving.ask(mode, ScriptedModel(**{stage: Reply([line * (100_000 // len(line))])}))
     assert time.process_time() - before < 20

@@ -1,4 +1,6 @@
-"""A question for the meaning of a term is answered from the glossary; a question for a figure is not."""
+"""A question for the meaning of a term is answered from the glossary; a question for a
+figure is not.
+"""
 
 from dataclasses import replace
 from pathlib import Path

@@ -26,7 +26,8 @@ def test_ordinary_questions(question: str) -> None:
 
 def test_the_reports_of_a_scope() -> None:
     assert library_answer("reports", KENYA, REPORTS) == (
-        "There are 2 reports for Kenya, of 2021, 2023:\n\n- Kenya: Country Report 2021\n- Kenya: Country Report 2023"
+        "There are 2 reports for Kenya, of 2021, 2023:\n\n- Kenya: Country Report "
+        "2021\n- Kenya: Country Report 2023"
     )
 
 

@@ -1,4 +1,6 @@
-"""Servers that only resemble OpenAI's: what they send is a reply, an empty one, or a typed failure."""
+"""Servers that only resemble OpenAI's: what they send is a reply, an empty one, or a
+typed failure.
+"""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""A report says nothing twice, and loses nothing that is said once (R-A6). With the model that its figures are of."""
+"""A report says nothing twice, and loses nothing that is said once (R-A6). With the
+model that its figures are of.
+"""
 
 from collections.abc import Iterator
 
@@ -13,7 +15,10 @@ from tests.data import cases
 
 CASES = cases(__file__)
 
-DROUGHT = "About 5.4 million people were acutely food insecure in Kenya between March and June 2023 [1]."
+DROUGHT = (
+    "About 5.4 million people were acutely food insecure in Kenya between March and "
+    "June 2023 [1]."
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +74,8 @@ class TestAbout:
         self, said: WrittenSentences
     ) -> None:
         said.without_repetition(
-            f"Hunger in Kenya is severe [3]. Tea is exported to Pakistan [2].\n\n{DROUGHT}"
+            "Hunger in Kenya is severe [3]. Tea is exported to Pakistan [2].\n\n"
+            f"{DROUGHT}"
         )
         assert said.sentences_about("Food insecurity in Kenya")[0] == [
             "Hunger in Kenya is severe [3].",

@@ -1,4 +1,6 @@
-"""Report: an outline, sections that repeat nothing, one number for each passage, the sources at the end."""
+"""Report: an outline, sections that repeat nothing, one number for each passage, the
+sources at the end.
+"""
 
 import json
 import re
@@ -39,7 +41,9 @@ def title_of(request: Recorded) -> str:
 
 
 def written(**texts: str | Reply) -> Section:
-    """By the section's title; "{}" is the number of the passage that has the first figure, else of the first one."""
+    """By the section's title; "{}" is the number of the passage that has the first
+    figure, else of the first one.
+    """
 
     def say(request: Recorded) -> str | Reply:
         text = texts[title_of(request)]
@@ -139,7 +143,10 @@ def test_where_no_section_finds_anything_the_first_look_is_written_up(
 
 
 def test_a_section_knows_what_is_written_and_says_it_not_again(reports: Bench) -> None:
-    first = "What is the population growth rate of Kenya? It is 2.09% (2023 est.) of its 52,428,290 people {}."
+    first = (
+        "What is the population growth rate of Kenya? It is 2.09% (2023 est.) of its "
+        "52,428,290 people {}."
+    )
     told = report(
         reports,
         Growth=f"{first} Their number grows by 2.09% {{}}.",

@@ -1,5 +1,6 @@
-"""Whatever a model says to whatever stage of whatever agent: an answer, and the fallback that is documented (R-C9).
-Over HTTP, with the real SDK, streaming."""
+"""Whatever a model says to whatever stage of whatever agent: an answer, and the
+fallback that is documented (R-C9). Over HTTP, with the real SDK, streaming.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -90,7 +91,9 @@ def either(plain: Bench, routed: Bench, stage: str) -> Bench:
 def cases(
     pairs: Sequence[tuple[str, str]], behaviours: dict[str, Behaviour]
 ) -> pytest.MarkDecorator:
-    """Of a large table one cell in `THIN`, so that each row and each column has some."""
+    """Of a large table one cell in `THIN`, so that each row and each column has
+    some.
+    """
     thin = THIN if len(pairs) * len(behaviours) > FEW else 1
     found = [
         pytest.param(
@@ -280,7 +283,8 @@ def test_an_answer_is_shown_without_thoughts(
     told = plain.ask(agent, ScriptedModel(**{stage: behaviour}))
     assert told.answer.answered
     assert not told.failed
-    # Thoughts that were never begun are known as such at their end only: until then they are shown.
+    # Thoughts that were never begun are known as such at their end only: until then
+    # they are shown.
     assert_no_thoughts(told, shown=behaviour is READABLE["thoughts without beginning"])
 
 

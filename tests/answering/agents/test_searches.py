@@ -1,4 +1,6 @@
-"""Pieces of work at the same time: their outcomes, their limits, and what is left of their threads (R-C10)."""
+"""Pieces of work at the same time: their outcomes, their limits, and what is left of
+their threads (R-C10).
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,9 +25,11 @@ from tests.fakes.scripted_model import ScriptedModel
 
 Work = Callable[[RequestContext], int]
 MAY_STAY = 3 * 8
-"""Files: SQLite closes one only when no other connection has locked it, and uses it again for the next. As many stay as
-there were connections at once: eight searches, and those of the questions before that were given up and have not yet
-ended (up to ten were seen). A leak would be one a search: 200 here."""
+"""Files: SQLite closes one only when no other connection has locked it, and uses it
+again for the next. As many stay as there were connections at once: eight searches, and
+those of the questions before that were given up and have not yet ended (up to ten were
+seen). A leak would be one a search: 200 here.
+"""
 
 
 def after(seconds: float, value: int) -> Work:
@@ -87,10 +91,12 @@ class TestOutcomes:
 
 
 class TestContext:
-    def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(
+    def test_searches_at_once_do_not_use_up_the_time_that_a_request_has_for_the_database(  # noqa: E501
         self, services, kenya
     ) -> None:
-        """Each has a limit of its own: their waits would add up, though the person waits for the longest only."""
+        """Each has a limit of its own: their waits would add up, though the person
+        waits for the longest only.
+        """
         del kenya
         seen: list[object] = []
         run = a_run(services)
@@ -117,7 +123,9 @@ GIVEN_UP = 100
 
 
 class TestConnections:
-    """The embedded database has one connection per thread; those of searches end with their threads."""
+    """The embedded database has one connection per thread; those of searches end with
+    their threads.
+    """
 
     def test_fifty_deep_questions(
         self, services: Services, server: FakeOpenAI, kenya, mali
@@ -141,7 +149,8 @@ class TestConnections:
         with no_thread_left():
             for _ in range(GIVEN_UP):
                 searched(a_run(services, budget=Budget(seconds=0.002)), eight(8))
-        # Of those that were given up many are still at work at once, on a busy machine; but never most of them.
+        # Of those that were given up many are still at work at once, on a busy machine;
+        # but never most of them.
         server.wait_until(
             lambda: open_files() <= files + GIVEN_UP * 8 // 4, seconds=20.0
         )

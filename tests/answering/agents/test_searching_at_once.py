@@ -1,4 +1,6 @@
-"""The searches of a round run at the same time, and one that fails costs nobody else anything (R-C10)."""
+"""The searches of a round run at the same time, and one that fails costs nobody else
+anything (R-C10).
+"""
 
 import json
 import time
@@ -214,7 +216,9 @@ class TestOneOfSeveral:
     def test_a_defect_ends_the_question(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        """A query that is no text: nothing expects what that raises. The thread reports it, as Python does."""
+        """A query that is no text: nothing expects what that raises. The thread reports
+        it, as Python does.
+        """
         searches = [*eight(3), Search("odd", None, Scope(), 3)]  # type: ignore[arg-type]
         with no_thread_left():
             started = time.monotonic()

@@ -1,4 +1,6 @@
-"""What is found in a question before any agent runs: scope, missing subjects, rankings."""
+"""What is found in a question before any agent runs: scope, missing subjects,
+rankings.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""What answers took and cost: by stage, in the books of their day and conversation (R-C7)."""
+"""What answers took and cost: by stage, in the books of their day and conversation
+(R-C7).
+"""
 
 import dataclasses
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Condensing: by the model in one call, by rule without one or where it fails; the trace says which."""
+"""Condensing: by the model in one call, by rule without one or where it fails; the
+trace says which.
+"""
 
 import re
 from dataclasses import replace
@@ -71,9 +73,9 @@ class TestByModel:
         (request,) = server.received(CHAT)
         asked = request.body["messages"][-1]["content"]
         assert (
-            "user: What is the growth rate of Kenya?\nassistant: It is 2.09%.\n</conversation->"
-            in re.sub(r"conversation-\w+", "conversation-", asked)
-        )
+            "user: What is the growth rate of Kenya?\nassistant: It is 2.09%.\n"
+            "</conversation->"
+        ) in re.sub(r"conversation-\w+", "conversation-", asked)
         assert "Last question: and why?" in asked
 
     def test_no_call_where_the_rule_sees_no_need(self, services, server) -> None:
@@ -88,7 +90,10 @@ class TestByModel:
     def test_the_model_says_too_what_the_question_is_about(
         self, services, server
     ) -> None:
-        written = '{"question": "Is the growth rate of Kenya the cause?", "countries": ["Kenya"], "kind": "prose"}'
+        written = (
+            '{"question": "Is the growth rate of Kenya the cause?", "countries": '
+            '["Kenya"], "kind": "prose"}'
+        )
         server.chat(Reply([written]))
         follow_ups = FollowUps(
             analyzer("english"), REPORTS, lambda text, headings: False

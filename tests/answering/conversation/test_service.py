@@ -188,7 +188,7 @@ class TestHistory:
 
 
 class TestCondensing:
-    def test_the_condensed_question_is_searched_and_shown_and_the_own_words_are_answered(
+    def test_the_condensed_question_is_searched_and_shown_and_the_own_words_are_answered(  # noqa: E501
         self, services, server
     ) -> None:
         server.chat(

@@ -1,4 +1,6 @@
-"""`run("ask", "...")`: one command as a user types it, in this process, on an empty data folder."""
+"""`run("ask", "...")`: one command as a user types it, in this process, on an empty
+data folder.
+"""
 
 import os
 from collections.abc import Callable

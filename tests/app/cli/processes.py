@@ -1,4 +1,6 @@
-"""Commands as processes of their own, and the servers among them: on a port of their choice, which they tell."""
+"""Commands as processes of their own, and the servers among them: on a port of their
+choice, which they tell.
+"""
 
 import json
 import re

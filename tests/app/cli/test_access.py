@@ -1,4 +1,6 @@
-"""`keys`, `conversations` and `audit`; and that what was deleted is nowhere any more."""
+"""`keys`, `conversations` and `audit`; and that what was deleted is nowhere any
+more.
+"""
 
 import re
 from collections.abc import Iterator
@@ -69,7 +71,9 @@ def places_of(word: str, folder: Path) -> list[str]:
 def test_what_was_deleted_is_nowhere(
     run: Run, app: Flask, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    """Conversations of one owner, and a report: not in the database, the caches, the indexes or the originals."""
+    """Conversations of one owner, and a report: not in the database, the caches, the
+    indexes or the originals.
+    """
     client, other = app.test_client(), app.test_client()
     for one in (client, other):
         one.get("/")

@@ -1,4 +1,6 @@
-"""`ask`: the chat flow on the command line; `--json` is the /query response, steps and notes go to the error stream."""
+"""`ask`: the chat flow on the command line; `--json` is the /query response, steps and
+notes go to the error stream.
+"""
 
 import io
 import json

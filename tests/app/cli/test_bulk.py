@@ -1,4 +1,6 @@
-"""`ask --from questions.csv --to answers.csv`: a table answered, broken off, and gone on with."""
+"""`ask --from questions.csv --to answers.csv`: a table answered, broken off, and gone
+on with.
+"""
 
 import csv
 import io

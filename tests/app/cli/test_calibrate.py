@@ -14,7 +14,9 @@ from tests.app.cli.conftest import Run
 
 @pytest.fixture
 def questions(tmp_path: Path) -> Path:
-    """Twelve times the same question: what they score does not matter here, only that it is the same."""
+    """Twelve times the same question: what they score does not matter here, only that
+    it is the same.
+    """
     path = tmp_path / "mine.csv"
     row = "What is the population growth rate?,kenya-2023.md,2.09%\n"
     path.write_text("question,expected_document,answer\n" + row * 12, encoding="utf-8")
@@ -40,9 +42,9 @@ def test_the_floor_is_measured_and_stored_for_all_workers(
     assert 0 < body["floor"] < 1
     out = loaded("calibrate", str(questions)).out
     assert (
-        f"\nRelevance floor {body['floor']:.2f}, {body['floor']:.2f} before (measured, mine); stored."
-        in out
-    )
+        f"\nRelevance floor {body['floor']:.2f}, {body['floor']:.2f} before "
+        "(measured, mine); stored."
+    ) in out
     for heading in (
         "best hit, answerable (12)",
         "best hit, unrelated (30)",
@@ -100,7 +102,9 @@ def test_own_reports_need_enough_own_questions(loaded: Run, tmp_path: Path) -> N
 
 @pytest.mark.nightly
 def test_the_built_in_embedder_on_a_fresh_machine(run: Run) -> None:
-    """The shipped questions alone, few as they are, lead to a floor below the shipped one and not far from it."""
+    """The shipped questions alone, few as they are, lead to a floor below the shipped
+    one and not far from it.
+    """
     result = run("calibrate", "--json", EMBEDDING_PROVIDER="minilm", SUMMARIES="auto")
     assert result.status == 0, result.err
     body = json.loads(result.out)

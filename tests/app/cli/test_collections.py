@@ -1,4 +1,6 @@
-"""A third collection, through the commands: what is put there is found, copied, embedded anew and mended."""
+"""A third collection, through the commands: what is put there is found, copied,
+embedded anew and mended.
+"""
 
 import json
 from pathlib import Path

@@ -29,7 +29,9 @@ def server(tmp_path: Path) -> Iterator[NxProcess]:
 
 @pytest.fixture
 def environment(environment: dict[str, str]) -> dict[str, str]:
-    """No provider set: whoever needs a vector would have to use the stored one, which has no key."""
+    """No provider set: whoever needs a vector would have to use the stored one, which
+    has no key.
+    """
     return {
         name: value
         for name, value in environment.items()
@@ -95,7 +97,9 @@ def finish(
     assert 0 < int(copied[1]) <= rows - 500
 
 
-@pytest.mark.nightly  # every day an interrupted copy goes on in tests/app/migration/test_copy.py, in one process
+# every day an interrupted copy goes on in tests/app/migration/test_copy.py, in one
+# process
+@pytest.mark.nightly
 def test_there_and_back_killed_on_both_ways(
     tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
 ) -> None:

@@ -38,7 +38,10 @@ def test_a_file_becomes_searchable(run: Run, kenya_file: Path) -> None:
     assert result.status == 0
     assert result.out.splitlines()[-1] == "1 of 1 files are searchable."
     assert re.search(
-        r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023, country_report\)",
+        (
+            r"added +3 passages  Kenya: Country Report 2023  \(Kenya, 2023, "
+            r"country_report\)"
+        ),
         result.err,
     )
     listed = run("documents", "list").out.splitlines()
@@ -253,9 +256,9 @@ class TestFolders:
         )
         shown = run("ingest", str(path), "--dry-run").err
         assert (
-            "    country_name: Mali (title)\n    year: 2019 (first pages; not sure, please confirm)\n"
-            in shown
-        )
+            "    country_name: Mali (title)\n    year: 2019 (first pages; not "
+            "sure, please confirm)\n"
+        ) in shown
 
 
 class TestStandardInput:
@@ -297,7 +300,8 @@ class TestWebPages:
     def web(self) -> Iterator[WebServer]:
         with WebServer() as running:
             running.pages["/togo"] = Page(
-                b"<html><title>Togo</title><body><p>Phosphate is mined.</p></body></html>"
+                b"<html><title>Togo</title><body><p>Phosphate is "
+                b"mined.</p></body></html>"
             )
             yield running
 
@@ -414,7 +418,9 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
     tmp_path: Path,
     services_of: Callable[[], Services],
 ) -> None:
-    """Sent to the whole process group, as a terminal does it, while the second file is embedded."""
+    """Sent to the whole process group, as a terminal does it, while the second file is
+    embedded.
+    """
     folder = write_report(tmp_path / "reports", KENYA_2023, "a-kenya").parent
     with FakeOpenAI() as server:
         settings = {

@@ -45,7 +45,10 @@ def test_the_scope_is_of_the_filter_or_of_the_question_or_everything(
     run: Run, tmp_path: Path
 ) -> None:
     """The filter names Kenya and the question Mali, which has the right passage."""
-    queries = '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": {"country_name": "Kenya"}}}\n'
+    queries = (
+        '{"_id": "q1", "text": "Mali 2023 zebra", "metadata": {"filters": '
+        '{"country_name": "Kenya"}}}\n'
+    )
     folder = beir.write(
         tmp_path / "tiny", queries=queries, qrels="h\th\th\nq1\tm23\t1\n"
     )
@@ -160,7 +163,9 @@ class TestOwnQuestions:
     def test_they_are_asked_of_the_reports_in_the_database(
         self, loaded: Run, tmp_path: Path
     ) -> None:
-        """The second answer stands nowhere. bm25 finds nothing for "zzz", so the product abstains as it should."""
+        """The second answer stands nowhere. bm25 finds nothing for "zzz", so the
+        product abstains as it should.
+        """
         body = evaluate(loaded, self.csv(tmp_path), "--methods", "bm25")
         assert body["dataset"] == "mine"
         for row in body["configurations"]:
@@ -172,7 +177,9 @@ class TestOwnQuestions:
     def test_no_paid_model_is_asked_unless_it_is_wanted(
         self, loaded: Run, tmp_path: Path
     ) -> None:
-        """The chat model that is configured does not even answer: nobody listens there."""
+        """The chat model that is configured does not even answer: nobody listens
+        there.
+        """
         paid = {
             "CHAT_MODEL": "openai:gpt-4o",
             "OPENAI_API_KEY": "sk-x",
@@ -247,8 +254,10 @@ def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
 @pytest.mark.nightly
 @needs(BENCH)
 def test_scoped_questions_on_the_factbook(run: Run, tmp_path: Path) -> None:
-    """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of every twenty-fourth country. All of
-    it takes a minute and stands in benchmarks/README.md."""
+    """Must show: R@5 >= .97 and nDCG@10 >= .88 with the filter, without a leak; of
+    every twenty-fourth country. All of it takes a minute and stands in
+    benchmarks/README.md.
+    """
     folder, asked = _some_countries(tmp_path / "factbook", every=24)
     assert asked > 10
     own = evaluate(run, folder, EMBEDDING_PROVIDER="minilm")["configurations"][0]
@@ -259,7 +268,9 @@ def test_scoped_questions_on_the_factbook(run: Run, tmp_path: Path) -> None:
 
 
 def _some_countries(folder: Path, *, every: int) -> tuple[Path, int]:
-    """The bench set with a part of its countries, and how many questions that leaves."""
+    """The bench set with a part of its countries, and how many questions that
+    leaves.
+    """
     corpus = [
         json.loads(line)
         for line in (BENCH / "corpus.jsonl").read_text(encoding="utf-8").splitlines()

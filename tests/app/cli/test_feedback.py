@@ -22,7 +22,9 @@ def rated(
     answered: bool = True,
     comment: str = "",
 ) -> Feedback:
-    """What the service keeps of a question and its answer, and what somebody says of that."""
+    """What the service keeps of a question and its answer, and what somebody says of
+    that.
+    """
     chunks = (
         services.runtime.store.get([hit.chunk.id for hit in found(services, question)])
         if answered

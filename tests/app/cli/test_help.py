@@ -65,8 +65,10 @@ def test_the_list_of_commands_says_what_each_says_of_itself() -> None:
 
 def test_the_list_is_shown_without_loading_a_command() -> None:
     code = (
-        "import sys\nfrom chatbot.app.cli import main\ntry:\n    main(['--help'])\nfinally:\n"
-        "    print(sorted(name for name in sys.modules if name in {'flask', 'faiss', 'chatbot.app.services'}))"
+        "import sys\nfrom chatbot.app.cli import main\ntry:\n    "
+        "main(['--help'])\nfinally:\n"
+        "    print(sorted(name for name in sys.modules if name in {'flask', "
+        "'faiss', 'chatbot.app.services'}))"
     )
     ended = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,6 @@
-"""`serve`, as a process of its own: it answers, and it ends as it was asked to; `usage`: days, stages, their costs."""
+"""`serve`, as a process of its own: it answers, and it ends as it was asked to;
+`usage`: days, stages, their costs.
+"""
 
 import json
 import re
@@ -26,7 +28,9 @@ QUESTION = "What is the population growth rate?"
 def test_it_answers_and_ends_cleanly(
     process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
 ) -> None:
-    """A browser keeps six idle connections for each of its profiles, and for minutes: they keep nobody out."""
+    """A browser keeps six idle connections for each of its profiles, and for minutes:
+    they keep nobody out.
+    """
     with (
         started({**process_environment, "PORT": "0"}, *command) as process,
         ExitStack() as opened,
@@ -69,9 +73,9 @@ def test_a_busy_port_is_a_message_not_a_traceback(
             _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert (
-        f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set HOST or PORT"
-        in err
-    )
+        f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set "
+        "HOST or PORT"
+    ) in err
     assert "Traceback" not in err
 
 

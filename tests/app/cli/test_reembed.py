@@ -54,7 +54,9 @@ def vectors(database: Database, field: str) -> int:
     return database["report_chatting"].count({field: {"$exists": True}})
 
 
-@pytest.mark.nightly  # every day an interrupted change of the model goes on in tests/app/migration/test_reembed.py
+# every day an interrupted change of the model goes on in
+# tests/app/migration/test_reembed.py
+@pytest.mark.nightly
 def test_killed_and_run_again(
     run: Run,
     large: Path,
@@ -81,9 +83,9 @@ def test_killed_and_run_again(
         result = run(*COMMAND)
         assert result.status == 0, result.err
         assert (
-            f"{PASSAGES - done} passages embedded. The database's embedding model is hashing:128."
-            in result.out
-        )
+            f"{PASSAGES - done} passages embedded. The database's embedding model "
+            "is hashing:128."
+        ) in result.out
         assert serving.runtime.embedder.model_id == "hashing:128"
         assert vectors(serving.storage.database, "data_embedding_b") == PASSAGES
         assert vectors(serving.storage.database, "data_embedding") == 0

@@ -1,4 +1,6 @@
-"""`sync`: the library is as the places of sources.toml are, whatever fails or is interrupted."""
+"""`sync`: the library is as the places of sources.toml are, whatever fails or is
+interrupted.
+"""
 
 import re
 import signal
@@ -18,7 +20,10 @@ from tests.data import cases
 from tests.library.helpers import end_leases
 
 CASES = cases(__file__)
-FOLDER = '[reports]\nkind = "folder"\npath = "{}"\ncountry_name = "KE"\nyear = 2024\nlabels = ["kept"]\nprune = {}\n'
+FOLDER = (
+    '[reports]\nkind = "folder"\npath = "{}"\ncountry_name = "KE"\nyear = 2024\nlabels '
+    '= ["kept"]\nprune = {}\n'
+)
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""The doctor finds each planted fault by name, says how to mend it, and prints no secret."""
+"""The doctor finds each planted fault by name, says how to mend it, and prints no
+secret.
+"""
 
 import inspect
 import tomllib
@@ -218,9 +220,9 @@ def test_an_index_that_an_earlier_reembed_left_is_named_with_what_drops_it(
     deployment.copy_vector_index("vector_index_b")
     (found,) = deployment.problems()
     assert (found.severity, found.name) == ("warning", "index_left_over")
-    assert (
-        found.remedy
-        == 'In mongosh: db.getCollection("report_chatting").dropSearchIndex("vector_index_b")'
+    assert found.remedy == (
+        "In mongosh: "
+        'db.getCollection("report_chatting").dropSearchIndex("vector_index_b")'
     )
 
 
@@ -241,7 +243,10 @@ def test_a_server_that_should_rerank_and_cannot_is_named(
         "equal_rerank_scores",
         True,
     )
-    said = 'MmsApiError(HttpError { status: 429, message: "Too many requests. Retry after 7 s." })'
+    said = (
+        'MmsApiError(HttpError { status: 429, message: "Too many requests. Retry after '
+        '7 s." })'
+    )
     deployment.client.engine.failure = OperationFailure(said, 8, {"errmsg": said})
     (found,) = (
         one
@@ -350,7 +355,10 @@ def test_passages_in_postgresql_that_no_vector_finds(tmp_path: Path) -> None:
         ]
         services.runtime.store.upsert(chunks, vectors)
         with postgres.connect() as other_program:  # which takes zeros for a vector
-            columns = "SELECT column_name FROM information_schema.columns WHERE udt_name = 'vector'"
+            columns = (
+                "SELECT column_name FROM information_schema.columns WHERE udt_name = "
+                "'vector'"
+            )
             [(name,)] = other_program.execute(columns).fetchall()
             other_program.execute(
                 f"UPDATE chunks SET {name} = {name} - {name} WHERE id = '1'"

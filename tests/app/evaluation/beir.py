@@ -1,4 +1,6 @@
-"""A tiny data set in BEIR layout: four passages, three questions; the right answers are known by their words."""
+"""A tiny data set in BEIR layout: four passages, three questions; the right answers are
+known by their words.
+"""
 
 import json
 from pathlib import Path

@@ -1,4 +1,6 @@
-"""A package `mlflow` on disk that writes down what it is told; imported as the real one would be."""
+"""A package `mlflow` on disk that writes down what it is told; imported as the real one
+would be.
+"""
 
 import sys
 from collections.abc import Iterator

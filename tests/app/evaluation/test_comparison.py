@@ -1,4 +1,6 @@
-"""Which configurations are compared, and that a wrong name is a message before anything is measured."""
+"""Which configurations are compared, and that a wrong name is a message before anything
+is measured.
+"""
 
 import copy
 from collections.abc import Iterator

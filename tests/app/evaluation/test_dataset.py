@@ -1,4 +1,6 @@
-"""Data sets in BEIR layout and own questions in a CSV file: what is read, and what is said of broken ones."""
+"""Data sets in BEIR layout and own questions in a CSV file: what is read, and what is
+said of broken ones.
+"""
 
 from pathlib import Path
 
@@ -197,9 +199,12 @@ def test_a_report_is_named_by_its_id(services: Services, path: Path, reports) ->
 def test_all_columns_with_semicolons_and_a_title_in_its_own_case(
     services: Services, path: Path, reports
 ) -> None:
-    """As a spreadsheet in Europe writes it; several values are separated inside the quotes."""
+    """As a spreadsheet in Europe writes it; several values are separated inside the
+    quotes.
+    """
     text = (
-        "Question;Expected Document;Page;Answer;Country_Name;Year;Type;Document_Name;Answerable;Note\n"
+        "Question;Expected "
+        "Document;Page;Answer;Country_Name;Year;Type;Document_Name;Answerable;Note\n"
         'Where?;"mali-2021; mali-2022";3;In the Sahel;"KE; Mali";2021;;;Yes;two\n'
         ";;;;;;;;;\n"
         "How?;;;;;;;;no;\n"

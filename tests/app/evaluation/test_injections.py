@@ -1,4 +1,6 @@
-"""No file of the corpus leaves its place in a prompt; and the check would see it if one did."""
+"""No file of the corpus leaves its place in a prompt; and the check would see it if one
+did.
+"""
 
 from pathlib import Path
 

@@ -111,7 +111,9 @@ def run(services: Services, data: Dataset, *, method: str = "hybrid") -> dict[st
 def test_a_hit_outside_the_filter_is_counted(
     services: Services, dataset: Dataset
 ) -> None:
-    """A store that ignores its scope must be found out: two of five hits are of Kenya 2021 and Mali."""
+    """A store that ignores its scope must be found out: two of five hits are of Kenya
+    2021 and Mali.
+    """
 
     class Leaky:
         def retrieve(
@@ -139,7 +141,9 @@ def test_metrics_are_means_over_the_questions(
 
 
 def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> None:
-    """Fourteen passages alike, told apart by their ids: the last but one is asked for."""
+    """Fourteen passages alike, told apart by their ids: the last but one is asked
+    for.
+    """
     chunks = [
         Chunk(f"c{n:02}", f"c{n:02}", "n", "t", "zebra growth") for n in range(14)
     ]
@@ -158,7 +162,9 @@ def test_recall_at_20_sees_what_lies_behind_the_tenth(services: Services) -> Non
 def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked(
     services: Services, kenya
 ) -> None:
-    """R: abstention through the real agent. The echo model answers whatever is found."""
+    """R: abstention through the real agent. The echo model answers whatever is
+    found.
+    """
     population = EvaluationQuery(
         "1", "population", Scope(), (Expectation(kenya.document_id),)
     )

@@ -32,7 +32,9 @@ def scores(count: int = 400) -> Scores:
 
 
 def test_errors_at_a_value_are_counted_by_hand() -> None:
-    """A score at the value is accepted by a floor and cut by a threshold, as in retrieval."""
+    """A score at the value is accepted by a floor and cut by a threshold, as in
+    retrieval.
+    """
     few = Scores((0.6, 0.7), (0.5, 0.6, 0.7, 0.8), (0.7, 0.8), (0.7, 0.75, 0.2, 0.3))
     rates = few.errors(0.7)
     assert (rates.refused, rates.accepted, rates.cut, rates.kept) == (
@@ -44,7 +46,9 @@ def test_errors_at_a_value_are_counted_by_hand() -> None:
 
 
 def test_the_floor_costs_about_one_in_a_hundred_and_less_with_few_questions() -> None:
-    """400 draws from N(.8, .03): the 1st percentile is .73; the limit lies a little below."""
+    """400 draws from N(.8, .03): the 1st percentile is .73; the limit lies a little
+    below.
+    """
     floor = scores().floor
     assert 0.70 <= floor <= 0.73
     assert scores().errors(floor).refused <= 0.01
@@ -81,7 +85,10 @@ def test_a_calibration_says_what_it_stands_on() -> None:
 def reports(services: Services, add_report: AddReport) -> Services:
     """Kenya in two years, and Mali: each with a section on zebras and one on rivers."""
     for country, year in (("Kenya", 2021), ("Kenya", 2023), ("Mali", 2023)):
-        text = f"# {country} {year}\n\n## Zebras\n\nzebra herds {year}\n\n## Rivers\n\nriver water\n"
+        text = (
+            f"# {country} {year}\n\n## Zebras\n\nzebra herds {year}\n\n## Rivers\n\n"
+            "river water\n"
+        )
         add_report(text, f"{country}-{year}", country_name=country, year=year)
     return services
 
@@ -102,7 +109,8 @@ def test_what_belongs_together_is_told_from_what_does_not(services: Services) ->
     assert sum(steps) == FEWEST + len(UNRELATED_QUESTIONS)
     assert len(found.answerable) == len(found.relevant) == FEWEST
     assert len(found.unrelated) == len(UNRELATED_QUESTIONS)
-    # Of Mali alone: another year of Kenya may have the same answer. Two passages each time.
+    # Of Mali alone: another year of Kenya may have the same answer. Two passages each
+    # time.
     assert len(found.irrelevant) == 2 * FEWEST
     assert min(found.answerable) >= max(found.relevant) > min(found.irrelevant)
     vector = services.runtime.embedder.embed_query("zebra herds 2023")

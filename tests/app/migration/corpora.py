@@ -30,7 +30,9 @@ UNUSABLE = StoredEmbedder(
 def write_corpus(
     database: Database, chunks: int, *, per_document: int = 50, prefix: str = "doc"
 ) -> None:
-    """Passages in both collections, their registrations, a conversation, and the embedder."""
+    """Passages in both collections, their registrations, a conversation, and the
+    embedder.
+    """
     store = MongoChunks(
         settings=Settings(),
         database=database,

@@ -1,4 +1,6 @@
-"""Collections that LangChain, LlamaIndex and Haystack wrote: read in place, imported, and never written to."""
+"""Collections that LangChain, LlamaIndex and Haystack wrote: read in place, imported,
+and never written to.
+"""
 
 import json
 import os
@@ -267,7 +269,9 @@ def theirs(
 def test_their_search_index_serves_as_it_is(
     layout: str, declared: bool, theirs: Any, tmp_path: Path
 ) -> None:
-    """With filter fields or without them; the definition as the frameworks' `create_vector_search_index` makes it."""
+    """With filter fields or without them; the definition as the frameworks'
+    `create_vector_search_index` makes it.
+    """
     vector = {
         "type": "vector",
         "path": "embedding",

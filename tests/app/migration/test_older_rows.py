@@ -35,7 +35,9 @@ TEXTS = {
     ("Kenya 2022", "Kenya", "2022"): ["Tea is exported."],
     ("Peru 2023", "Peru", 2023): ["Lima lies at the sea."],
 }
-"""(document_name, country_name, year) -> passages. Some years are text, some numbers."""
+"""(document_name, country_name, year) -> passages. Some years are text, some
+numbers.
+"""
 
 
 @pytest.fixture(params=["embedded", "mongodb"])

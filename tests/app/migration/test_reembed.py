@@ -157,7 +157,9 @@ def test_there_and_back_and_on(services: Services) -> None:
 def test_another_process_answers_all_the_while(
     services: Services, settings: Settings
 ) -> None:
-    """With the old vectors until the switch, with the new ones after it, never with none."""
+    """With the old vectors until the switch, with the new ones after it, never with
+    none.
+    """
     failures: list[str] = []
     used: list[int] = []
     stop = threading.Event()

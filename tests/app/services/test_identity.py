@@ -1,4 +1,6 @@
-"""What an identity provider says is believed only if it is for this server, of this sign-in, and signed by it."""
+"""What an identity provider says is believed only if it is for this server, of this
+sign-in, and signed by it.
+"""
 
 import base64
 import json

@@ -1,4 +1,6 @@
-"""The composition root: which embedder, which model, which search, and that what was opened is closed (R-A5)."""
+"""The composition root: which embedder, which model, which search, and that what was
+opened is closed (R-A5).
+"""
 
 from collections.abc import Iterator
 
@@ -62,7 +64,9 @@ class TestEmbedder:
     def test_a_key_set_later_or_removed_keeps_the_databases_embedder(
         self, plain, kenya, key, chat_model
     ) -> None:
-        """R-A5: it changes the chat model only. (The fixture wrote the database with ``hashing``.)"""
+        """R-A5: it changes the chat model only. (The fixture wrote the database with
+        ``hashing``.)
+        """
         with Services(plain.override(openai_api_key=key)) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
             assert services.answering.chat_model.model_id == chat_model
@@ -233,7 +237,9 @@ class TestClosing:
     def test_connections_to_models_are_closed(
         self, settings: Settings, server: FakeOpenAI
     ) -> None:
-        """A socket that is left open is a ResourceWarning, and warnings are errors here."""
+        """A socket that is left open is a ResourceWarning, and warnings are errors
+        here.
+        """
         openai = settings.override(
             chat_model="openai:m",
             embedding_provider="openai",
@@ -250,7 +256,9 @@ class TestClosing:
 
 
 class TestReplacedRuntime:
-    """What began with the old embedding model finishes with it; later its store and embedder are closed (R-A5)."""
+    """What began with the old embedding model finishes with it; later its store and
+    embedder are closed (R-A5).
+    """
 
     @pytest.fixture
     def closed(self, monkeypatch: pytest.MonkeyPatch) -> list[Runtime]:

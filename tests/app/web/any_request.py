@@ -1,4 +1,6 @@
-"""Requests that nobody should send, made from the routes and the fields that the application itself names."""
+"""Requests that nobody should send, made from the routes and the fields that the
+application itself names.
+"""
 
 import io
 import json
@@ -176,7 +178,7 @@ def any_requests(
                     quote(value or "-", safe="", errors="surrogatepass"),
                 )
         asked = "&".join(
-            f"{dice.choice(PARAMETERS)}={quote(str(dice.choice(ODD)), errors='surrogatepass')}"
+            f"{dice.choice(PARAMETERS)}={quote(str(dice.choice(ODD)), errors='surrogatepass')}"  # noqa: E501
             for _ in range(dice.choice((0, 0, 1, 3)))
         )
         sent = _body(dice) if method not in {"GET", "HEAD"} else {}

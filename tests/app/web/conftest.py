@@ -27,7 +27,9 @@ def app(settings: Settings) -> Iterator[Flask]:
 
 @pytest.fixture
 def services(app: Flask) -> Services:
-    """The application's own, so that what a test ingests is what the application serves."""
+    """The application's own, so that what a test ingests is what the application
+    serves.
+    """
     found: Services = app.extensions["services"]
     return found
 

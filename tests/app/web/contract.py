@@ -1,5 +1,6 @@
-"""The objects of the HTTP contract and the fields that each has, as integrators know them. What is sent as a whole
-dataclass is asked of the dataclass."""
+"""The objects of the HTTP contract and the fields that each has, as integrators know
+them. What is sent as a whole dataclass is asked of the dataclass.
+"""
 
 from dataclasses import fields
 

@@ -1,4 +1,6 @@
-"""What a person does with the knowledge base, over Flask's own client; and what is stored, counted on disk."""
+"""What a person does with the knowledge base, over Flask's own client; and what is
+stored, counted on disk.
+"""
 
 import sqlite3
 import time

@@ -1,4 +1,6 @@
-"""The application on a real socket, served as `serve` does it, and a client that reads events as they come."""
+"""The application on a real socket, served as `serve` does it, and a client that reads
+events as they come.
+"""
 
 import http.client
 import json
@@ -20,7 +22,9 @@ from chatbot.config.settings import Settings
 
 @dataclass
 class Event:
-    """A server-sent event, or a comment line (``name`` is then ":"), and when it came."""
+    """A server-sent event, or a comment line (``name`` is then ":"), and when it
+    came.
+    """
 
     name: str
     data: Any
@@ -65,7 +69,9 @@ def running(app: Flask) -> Iterator[tuple[Server, int]]:
 
 
 class Connection:
-    """One POST of JSON, or a GET without. Use as a context manager: leaving it closes the connection, read or not."""
+    """One POST of JSON, or a GET without. Use as a context manager: leaving it closes
+    the connection, read or not.
+    """
 
     def __init__(
         self, port: int, path: str, body: dict[str, Any] | None, **headers: str

@@ -1,4 +1,6 @@
-"""Who may do what: two owners and a stranger, every route, ids of the other, under each value of ACCESS."""
+"""Who may do what: two owners and a stranger, every route, ids of the other, under each
+value of ACCESS.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -20,7 +22,9 @@ from tests.conftest import KENYA_2023
 from tests.data import cases
 
 SECRET = "quincemarmalade"
-"""In A's question and in the name of a file of A's job that became no report: nobody else ever reads it."""
+"""In A's question and in the name of a file of A's job that became no report: nobody
+else ever reads it.
+"""
 
 
 @dataclass
@@ -123,7 +127,9 @@ ROUTES: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
     (method, rule): (kind, {"json": body[0]} if body else {})
     for method, rule, kind, *body in cases(__file__)["routes"]
 }
-"""What each is for, and what is sent. In the order in which they are tried: what is deleted is asked for before."""
+"""What each is for, and what is sent. In the order in which they are tried: what is
+deleted is asked for before.
+"""
 OWN = {"own": 404, "own change": 404, "own admin": 404}
 STRANGER: dict[str, dict[str, int]] = {
     "open": OWN,
@@ -179,7 +185,9 @@ def test_a_view_without_a_route_stops_the_start(world: World) -> None:
 
 
 def test_nobody_gets_at_what_is_anothers(world: World) -> None:
-    """Each route by the stranger, by one with a forged cookie, and by ``b``; then ``a`` has all that it had."""
+    """Each route by the stranger, by one with a forged cookie, and by ``b``; then ``a``
+    has all that it had.
+    """
     forged = world.stranger()
     forged.client.set_cookie(OWNER_COOKIE, f"{'0' * 32}.{'0' * 64}")
     for who, expected in (

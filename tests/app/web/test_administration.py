@@ -1,4 +1,6 @@
-"""What an administrator does by the API: keys, the check, and the settings without their secrets."""
+"""What an administrator does by the API: keys, the check, and the settings without
+their secrets.
+"""
 
 import pytest
 from flask import Flask

@@ -1,4 +1,6 @@
-"""Whatever is sent to whatever route: an answer that says what is wrong, never a 500 (REPORT_CHAT_REQUESTS=5000)."""
+"""Whatever is sent to whatever route: an answer that says what is wrong, never a 500
+(REPORT_CHAT_REQUESTS=5000).
+"""
 
 from collections import Counter
 

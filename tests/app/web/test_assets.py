@@ -1,4 +1,6 @@
-"""The page's files: kept for good under an address with their version, compressed for whoever takes that."""
+"""The page's files: kept for good under an address with their version, compressed for
+whoever takes that.
+"""
 
 import gzip
 import re

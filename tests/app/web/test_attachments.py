@@ -1,4 +1,6 @@
-"""A file, a page or a text that comes with one question: answered from, cited, and gone (R-A1, R-A2, R-A3)."""
+"""A file, a page or a text that comes with one question: answered from, cited, and gone
+(R-A1, R-A2, R-A3).
+"""
 
 import contextlib
 import json
@@ -60,7 +62,9 @@ def stored_bytes(folder: Path) -> bytes:
 
 
 def left(folder: Path) -> list[str]:
-    """What is in a folder, soon after an answer: a stream's last event is sent before its thread has tidied up."""
+    """What is in a folder, soon after an answer: a stream's last event is sent before
+    its thread has tidied up.
+    """
     deadline = time.monotonic() + 30
     while (found := sorted(names_in(folder))) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -68,7 +72,9 @@ def left(folder: Path) -> list[str]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """At every depth. What is removed while this looks is no error: `Path.rglob` makes it one."""
+    """At every depth. What is removed while this looks is no error: `Path.rglob` makes
+    it one.
+    """
     return [
         name for _, folders, files in os.walk(folder) for name in (*folders, *files)
     ]
@@ -198,7 +204,7 @@ class TestAnswer:
             server.received(CHAT)[0].body["messages"]
         )
 
-    def test_a_question_about_the_whole_is_answered_from_the_beginning_and_what_is_said_most(
+    def test_a_question_about_the_whole_is_answered_from_the_beginning_and_what_is_said_most(  # noqa: E501
         self, client: FlaskClient, server: FakeOpenAI
     ) -> None:
         text = "\n\n".join(
@@ -266,7 +272,10 @@ class TestWebPage:
     @pytest.fixture
     def web(self) -> Iterator[WebServer]:
         with WebServer() as running:
-            page = b"<html><title>Togo</title><body><p>The population growth rate is 2.4 percent.</p></body></html>"
+            page = (
+                b"<html><title>Togo</title><body><p>The population growth rate is 2.4 "
+                b"percent.</p></body></html>"
+            )
             running.pages["/togo"] = Page(page)
             yield running
 

@@ -1,5 +1,6 @@
-"""nginx and Caddy with the configuration of docs/examples/proxies, in front of the application: over TLS, with a
-certificate of our own."""
+"""nginx and Caddy with the configuration of docs/examples/proxies, in front of the
+application: over TLS, with a certificate of our own.
+"""
 
 import json
 import os
@@ -28,7 +29,7 @@ CLIENT = "127.0.0.2"
 """Another address than the proxy's, of the same machine."""
 AROUND_NGINX = """daemon off; pid {0}/pid; error_log {0}/error; events {{}}
 http {{ access_log off; client_body_temp_path {0}/body; proxy_temp_path {0}/proxy; fastcgi_temp_path {0}/f;
-uwsgi_temp_path {0}/u; scgi_temp_path {0}/s; {1} }}"""
+uwsgi_temp_path {0}/u; scgi_temp_path {0}/s; {1} }}"""  # noqa: E501
 
 
 @pytest.fixture
@@ -71,7 +72,10 @@ def send(request: pytest.FixtureRequest, app: Flask, tmp_path: Path) -> Iterator
     with served(app) as behind:
         text = (EXAMPLES / request.param).read_text(encoding="utf-8")
         text = text.replace("127.0.0.1:8000", f"127.0.0.1:{behind}")
-        tls = f"listen {own} ssl; ssl_certificate {certificate}; ssl_certificate_key {certificate};"
+        tls = (
+            f"listen {own} ssl; ssl_certificate {certificate}; ssl_certificate_key "
+            f"{certificate};"
+        )
         text = text.replace("listen 8080;", tls)
         text = text.replace(
             f"http://{HOST}:8080 {{",

@@ -1,4 +1,6 @@
-"""What changed when a report arrived: in the API, the feed and the page, and for whom."""
+"""What changed when a report arrived: in the API, the feed and the page, and for
+whom.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,6 @@
-"""Knowledge collections over HTTP: what there is, and a question within some of them (R-D7, R-C5)."""
+"""Knowledge collections over HTTP: what there is, and a question within some of them
+(R-D7, R-C5).
+"""
 
 import io
 from collections.abc import Callable
@@ -136,7 +138,9 @@ def test_anything_but_a_list_of_names_is_refused(search) -> None:
 def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(
     query: Post,
 ) -> None:
-    """Nothing of another collection is passed off as an answer, nor is it said that there is no such report."""
+    """Nothing of another collection is passed off as an answer, nor is it said that
+    there is no such report.
+    """
     body = query(collections=["news"]).get_json()
     assert body["answered"]
     assert countries(body["citations"]) <= countries(body["trace"]["hits"]) == {"Mali"}

@@ -1,4 +1,6 @@
-"""Conversations found again: whose they are, in which order; renamed, taken back, exported, shared, cut."""
+"""Conversations found again: whose they are, in which order; renamed, taken back,
+exported, shared, cut.
+"""
 
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -194,7 +196,8 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
     lines = text.get_data(as_text=True)
     day = datetime.now(UTC).date()
     assert lines.startswith(
-        f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n{said['response']}\n\n[1] ["
+        f"# {GROWTH}\n\n## {GROWTH}\n\n_{day}, all reports_\n\n"
+        f"{said['response']}\n\n[1] ["
     )
     assert (
         f"](http://localhost/api/documents/{said['citations'][0]['document_id']}/file"
@@ -220,7 +223,10 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
 
 
 def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
-    text = "## So\n\nIt was **5.4%** [1], not 9% [2].\n\n- a\n  - b\n\n| Year | Value |\n|---|---|\n| 2023 | 5 [1] |\n"
+    text = (
+        "## So\n\nIt was **5.4%** [1], not 9% [2].\n\n- a\n  - b\n\n| Year | Value |\n"
+        "|---|---|\n| 2023 | 5 [1] |\n"
+    )
     about = {"title": "Kenya & <more>", "section": "Economy", "document_id": "d"}
     cited = [{**about, "number": 1, "page": 3}, {**about, "number": 2, "page": None}]
     start = text.index("not 9%")
@@ -369,7 +375,10 @@ def test_tables_of_a_conversation_are_sheets(client: FlaskClient) -> None:
     ]
 
 
-TABLE = "So:\n\n| Year | **Value** |\n|---|---|\n| 2023 | 5 [1] |\n| 2024 | 9 |\n\nThat is all."
+TABLE = (
+    "So:\n\n| Year | **Value** |\n|---|---|\n| 2023 | 5 [1] |\n| 2024 | 9 |\n\nThat is "
+    "all."
+)
 
 
 def test_a_shared_link_shows_questions_answers_and_citations_until_it_is_revoked(

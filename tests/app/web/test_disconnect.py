@@ -1,4 +1,6 @@
-"""A client that goes: its question is stopped, whichever server serves it and whatever it is waiting for."""
+"""A client that goes: its question is stopped, whichever server serves it and whatever
+it is waiting for.
+"""
 
 import http.client
 import json

@@ -1,4 +1,6 @@
-"""The knowledge base over HTTP (R-E7): list, look inside, change, delete, read again."""
+"""The knowledge base over HTTP (R-E7): list, look inside, change, delete, read
+again.
+"""
 
 from io import BytesIO
 from pathlib import Path
@@ -319,7 +321,10 @@ class TestEdit:
         book.save(stored)
         job = ended(client, upload(client, ("wells.xlsx", stored.getvalue())))
         notes = [
-            "Formulas without a stored result: 1. Open the file in a spreadsheet program, save it and add it again."
+            (
+                "Formulas without a stored result: 1. Open the file in a spreadsheet "
+                "program, save it and add it again."
+            )
         ]
         assert [
             job["files"][0]["notes"],

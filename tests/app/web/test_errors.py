@@ -1,4 +1,6 @@
-"""What a client sees when something is wrong: one shape, the right status, never a stack trace."""
+"""What a client sees when something is wrong: one shape, the right status, never a
+stack trace.
+"""
 
 import logging
 import re
@@ -26,7 +28,7 @@ from tests.data import cases
 
 CASES = cases(__file__)
 # As Chromium 156 sends it.
-KINDS = "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8"
+KINDS = "text/html,application/xhtml+xml,application/xml;q=0.9,image/jxl,image/avif,image/webp,image/apng,*/*;q=0.8"  # noqa: E501
 BROWSER = {"Accept": f"{KINDS},application/signed-exchange;v=b3;q=0.7"}
 SECRET = "hunter2 at /home/someone/secret.py"
 

@@ -1,4 +1,6 @@
-"""What people think of answers: given, changed, taken back, kept beside the question; what its operator sees."""
+"""What people think of answers: given, changed, taken back, kept beside the question;
+what its operator sees.
+"""
 
 from typing import Any
 
@@ -106,7 +108,9 @@ def test_it_goes_with_its_conversation(client: FlaskClient, services: Services) 
 def test_what_was_not_answered(
     client: FlaskClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Behind ACCESS=open nobody reads what strangers ask; where only this machine reaches the server, its user does."""
+    """Behind ACCESS=open nobody reads what strangers ask; where only this machine
+    reaches the server, its user does.
+    """
     ask(client, GROWTH)
     asked = ask(client, UNKNOWN)
     assert not asked["answered"]

@@ -1,4 +1,6 @@
-"""Figures as data: with an answer, and of all editions by country, indicator and year."""
+"""Figures as data: with an answer, and of all editions by country, indicator and
+year.
+"""
 
 import csv
 import io

@@ -1,4 +1,6 @@
-"""The server under slow clients: they hold no thread, and neither does a stream; and what the application is handed."""
+"""The server under slow clients: they hold no thread, and neither does a stream; and
+what the application is handed.
+"""
 
 import asyncio
 import io
@@ -51,7 +53,10 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(
             held.enter_context(
                 raw(
                     port,
-                    f"{head}Content-Type: application/json\r\nContent-Length: 90\r\n\r\n{{",
+                    (
+                        f"{head}Content-Type: application/json\r\nContent-Length: "
+                        f"90\r\n\r\n{{"
+                    ),
                 )
             )
         began = time.monotonic()
@@ -175,7 +180,8 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
     ):
         connection.sendall(b"GET /echo HTTP/1.1\r\nHost: [::1]\r\n\r\n")
         connection.sendall(
-            b"POST /echo HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n\r\n3\r\ntwo\r\n0\r\n\r\n"
+            b"POST /echo HTTP/1.1\r\nHost: [::1]\r\nTransfer-Encoding: chunked\r\n"
+            b"\r\n3\r\ntwo\r\n0\r\n\r\n"
         )
         text = b""
         while not text.endswith(b"two"):
@@ -190,7 +196,9 @@ def test_requests_on_one_connection_keep_apart(app: Flask) -> None:
 def test_nothing_that_is_written_waits_for_the_client_to_confirm_what_was_before(
     app: Flask,
 ) -> None:
-    """Nagle's algorithm: 40 ms for each response on a kept connection, and for each word of a stream."""
+    """Nagle's algorithm: 40 ms for each response on a kept connection, and for each
+    word of a stream.
+    """
     with (
         running(app) as (own, port),
         raw(port, "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection,

@@ -1,4 +1,6 @@
-"""Background ingestion over HTTP: several files as one job, each with its own end; cancel, retry, web pages, a kill."""
+"""Background ingestion over HTTP: several files as one job, each with its own end;
+cancel, retry, web pages, a kill.
+"""
 
 import time
 from collections.abc import Iterator
@@ -49,14 +51,18 @@ def many_passages(client: FlaskClient) -> TestResponse:
 def test_nothing_sent_is_told_both_ways(client: FlaskClient) -> None:
     message = error_of(client.post("/api/documents"), 400)["message"]
     assert message.startswith(
-        "Send files in the field `files` of a form (multipart/form-data), or web addresses"
+        "Send files in the field `files` of a form (multipart/form-data), or web "
+        "addresses"
     )
 
 
 def test_a_preview_says_what_each_file_says_of_itself_and_stores_nothing(
     client: FlaskClient, settings: Settings
 ) -> None:
-    french = "# Rapport annuel du Niger 2023\n\nLes pluies ont été bonnes et les récoltes de mil sont plus élevées."
+    french = (
+        "# Rapport annuel du Niger 2023\n\nLes pluies ont été bonnes et les récoltes "
+        "de mil sont plus élevées."
+    )
     sent = post_form(
         client, "/api/documents/preview", ("niger.md", french), ("bad.pdf", BROKEN_PDF)
     )
@@ -173,7 +179,9 @@ class TestFiles:
 
 
 class TestSlowModel:
-    """A real embedding server that says nothing for a while, so that there is something to see and to stop."""
+    """A real embedding server that says nothing for a while, so that there is something
+    to see and to stop.
+    """
 
     @pytest.fixture
     def settings(self, settings: Settings, server: FakeOpenAI) -> Settings:
@@ -188,7 +196,9 @@ class TestSlowModel:
 
     @pytest.fixture(autouse=True)
     def known(self, client: FlaskClient) -> None:
-        """The first document asks for the model's dimensions: not what is counted here."""
+        """The first document asks for the model's dimensions: not what is counted
+        here.
+        """
         added(client, ("first.md", "text"))
 
     def slow(self, server: FakeOpenAI, seconds: float, requests: int = 1) -> None:
@@ -209,7 +219,8 @@ class TestSlowModel:
         before = server.calls(EMBEDDINGS)
         started = many_passages(client)
         assert self.wait(client, started, "embedding")["files"][0]["chunks"] == 400
-        # The 256 are reported before the next are sent for: a search in between would get the slow reply.
+        # The 256 are reported before the next are sent for: a search in between would
+        # get the slow reply.
         server.wait_until(lambda: server.calls(EMBEDDINGS) > before + 1)
         (file,) = (job := job_of(client, started))["files"]
         assert (job["state"], file["done_chunks"], file["chunks"]) == (
@@ -296,7 +307,10 @@ class TestSlowModel:
         assert server.calls(EMBEDDINGS) == calls + 1
 
 
-TOGO = b"<html><head><title>Togo 2022</title></head><body><h1>Togo 2022</h1><p>Phosphate is mined.</p></body></html>"
+TOGO = (
+    b"<html><head><title>Togo 2022</title></head><body><h1>Togo 2022</h1><p>Phosphate "
+    b"is mined.</p></body></html>"
+)
 
 
 class TestWebPages:

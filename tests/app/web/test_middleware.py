@@ -1,4 +1,6 @@
-"""Another site's page changes nothing: a form with a file needs no preflight, so the server itself has to refuse."""
+"""Another site's page changes nothing: a form with a file needs no preflight, so the
+server itself has to refuse.
+"""
 
 import pytest
 from flask.testing import FlaskClient
@@ -81,7 +83,9 @@ ANY_ROUTE = [
 
 
 def test_nothing_between_keeps_what_is_somebodys(client: FlaskClient) -> None:
-    """Also what is not there: caches keep a 404 for a while that nothing is said of, and a job is there soon after."""
+    """Also what is not there: caches keep a 404 for a while that nothing is said of,
+    and a job is there soon after.
+    """
     for path in ("/api/conversations", "/api/ingestions/none", "/"):
         assert client.get(path).headers["Cache-Control"] == "private, no-cache"
 

@@ -1,4 +1,6 @@
-"""The ways to answer over HTTP: which one a request has, what it tells of its steps, and what needs a model."""
+"""The ways to answer over HTTP: which one a request has, what it tells of its steps,
+and what needs a model.
+"""
 
 import json
 import re
@@ -99,7 +101,9 @@ class TestWhatIsTold:
     def test_the_same_in_both_ways_to_ask(
         self, query: Post, client: FlaskClient, model: ScriptedModel, mode: str
     ) -> None:
-        """The steps come as they are made, and stand in the answer; `/query` is the last event."""
+        """The steps come as they are made, and stand in the answer; `/query` is the
+        last event.
+        """
         events = streamed(client, mode=mode)
         steps = [data for name, data in events if name == "step"]
         done = events[-1][1]
@@ -208,7 +212,9 @@ class TestWhatIsTold:
 
 @pytest.mark.parametrize("settings", [{"chat_model": "extractive"}], indirect=True)
 class TestWithoutAKey:
-    """What can be done by rule is; what is nothing but writing says that it needs a model."""
+    """What can be done by rule is; what is nothing but writing says that it needs a
+    model.
+    """
 
     @pytest.mark.parametrize("mode", ["chain", "report"])
     @pytest.mark.parametrize("path", ["/query", "/api/chat"])

@@ -1,4 +1,6 @@
-"""What the server says of itself: `/health`, `/ready`, `/metrics` and `/api/usage` (R-C7)."""
+"""What the server says of itself: `/health`, `/ready`, `/metrics` and `/api/usage`
+(R-C7).
+"""
 
 import json
 import re
@@ -80,7 +82,8 @@ class TestReady:
         for path in settings.data_dir.glob("report-chat.sqlite*"):
             path.write_bytes(b"this is no database" * 1000)
         results = []
-        # Another thread, as in a server: a connection that is open already may not notice.
+        # Another thread, as in a server: a connection that is open already may not
+        # notice.
         thread = threading.Thread(target=lambda: results.append(ready(client)))
         thread.start()
         thread.join()

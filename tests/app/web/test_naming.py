@@ -1,4 +1,6 @@
-"""A name that is there already: asked where it may be replaced, kept apart where it is somebody else's."""
+"""A name that is there already: asked where it may be replaced, kept apart where it is
+somebody else's.
+"""
 
 from collections.abc import Iterator
 
@@ -174,7 +176,9 @@ def test_a_limited_key_is_not_told_of_a_name_that_it_may_not_see(
 def test_what_is_still_to_be_read_has_its_name_already(
     app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second of two files of a name was neither asked about nor kept beside the first: it took its place."""
+    """The second of two files of a name was neither asked about nor kept beside the
+    first: it took its place.
+    """
     client = holder(app)
     with monkeypatch.context() as idle:
         idle.setattr(jobs, "wake_worker", lambda: None)

@@ -22,7 +22,10 @@ from tests.conftest import small_settings
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 QUESTION = [{"role": "user", "content": "What is the growth rate of Kenya?"}]
-REPORT = "# {country}: Country Report {year}\n\n## Growth rate\n\nThe growth rate of {country} is {rate}%.\n"
+REPORT = (
+    "# {country}: Country Report {year}\n\n## Growth rate\n\nThe growth rate of "
+    "{country} is {rate}%.\n"
+)
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +206,9 @@ def test_embeddings(client: openai.OpenAI, app: Flask) -> None:
 def test_embedding_ends_with_its_client(
     port: int, app: Flask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It held a thread of the other requests until its last text, also where nobody waited any more."""
+    """It held a thread of the other requests until its last text, also where nobody
+    waited any more.
+    """
     embedder, begun, gone, made = (
         app.extensions["services"].runtime.embedder,
         Event(),

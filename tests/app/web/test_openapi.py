@@ -1,5 +1,6 @@
-"""The description of the API is complete, and the running server keeps to it: a small part, always the same, of
-`python -m benchmarks contract`."""
+"""The description of the API is complete, and the running server keeps to it: a small
+part, always the same, of `python -m benchmarks contract`.
+"""
 
 import json
 import re

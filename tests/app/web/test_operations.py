@@ -1,4 +1,6 @@
-"""What a request asks of the database: a bounded number of operations, whatever the question and the library."""
+"""What a request asks of the database: a bounded number of operations, whatever the
+question and the library.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

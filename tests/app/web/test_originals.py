@@ -1,4 +1,6 @@
-"""What a report was read from: its file, byte for byte or shown, and the text that was read of it."""
+"""What a report was read from: its file, byte for byte or shown, and the text that was
+read of it.
+"""
 
 from pathlib import Path
 from urllib.request import urlopen

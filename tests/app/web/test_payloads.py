@@ -1,4 +1,6 @@
-"""Client JSON never becomes a query: every wrong field is a 400 that names it (DESIGN, Trust)."""
+"""Client JSON never becomes a query: every wrong field is a 400 that names it (DESIGN,
+Trust).
+"""
 
 import json
 import re
@@ -164,7 +166,10 @@ def test_a_question_that_is_too_long_is_refused_with_what_helps(
     """R-A7: never cut."""
     for path in ["/query", "/api/chat", "/api/search"]:
         error = error_of(client.post(path, json={"query": "x" * 4001}), 400)
-        said = "longer than 4,000 characters (4,001): shorten it, or attach the text as a file"
+        said = (
+            "longer than 4,000 characters (4,001): shorten it, or attach the text as a "
+            "file"
+        )
         assert error["details"][0]["field"] == "query"
         assert error["details"][0]["message"].startswith(said)
         assert error["message"].startswith(f"query: {said}")

@@ -1,4 +1,6 @@
-"""What MongoDB's search engine was asked stands in the trace, wherever a trace is shown, and on the command line."""
+"""What MongoDB's search engine was asked stands in the trace, wherever a trace is
+shown, and on the command line.
+"""
 
 import json
 from collections.abc import Iterator
@@ -135,7 +137,9 @@ def test_an_answer_that_is_given_again_tells_how_it_was_found(
 def test_preset_adaptive_is_the_seeds_pipeline_to_the_letter(
     client: FlaskClient,
 ) -> None:
-    """Seed 003 (R-D3): approximate also in a small collection, 1000 candidates, 5 results, one query a collection."""
+    """Seed 003 (R-D3): approximate also in a small collection, 1000 candidates, 5
+    results, one query a collection.
+    """
     for path, trace in traces(
         client, preset="adaptive", filters={"country_name": ["Kenya"], "year": [2023]}
     ):

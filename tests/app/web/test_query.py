@@ -248,7 +248,9 @@ class TestScopeOfTheQuestion:
 
 
 def test_a_run_of_spaces_is_read_as_one(query: Post) -> None:
-    """1,600 of them kept the whole server for 50 s, 4,000 for a quarter of an hour: a rule took their third power."""
+    """1,600 of them kept the whole server for 50 s, 4,000 for a quarter of an hour: a
+    rule took their third power.
+    """
     for gap in [" ", "\n", "\t"]:
         wide = f"And its growth{gap * 1_200}?"
         previous = [

@@ -1,4 +1,6 @@
-"""Around a question: what it would add to the scope, and what can be asked after its answer."""
+"""Around a question: what it would add to the scope, and what can be asked after its
+answer.
+"""
 
 from typing import Any
 
@@ -9,7 +11,8 @@ from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import added
 
 REPORT = (
-    "# {country}: Country Report {year}\n\n## Inflation rate\n\n{rate}% ({year} est.)\n\n"
+    "# {country}: Country Report {year}\n\n## Inflation rate\n\n{rate}% ({year} "
+    "est.)\n\n"
     "## GDP per capita\n\n$5,700, growing like the inflation rate of {country}.\n"
 )
 QUESTION = "What is the inflation rate of Kenya?"
@@ -87,7 +90,10 @@ def test_the_scope_that_was_chosen_is_never_left(
 
 
 def test_nothing_is_offered_that_no_report_says(client: FlaskClient) -> None:
-    alone = "# Chad: Country Report 2023\n\n## Lakes\n\nLake Chad is shared by four countries.\n"
+    alone = (
+        "# Chad: Country Report 2023\n\n## Lakes\n\nLake Chad is shared by four "
+        "countries.\n"
+    )
     (document_id,) = added(
         client, ("chad-2023.md", alone), country_name="Chad", year="2023"
     )

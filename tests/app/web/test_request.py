@@ -1,4 +1,6 @@
-"""What a form may hold: everything wrong is refused by name, before anything is stored. How a table is sent back."""
+"""What a form may hold: everything wrong is refused by name, before anything is stored.
+How a table is sent back.
+"""
 
 import json
 
@@ -60,7 +62,8 @@ def test_every_name_can_be_stored_read_and_given_back(client: FlaskClient) -> No
 def test_a_name_cannot_write_headers(client: FlaskClient) -> None:
     """As raw bytes: clients that behave do not send such names."""
     body = (
-        b'--b\r\nContent-Disposition: form-data; name="files"; filename="a\\"; x=y %0D%0AX-Evil: 1.md"\r\n'
+        b'--b\r\nContent-Disposition: form-data; name="files"; filename="a\\"; x=y '
+        b'%0D%0AX-Evil: 1.md"\r\n'
         b"\r\n" + KENYA_2023.encode() + b"\r\n--b--\r\n"
     )
     started = client.post(

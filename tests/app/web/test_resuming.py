@@ -1,4 +1,6 @@
-"""An answer that outlives its connection: resumed by another process over the same database, stopped from there."""
+"""An answer that outlives its connection: resumed by another process over the same
+database, stopped from there.
+"""
 
 import threading
 import time
@@ -215,7 +217,9 @@ def test_who_is_nobody_or_attaches_something_has_no_answer_to_come_back_to(
 def test_what_is_being_written_at_its_end_is_removed_too(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It stayed for good, and who resumed the answer was told its second half as the whole."""
+    """It stayed for good, and who resumed the answer was told its second half as the
+    whole.
+    """
     unfinished = services.storage.unfinished
     kept = services.storage.conversations.begin(
         None, {"role": "user", "content": QUESTION}, "visitor:a"

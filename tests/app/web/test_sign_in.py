@@ -1,4 +1,6 @@
-"""People who sign in: by headers of a trusted proxy, and what their groups let them see and do."""
+"""People who sign in: by headers of a trusted proxy, and what their groups let them see
+and do.
+"""
 
 from pathlib import Path
 
@@ -100,7 +102,9 @@ def test_a_provider_needs_a_secure_address_and_groups(
 
 
 def test_nobody_is_believed_who_is_no_trusted_proxy(app: Flask) -> None:
-    """Nor two names, of which the client may have sent one; and without a group there is no access."""
+    """Nor two names, of which the client may have sent one; and without a group there
+    is no access.
+    """
     for who in (
         person(app, "ann", "writers", "192.0.2.7"),
         person(app, "eve,ann", "writers"),
@@ -172,7 +176,7 @@ def test_a_group_is_a_role_and_a_scope(app: Flask) -> None:
         (both, 200),
         (person(app, "bob", "readers"), 404),
     ):  # hers, whatever the groups
-        export = f"/api/conversations/{conversation['conversation_id']}/export?format=markdown"
+        export = f"/api/conversations/{conversation['conversation_id']}/export?format=markdown"  # noqa: E501
         assert other.send("GET", export).status_code == status
 
 

@@ -17,7 +17,7 @@ from tests.conftest import KENYA_2023, write_report
 from tests.library.helpers import until
 
 
-def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> (
+def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_for() -> (  # noqa: E501
     None
 ):
     """Two uploads at the same moment must not start two threads over one worker."""
@@ -51,7 +51,9 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
 def test_questions_wait_until_all_sample_reports_are_searchable(
     app: Flask, tmp_path: Path, path: str
 ) -> None:
-    """Else one would be told that there is no report on the country of the next one. Until then `/ready` is 503."""
+    """Else one would be told that there is no report on the country of the next one.
+    Until then `/ready` is 503.
+    """
     registered, go_on, may_ingest = (
         threading.Event(),
         threading.Event(),

@@ -1,4 +1,6 @@
-"""POST /api/chat over real sockets: `serve` in front, an OpenAI-compatible server behind."""
+"""POST /api/chat over real sockets: `serve` in front, an OpenAI-compatible server
+behind.
+"""
 
 import dataclasses
 import threading
@@ -93,7 +95,9 @@ class TestEvents:
     def test_steps_come_while_others_are_at_work(
         self, port, server, monkeypatch
     ) -> None:
-        """Also where each follows the last one soon: the first ones are held back only so long, all together."""
+        """Also where each follows the last one soon: the first ones are held back only
+        so long, all together.
+        """
         monkeypatch.setattr(streaming, "HOLD_SECONDS", 0.5)
         model = ScriptedModel()
         server.always(
@@ -196,7 +200,9 @@ class TestEmbedderDown:
     def test_a_refused_key_is_not_shown_and_a_slow_failure_is_an_event(
         self, port, server
     ) -> None:
-        """The status line cannot wait for ever: after two seconds of search the stream begins."""
+        """The status line cannot wait for ever: after two seconds of search the stream
+        begins.
+        """
         server.always(
             EMBEDDINGS, Reply(status=401, error={"message": "bad key sk-secret-4711"})
         )
@@ -273,7 +279,8 @@ def test_a_comment_comes_about_every_second_of_silence(port, server) -> None:
         [event.at for event in part if event.name == ":"]
         for part in (events[:first], events[first:])
     ]
-    # A busy machine is late, never early; the first word itself may be late, so the second silence is only counted.
+    # A busy machine is late, never early; the first word itself may be late, so the
+    # second silence is only counted.
     assert all(1 <= len(times) <= 10 for times in comments)
     assert all(at > seconds for seconds, at in enumerate(comments[0], start=1))
 
@@ -284,7 +291,8 @@ class TestClosedConnections:
         [
             (Reply(["half"], silent_after=60.0), "token"),
             (Reply(silent_before=60.0), "sources"),
-            # It writes for longer than this waits, and less than the limit of an answer: it does not end by itself.
+            # It writes for longer than this waits, and less than the limit of an
+            # answer: it does not end by itself.
             (Reply(["word "] * 1000, pause=0.1), "token"),
         ],
         ids=["silent", "not begun", "writing"],

@@ -1,4 +1,6 @@
-"""Traces: a span for each request, its steps below it, under the caller's; off by default."""
+"""Traces: a span for each request, its steps below it, under the caller's; off by
+default.
+"""
 
 import pytest
 from flask import Flask

@@ -1,4 +1,6 @@
-"""A sentence that its sources do not bear is marked in the API and on the page (beyond the seeds, 3)."""
+"""A sentence that its sources do not bear is marked in the API and on the page (beyond
+the seeds, 3).
+"""
 
 from collections.abc import Iterator
 
@@ -99,7 +101,8 @@ def test_the_page_marks_these_sentences_and_no_other(
         "".join(answer.locator(".unsupported-text").all_text_contents()).split()
     )
     assert marked == (
-        'In 2031 it was 9.9 % \u2013 \u201cnever said\u201d Then <img src=x onerror="alert(1)"> 77 & a link came '
+        "In 2031 it was 9.9 % \u2013 \u201cnever said\u201d Then <img src=x "
+        'onerror="alert(1)"> 77 & a link came '
         "A list: 2.09% [9]"
     )
     marks = answer.locator(".answer-body .unsupported-mark")
@@ -127,7 +130,8 @@ def test_the_page_marks_these_sentences_and_no_other(
 
     answer.locator(".answer-body .citation.unsupported").first.click()
     expect(browser.locator("#evidence-unsupported")).to_have_text(
-        "Not found in the passage: 2031, 9.9 %, \u201cnever said\u201d, 1, 77, \u201calert(1)\u201d"
+        "Not found in the passage: 2031, 9.9 %, \u201cnever said\u201d, 1, 77, "
+        "\u201calert(1)\u201d"
     )
     assert problems == []
 

@@ -1,4 +1,6 @@
-"""Conversations and their messages; and sums by day: of the meter and of the answers, whoever adds at the same time."""
+"""Conversations and their messages; and sums by day: of the meter and of the answers,
+whoever adds at the same time.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -121,7 +123,9 @@ def test_the_meter_and_the_answers_are_counted_apart_and_stages_the_longest_firs
 
 
 def test_a_question_of_many_stages_is_counted_whole(database: Database) -> None:
-    """The embedded database forgets the paths of an update beyond its 64th, or writes their dots into the name."""
+    """The embedded database forgets the paths of an update beyond its 64th, or writes
+    their dots into the name.
+    """
     usage = UsageRepository(database)
     rows = [
         LedgerRow(f"stage_{number}", 1, 1.5, Usage(1, 1, 1, calls=1), 0.25)

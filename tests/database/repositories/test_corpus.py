@@ -60,7 +60,9 @@ def test_a_reader_too_far_behind_is_told_to_load_everything(
 def test_a_position_of_another_database_means_load_everything(
     changes: CorpusChanges,
 ) -> None:
-    """The database was emptied or restored: the log is shorter than the reader remembers."""
+    """The database was emptied or restored: the log is shorter than the reader
+    remembers.
+    """
     assert changes.since(5) == (0, None)
     changes.record(["a"])
     assert changes.since(5) == (1, None)
@@ -103,7 +105,9 @@ def test_only_the_owner_gives_a_lease_back(facts: CorpusFacts) -> None:
 
 
 def test_a_lease_that_ended_frees_no_other_one(facts: CorpusFacts) -> None:
-    """A killed process leaves one behind: with it every lease of the embedded database was free for all."""
+    """A killed process leaves one behind: with it every lease of the embedded database
+    was free for all.
+    """
     assert facts.acquire_lease("left behind", "dead", -1) is True
     assert facts.acquire_lease("y", "me", 60) is True
     assert facts.acquire_lease("x", "another", 60) is True

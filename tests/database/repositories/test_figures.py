@@ -1,4 +1,6 @@
-"""The table of figures in each database: writing and removing versions, look-ups, pages, and what versions change."""
+"""The table of figures in each database: writing and removing versions, look-ups,
+pages, and what versions change.
+"""
 
 from dataclasses import replace
 from decimal import Decimal

@@ -1,4 +1,6 @@
-"""Original files in the database: in pieces, once, and only as long as somebody needs them."""
+"""Original files in the database: in pieces, once, and only as long as somebody needs
+them.
+"""
 
 import hashlib
 import random

@@ -1,4 +1,6 @@
-"""Jobs in the database: one owner per file, leases that end, ends that somebody asked for."""
+"""Jobs in the database: one owner per file, leases that end, ends that somebody asked
+for.
+"""
 
 import time
 
@@ -155,7 +157,9 @@ def test_an_upload_waits_until_the_older_ones_of_its_identity_are_finished(
 
 
 def test_uploads_of_a_deleted_report_are_withdrawn(jobs: IngestionQueue) -> None:
-    """All but what is done: none is read again, and their stored files are not needed any more."""
+    """All but what is done: none is read again, and their stored files are not needed
+    any more.
+    """
     made = [jobs.create(files("a", file_id=f"f{n}")) for n in range(4)]
     other = jobs.create(files("b", file_id="other"))
     jobs.release(claim(jobs), state="done")

@@ -1,4 +1,6 @@
-"""The index of reports says what looking at every report would say, after any changes."""
+"""The index of reports says what looking at every report would say, after any
+changes.
+"""
 
 import random
 from collections import Counter

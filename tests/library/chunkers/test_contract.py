@@ -1,5 +1,7 @@
-"""What every strategy of the registry keeps (R-B2, R-A7), whatever the text and the embedder. A new strategy is tested
-by its line in the registry: what it can do is asked of it."""
+"""What every strategy of the registry keeps (R-B2, R-A7), whatever the text and the
+embedder. A new strategy is tested by its line in the registry: what it can do is asked
+of it.
+"""
 
 from itertools import pairwise
 
@@ -96,7 +98,9 @@ def check(
 
 
 def check_place(found: Document, chunk: Chunk) -> None:
-    """Page, section path and metadata of the section the passage starts in; it stays on the page and in the row."""
+    """Page, section path and metadata of the section the passage starts in; it stays on
+    the page and in the row.
+    """
     home = next(s for s in found.sections if chunk.start < s.start + len(s.text))
     last = next(s for s in found.sections if chunk.end <= s.start + len(s.text))
     assert (chunk.page, chunk.section) == (home.page, SECTION_SEPARATOR.join(home.path))
@@ -146,7 +150,9 @@ def check_overlaps(found: Document, chunks: list[Chunk], *, overlap: int) -> Non
 def test_no_passage_is_longer_than_what_a_real_model_reads(
     minilm: MiniLMEmbedder, name: str, data: st.DataObject, found: Document
 ) -> None:
-    """R-A7. MiniLM's tokens are neither characters nor words, and more text may be fewer of them."""
+    """R-A7. MiniLM's tokens are neither characters nor words, and more text may be
+    fewer of them.
+    """
     size = data.draw(st.integers(40, 3000))
     overlap = 0 if name in WITHOUT_OVERLAP else data.draw(st.integers(0, 30))
     chunks = cut(name, found, size=size, overlap=overlap, embedder=minilm)
@@ -193,7 +199,9 @@ def test_a_passage_stays_on_its_page_and_in_its_row(name: str) -> None:
 
 @pytest.mark.parametrize("name", OVERLAPPING)
 def test_an_overlap_is_there(name: str) -> None:
-    """And is no more than asked for (above): words of six characters, each a paragraph and a sentence."""
+    """And is no more than asked for (above): words of six characters, each a paragraph
+    and a sentence.
+    """
     text = "\n\n".join(f"Word{n}." for n in range(100, 400))
     chunks = cut(name, document(text), size=90, overlap=30)
     assert len(chunks) > 3
@@ -287,7 +295,9 @@ def test_a_heading_that_leaves_no_room_does_not_shred_the_text(name: str) -> Non
 def test_tokens_are_counted_a_few_times_over_not_for_every_try(
     name: str, text: str
 ) -> None:
-    """Linear: a text ten times as long takes ten times the work, also without any border in it."""
+    """Linear: a text ten times as long takes ten times the work, also without any
+    border in it.
+    """
     overlap = 0 if name in WITHOUT_OVERLAP else 10
     embedder = CountingEmbedder(max_tokens=60)
     cut(name, document(text), size=200, overlap=overlap, embedder=embedder)

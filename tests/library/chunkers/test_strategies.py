@@ -34,8 +34,9 @@ CUT = ["short", "line one", "A clause;", "another one.", "Last", "end"]
 NUMBERS = "one\n\ntwo\n\nthree\n\nfour"
 SHARED = ["one\n\ntwo", "two\n\nthree", "three\n\nfour"]
 
-# (strategy, text, size, overlap, passages). LONG, NEURAL, AMAZING and FOX are the examples of the seed, with
-# its figures: there a first passage has 172 characters for a size of 100, and sentences and words are cut.
+# (strategy, text, size, overlap, passages). LONG, NEURAL, AMAZING and FOX are the
+# examples of the seed, with its figures: there a first passage has 172 characters for a
+# size of 100, and sentences and words are cut.
 CASES: dict[str, tuple[str, str, int, int, list[str]]] = {
     "paragraphs are joined": (
         "max_length",
@@ -182,7 +183,9 @@ def test_a_heading_does_not_stand_alone(
 
 
 class TestSections:
-    """One passage per section, cut only where it is too long for the setting or the embedder (R-B2, R-A7)."""
+    """One passage per section, cut only where it is too long for the setting or the
+    embedder (R-B2, R-A7).
+    """
 
     def test_short_sections_are_not_joined(self) -> None:
         """A passage about many things is found by none of them."""

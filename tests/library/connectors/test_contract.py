@@ -1,6 +1,9 @@
-"""Every kind of source: what it lists, what it fetches, and what it says of a table that it does not understand.
+"""Every kind of source: what it lists, what it fetches, and what it says of a table
+that it does not understand.
 
-The web is a server on loopback, the bucket one of moto's S3 server (a test is skipped where moto is not installed)."""
+The web is a server on loopback, the bucket one of moto's S3 server (a test is skipped
+where moto is not installed).
+"""
 
 import gzip
 import json
@@ -38,7 +41,10 @@ def sitemap(*urls: str, changed: str = "2026-11-01") -> bytes:
     entries = "".join(
         f"<url><loc>{url}</loc><lastmod>{changed}</lastmod></url>" for url in urls
     )
-    return f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'.encode()
+    return (
+        "<urlset "
+        f'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</urlset>'
+    ).encode()
 
 
 def folder(tmp_path: Path, web: WebServer) -> Table:
@@ -72,8 +78,10 @@ def sitemap_of(tmp_path: Path, web: WebServer) -> Table:
 
 
 def reliefweb(tmp_path: Path, web: WebServer) -> Table:
-    """The example of docs/extending.md. Its two answers follow https://apidoc.reliefweb.int/result-structure
-    (totalCount, links.next.href, data[].fields) and the fields of https://apidoc.reliefweb.int/fields-tables."""
+    """The example of docs/extending.md. Its two answers follow
+    https://apidoc.reliefweb.int/result-structure (totalCount, links.next.href,
+    data[].fields) and the fields of https://apidoc.reliefweb.int/fields-tables.
+    """
 
     def item(name: str, **fields: Any) -> Table:
         date = {

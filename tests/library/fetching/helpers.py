@@ -1,4 +1,6 @@
-"""What the tests of fetching share: a lookup that says what it is told, and the message of a refusal."""
+"""What the tests of fetching share: a lookup that says what it is told, and the message
+of a refusal.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +31,9 @@ def lookup(**hosts: str) -> "Resolver":
 
 
 class Resolver:
-    """Each lookup of a name gets its next answer, the last one for ever. An address is its own."""
+    """Each lookup of a name gets its next answer, the last one for ever. An address is
+    its own.
+    """
 
     def __init__(self, answers: dict[str, list[list[str]]]) -> None:
         self.answers = answers

@@ -17,7 +17,9 @@ class TestTheAddressThatWasCheckedIsTheOneConnectedTo:
     def test_a_name_is_looked_up_once_and_stays_in_the_host_header(
         self, server: WebServer, tmp_path: Path
     ) -> None:
-        """The name exists nowhere else: a second lookup on the way to the connection would fail."""
+        """The name exists nowhere else: a second lookup on the way to the connection
+        would fail.
+        """
         server.pages["/a"] = Page(b"x")
         resolve = lookup(reports_example=HERE)
         fetch(
@@ -96,7 +98,7 @@ def test_public_addresses(address: str, public: bool) -> None:
 ODD_HOSTS = """
     127.0.0.1 localhost 2130706433 0x7f.1 0x7f000001 0177.0.0.1 127.1 0 127.0.0.1. 169.254.169.254 １２７.０.０.１
     ①②⑦.⓪.⓪.① [::1] [fe80::1] [::ffff:127.0.0.1] [::ffff:7f00:1]
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("host", ODD_HOSTS.split())

@@ -1,4 +1,6 @@
-"""From a URL to a file, from a real server on loopback; nothing is left behind where it fails. What is sent there."""
+"""From a URL to a file, from a real server on loopback; nothing is left behind where it
+fails. What is sent there.
+"""
 
 import gzip
 import itertools

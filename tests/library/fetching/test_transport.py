@@ -16,7 +16,9 @@ from tests.fakes.web_server import Page, WebServer, certificate_for, redirect
 from tests.library.fetching.helpers import HERE, lookup, refused, refused_here
 
 AT_ONCE = 10.0
-"""Seconds, at most, for what does not wait for the server; the servers here never end."""
+"""Seconds, at most, for what does not wait for the server; the servers here never
+end.
+"""
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n"
 
 

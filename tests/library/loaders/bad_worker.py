@@ -1,4 +1,6 @@
-"""A worker whose HTML loader does what damaged files make libraries do. The file's text names it: `<html>sleep`."""
+"""A worker whose HTML loader does what damaged files make libraries do. The file's text
+names it: `<html>sleep`.
+"""
 
 import os
 import signal

@@ -1,4 +1,6 @@
-"""Damaged and hostile files, the same ones for the same seed: what strangers upload, by accident or not."""
+"""Damaged and hostile files, the same ones for the same seed: what strangers upload, by
+accident or not.
+"""
 
 import io
 import random
@@ -32,7 +34,9 @@ class Damaged:
 
 
 def damaged_files(seed: int, count: int) -> list[Damaged]:
-    """``count`` files: each planned attack once, the rest good files damaged at random."""
+    """``count`` files: each planned attack once, the rest good files damaged at
+    random.
+    """
     dice = random.Random(seed)
     good = good_files()
     files = list(_planned(good))
@@ -164,7 +168,9 @@ def _damaged_at_random(dice: random.Random, name: str, content: bytes) -> Damage
 
 
 def _damaged_inside(dice: random.Random, content: bytes) -> bytes:
-    """A sound archive in which a part is missing, swapped, has a wrong value, or is damaged at random."""
+    """A sound archive in which a part is missing, swapped, has a wrong value, or is
+    damaged at random.
+    """
     parts = unzipped(content)
     names = [
         name
@@ -242,7 +248,9 @@ def with_part(content: bytes, name: str, part: bytes) -> bytes:
 
 
 def overlapping(content: bytes, times: int) -> bytes:
-    """A megabyte that the archive lists over and over again under new names: huge, and hardly packed."""
+    """A megabyte that the archive lists over and over again under new names: huge, and
+    hardly packed.
+    """
     packed = with_part(content, "x", b"\0" * 1024**2)
     end = packed.rfind(b"PK\5\6")
     (size, start) = struct.unpack_from("<II", packed, end + 12)
@@ -259,7 +267,9 @@ def overlapping(content: bytes, times: int) -> bytes:
 
 
 def lying(content: bytes) -> bytes:
-    """The same archive, saying that each of its large parts unpacks to a hundred bytes."""
+    """The same archive, saying that each of its large parts unpacks to a hundred
+    bytes.
+    """
     changed = bytearray(content)
     for mark, place in ((b"PK\3\4", 22), (b"PK\1\2", 24)):
         at = changed.find(mark)

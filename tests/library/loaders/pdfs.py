@@ -1,4 +1,6 @@
-"""Small PDFs, written by hand: what stands where on a page is what a test says. y runs down from the top, in points."""
+"""Small PDFs, written by hand: what stands where on a page is what a test says. y runs
+down from the top, in points.
+"""
 
 import hashlib
 import zlib
@@ -29,7 +31,8 @@ class Page:
     ) -> "Page":
         font = "F2" if bold else "F1"
         self.ops.append(
-            f"BT /{font} {size} Tf {x} {HEIGHT - y} Td <{text.encode('cp1252').hex()}> Tj ET"
+            f"BT /{font} {size} Tf {x} {HEIGHT - y} Td "
+            f"<{text.encode('cp1252').hex()}> Tj ET"
         )
         return self
 
@@ -74,7 +77,8 @@ class Page:
     def sideways(self, x: float, y: float, text: str) -> "Page":
         """Text that runs up the page."""
         self.ops.append(
-            f"BT /F1 {BODY} Tf 0 1 -1 0 {x} {HEIGHT - y} Tm <{text.encode('cp1252').hex()}> Tj ET"
+            f"BT /F1 {BODY} Tf 0 1 -1 0 {x} {HEIGHT - y} Tm "
+            f"<{text.encode('cp1252').hex()}> Tj ET"
         )
         return self
 
@@ -94,7 +98,9 @@ class Page:
 
 
 def prose(words: str, lines: int, *, each: int = 40) -> list[str]:
-    """``lines`` lines of about ``each`` characters, numbered so that their order shows."""
+    """``lines`` lines of about ``each`` characters, numbered so that their order
+    shows.
+    """
     return [
         f"{words} {at:02d} {'lorem ipsum dolor sit amet ' * 4}"[:each].strip()
         for at in range(lines)
@@ -116,7 +122,9 @@ def write(
 def content_of(
     pages: Sequence[Page], *, title: str = "", user: str | None = None, owner: str = ""
 ) -> bytes:
-    """``user``: the password to open the file with; "" = protected against changes only, by ``owner``."""
+    """``user``: the password to open the file with; "" = protected against changes
+    only, by ``owner``.
+    """
     objects = _objects(pages, title)
     encryption = b""
     if user is not None:
@@ -133,7 +141,10 @@ Object = tuple[bytes, bytes | None]  # its dictionary, and its stream
 def _objects(pages: Sequence[Page], title: str) -> dict[int, Object]:
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /{} /Encoding /WinAnsiEncoding >>"
     kids = " ".join(f"{10 + 2 * at} 0 R" for at in range(len(pages)))
-    picture = b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
+    picture = (
+        b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray "
+        b"/BitsPerComponent 8"
+    )
     objects: dict[int, Object] = {
         1: (b"<< /Type /Catalog /Pages 2 0 R >>", None),
         2: (f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(), None),
@@ -147,9 +158,12 @@ def _objects(pages: Sequence[Page], title: str) -> dict[int, Object]:
             "/Font << /F1 3 0 R /F2 4 0 R >>"
             + " /XObject << /I1 5 0 R >>" * page.picture
         )
-        box = f"/MediaBox [0 0 {WIDTH} {HEIGHT}] /Annots [{' '.join(page.fields)}] /Contents {11 + 2 * at} 0 R"
+        box = (
+            f"/MediaBox [0 0 {WIDTH} {HEIGHT}] /Annots [{' '.join(page.fields)}] "
+            f"/Contents {11 + 2 * at} 0 R"
+        )
         objects[10 + 2 * at] = (
-            f"<< /Type /Page /Parent 2 0 R {box} /Resources << {resources} >> >>".encode(),
+            f"<< /Type /Page /Parent 2 0 R {box} /Resources << {resources} >> >>".encode(),  # noqa: E501
             None,
         )
         objects[11 + 2 * at] = (
@@ -183,7 +197,9 @@ def _file(objects: dict[int, Object], encryption: bytes) -> bytes:
 
 
 def _encryption(user: str, owner: str) -> tuple[bytes, bytes]:
-    """The 40-bit key of the standard handler (revision 2), and what the trailer says of it."""
+    """The 40-bit key of the standard handler (revision 2), and what the trailer says of
+    it.
+    """
     padded = (user.encode() + _PADDING)[:32]
     owner_key = hashlib.md5((owner.encode() + _PADDING)[:32]).digest()[:5]
     o = _rc4(owner_key, padded)
@@ -192,7 +208,10 @@ def _encryption(user: str, owner: str) -> tuple[bytes, bytes]:
         padded + o + (-4 & 0xFFFFFFFF).to_bytes(4, "little") + file_id
     ).digest()[:5]
     u = _rc4(key, _PADDING)
-    entry = f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{o.hex()}> /U <{u.hex()}> >> "
+    entry = (
+        f"/Encrypt << /Filter /Standard /V 1 /R 2 /P -4 /O <{o.hex()}> /U <{u.hex()}> "
+        ">> "
+    )
     return key, f"{entry}/ID [<{file_id.hex()}> <{file_id.hex()}>]".encode()
 
 

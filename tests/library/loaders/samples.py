@@ -20,8 +20,13 @@ CASES = data_set("loader_cases")
 
 
 def good_files() -> dict[str, bytes]:
-    """One small file of each kind by name, and the shared samples that are quickly read."""
-    page = "<h1>Kenya</h1><h2>People</h2><p>Many people live in Kenya, more each year.</p><table><tr><td>1</table>"
+    """One small file of each kind by name, and the shared samples that are quickly
+    read.
+    """
+    page = (
+        "<h1>Kenya</h1><h2>People</h2><p>Many people live in Kenya, more each "
+        "year.</p><table><tr><td>1</table>"
+    )
     files = {
         "a.pdf": content_of(
             [
@@ -39,10 +44,19 @@ def good_files() -> dict[str, bytes]:
         "a.epub": e_book("<h1>People</h1><p>Many people live in Kenya.</p>"),
         "a.eml": b"Subject: Kenya\nFrom: a@example.org\n\n"
         + b"Many people live in Kenya.\n" * 9,
-        "a.html": f"<!DOCTYPE html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>".encode(),
-        "a.md": b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** people.\n\n```\ncode\n```\n",
+        "a.html": (
+            "<!DOCTYPE "
+            f"html><html><head><title>Kenya</title></head><body>{page * 3}</body></html>"  # noqa: E501
+        ).encode(),
+        "a.md": (
+            b"---\ntitle: Kenya\nyear: 2024\n---\n# Kenya\n\n## People\n\n**Many** "
+            b"people.\n\n```\ncode\n```\n"
+        ),
         "a.txt": "Größe: 580,367 sq km. Many people live here.\n".encode() * 5,
-        "a.csv": 'country,year,Text\nKenya,2015,"It grew, a lot"\nCôte d\'Ivoire,2016,Größe\n'.encode()
+        "a.csv": (
+            'country,year,Text\nKenya,2015,"It grew, a lot"\nCôte '
+            "d'Ivoire,2016,Größe\n"
+        ).encode()
         * 3,
         "a.json": json.dumps(
             {"name": "Kenya", "parts": [{"title": "Land", "text": "Big"}], "year": 2024}
@@ -76,7 +90,10 @@ def e_book(*pages: str, **others: str) -> bytes:
             "META-INF/container.xml",
             '<container><rootfile full-path="EPUB/a.opf"/></container>',
         )
-        opf = f'<package xmlns="http://www.idpf.org/2007/opf">{about}<manifest>{items}</manifest><spine>{spine}</spine>'
+        opf = (
+            "<package "
+            f'xmlns="http://www.idpf.org/2007/opf">{about}<manifest>{items}</manifest><spine>{spine}</spine>'
+        )
         archive.writestr("EPUB/a.opf", f"{opf}</package>")
         for name, page in [*zip(names, pages, strict=True)]:
             archive.writestr(
@@ -89,7 +106,9 @@ def e_book(*pages: str, **others: str) -> bytes:
 
 
 def open_document(kind: str, body: str, styles: str = "") -> bytes:
-    """An OpenDocument file of a text, spreadsheet or presentation, with the parts that OpenDocument 1.3 requires."""
+    """An OpenDocument file of a text, spreadsheet or presentation, with the parts that
+    OpenDocument 1.3 requires.
+    """
     content = io.BytesIO()
     prefixes = " ".join(
         f'xmlns:{prefix}="{name}"' for prefix, name in NAMESPACES.items()

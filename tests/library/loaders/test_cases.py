@@ -1,4 +1,6 @@
-"""Files that people have reported to other readers, read where REPORT_CHAT_TEST_DATA names a folder with them."""
+"""Files that people have reported to other readers, read where REPORT_CHAT_TEST_DATA
+names a folder with them.
+"""
 
 import re
 import unicodedata
@@ -51,7 +53,9 @@ def words(text: str) -> Counter[str]:
     ("name", "least"), [("c-arabic.pdf", 1.0), ("d-right_to_left_01.pdf", 0.86)]
 )
 def test_words_from_right_to_left_are_found(name: str, least: float) -> None:
-    """Recall of the words that PDFium reads, which turns some ligatures round (0.87, all others found)."""
+    """Recall of the words that PDFium reads, which turns some ligatures round (0.87,
+    all others found).
+    """
     pypdfium2 = pytest.importorskip("pypdfium2")
     document = pypdfium2.PdfDocument(CASES / name)
     printed = words(

@@ -1,4 +1,6 @@
-"""What holds for every registered loader, asked of the registry: a new one is tested without a line here."""
+"""What holds for every registered loader, asked of the registry: a new one is tested
+without a line here.
+"""
 
 import json
 import re
@@ -46,7 +48,8 @@ def path(loader: FileLoader, tmp_path: Path) -> Path:
     )
     if not name:
         pytest.skip(
-            f"there is no small file of {loader.noun} in tests/library/loaders/samples.py"
+            f"there is no small file of {loader.noun} in "
+            "tests/library/loaders/samples.py"
         )
     path = tmp_path / name
     path.write_bytes(content)

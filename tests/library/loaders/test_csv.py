@@ -1,4 +1,6 @@
-"""CSV as programs and people write it. What rows become is tested in test_records.py."""
+"""CSV as programs and people write it. What rows become is tested in
+test_records.py.
+"""
 
 import csv
 import io
@@ -29,7 +31,10 @@ def test_a_knowledge_base(tmp_path: Path) -> None:
     """R-B1."""
     loaded = load(
         tmp_path,
-        '\ufeffTitle,Text,Source\r\nGrowth,"It grew,\r\na ""lot"".",bank.org\r\n\r\n,It shrank.,\r\n',
+        (
+            '\ufeffTitle,Text,Source\r\nGrowth,"It grew,\r\na ""lot"".",bank.org\r\n'
+            "\r\n,It shrank.,\r\n"
+        ),
     )
     assert loaded.title == "data"
     assert loaded.sections == (

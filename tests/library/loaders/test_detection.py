@@ -1,4 +1,6 @@
-"""What a file is, by content; and that a name that says otherwise is an error that helps."""
+"""What a file is, by content; and that a name that says otherwise is an error that
+helps.
+"""
 
 import io
 import zipfile
@@ -46,7 +48,9 @@ MADE = {"PDF": PDF, "DOCX": DOCX, "XLSX": XLSX, "PPTX": PPTX, "HTML": HTML, "PNG
 
 
 def rows(table: str) -> dict[str, tuple[str, bytes, str]]:
-    """Name, content and what is expected. The content is one of `MADE`, or has a byte for each character."""
+    """Name, content and what is expected. The content is one of `MADE`, or has a byte
+    for each character.
+    """
     return {
         case: (name, MADE.get(content) or content.encode("latin-1"), expected)
         for case, (name, content, expected) in cases(__file__)[table].items()

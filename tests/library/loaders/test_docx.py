@@ -34,7 +34,9 @@ def sections(loaded: Loaded) -> Sections:
 
 
 def raw(document: Document, xml: str) -> None:
-    """Adds a block that python-docx has no method for, before the section properties."""
+    """Adds a block that python-docx has no method for, before the section
+    properties.
+    """
     document.element.body.insert(
         -1, parse_xml(xml.replace(">", f" {nsdecls('w')}>", 1))
     )
@@ -130,7 +132,10 @@ def test_merged_and_nested_cells(tmp_path: Path) -> None:
         inner = table.cell(1, 2).add_table(1, 2)
         inner.cell(0, 0).text, inner.cell(0, 1).text = "in", "ner"
 
-    text = "Region: Africa; Country: Chad; Value: 1 in: ner\nRegion: Africa; Country: Mali; Value: 2\nNote"
+    text = (
+        "Region: Africa; Country: Chad; Value: 1 in: ner\nRegion: Africa; Country: "
+        "Mali; Value: 2\nNote"
+    )
     assert sections(load(tmp_path, write)) == [((), text)]
 
 
@@ -162,7 +167,8 @@ def test_scripts_and_symbols_are_read_as_they_look(tmp_path: Path) -> None:
         ("vertAlign", "subscript", "3"),
     ]
     xml = "".join(
-        f'<w:r><w:rPr><w:{name} w:val="{value}" w:ascii="Symbol"/></w:rPr><w:t>{text}</w:t></w:r>'
+        f'<w:r><w:rPr><w:{name} w:val="{value}" '
+        f'w:ascii="Symbol"/></w:rPr><w:t>{text}</w:t></w:r>'
         "<w:r><w:t>12</w:t></w:r>"
         for name, value, text in runs
     )
@@ -174,7 +180,7 @@ def test_scripts_and_symbols_are_read_as_they_look(tmp_path: Path) -> None:
 def test_a_document_in_a_document_does_not_stop_the_reader(tmp_path: Path) -> None:
     def write(document: Document) -> None:
         document.add_paragraph("seen")
-        kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+        kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"  # noqa: E501
         part = Part(PackURI("/word/chunk.docx"), kind, b"PK", document.part.package)
         document.part.relate_to(part, RELATIONSHIP_TYPE.A_F_CHUNK)
 
@@ -193,7 +199,8 @@ def test_a_footnote_stands_below_its_paragraph(tmp_path: Path) -> None:
     from docx.opc.part import Part
 
     notes = (
-        f"<w:footnotes {nsdecls('w')}><w:footnote w:id='2'><w:p><w:r><w:t>As of June.</w:t></w:r></w:p></w:footnote>"
+        f"<w:footnotes {nsdecls('w')}><w:footnote w:id='2'><w:p><w:r><w:t>As of "
+        "June.</w:t></w:r></w:p></w:footnote>"
         "</w:footnotes>"
     )
 
@@ -208,7 +215,10 @@ def test_a_footnote_stands_below_its_paragraph(tmp_path: Path) -> None:
         document.part.relate_to(part, RELATIONSHIP_TYPE.FOOTNOTES)
         raw(
             document,
-            "<w:p><w:r><w:t>5 million</w:t></w:r><w:r><w:footnoteReference w:id='2'/></w:r></w:p>",
+            (
+                "<w:p><w:r><w:t>5 million</w:t></w:r><w:r><w:footnoteReference "
+                "w:id='2'/></w:r></w:p>"
+            ),
         )
         document.add_paragraph("next")
 

@@ -1,4 +1,6 @@
-"""Hundreds of damaged and hostile files: each is refused by name or becomes a consistent document, and we live on."""
+"""Hundreds of damaged and hostile files: each is refused by name or becomes a
+consistent document, and we live on.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -42,7 +44,10 @@ def problems(file: Damaged, found: Loaded | str) -> Iterator[str]:
             yield f"a loader let it through: {found}"
         return
     if file.hopeless:
-        yield f"is not refused, but read as {found.title!r}: {document_text(found.sections)[:80]!r}"
+        yield (
+            f"is not refused, but read as {found.title!r}: "
+            f"{document_text(found.sections)[:80]!r}"
+        )
     text = document_text(found.sections)
     if not found.title.strip() or not found.sections:
         yield "has no title or no sections"
@@ -53,7 +58,10 @@ def problems(file: Damaged, found: Loaded | str) -> Iterator[str]:
             or section.text != section.text.strip()
             or text[section.start : end] != section.text
         ):
-            yield f"a section is empty, not stripped or misplaced: {section.path} {section.text[:80]!r}"
+            yield (
+                f"a section is empty, not stripped or misplaced: {section.path} "
+                f"{section.text[:80]!r}"
+            )
 
 
 def test_the_good_files_are_read(loader: LoaderPool, tmp_path: Path) -> None:

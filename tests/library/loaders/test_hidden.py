@@ -1,4 +1,6 @@
-"""What a file holds and does not show, in Word, PowerPoint, Excel and PDF; web pages are in test_html.py."""
+"""What a file holds and does not show, in Word, PowerPoint, Excel and PDF; web pages
+are in test_html.py.
+"""
 
 from collections.abc import Callable
 from pathlib import Path

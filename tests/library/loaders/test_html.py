@@ -1,4 +1,6 @@
-"""Web pages: the content arrives whole and in order, the furniture of the site and what is hidden never."""
+"""Web pages: the content arrives whole and in order, the furniture of the site and what
+is hidden never.
+"""
 
 import re
 import time
@@ -61,11 +63,11 @@ FURNISHED = """<!DOCTYPE html><html><head><title>Kenya | The Site</title><style>
 <footer><h2>About us</h2><p>Imprint</p></footer>
 <script>var tracked = "script text";</script><noscript>Please enable scripts</noscript>
 <template><p>template text</p></template>
-</body></html>"""
+</body></html>"""  # noqa: E501
 CONTENT = """<h1>Kenya</h1><header><p>By the desk</p></header><p>Fifty-five million people live there, most of them
 on farms.</p><h2 class="menu">Market share</h2><p class="share">Tea has a <a href="/t">share</a> of a fifth of what
 is exported, as before.</p><div hidden>secret</div><p style="color: red; display:none">secret</p>
-<p aria-hidden="true">secret</p>"""
+<p aria-hidden="true">secret</p>"""  # noqa: E501
 
 
 @pytest.mark.parametrize("tag", ["main", "article", "div", 'div role="main"'])
@@ -84,18 +86,24 @@ def test_only_the_content_of_a_furnished_page_arrives(tag: str) -> None:
         ((), "of them on farms."),
         (("Market share",), "is exported, as before."),
     ]
-    gone = "cookies Accept Site Home Reports Start Popular missed Post Mail About Imprint tracked enable template secret"
+    gone = (
+        "cookies Accept Site Home Reports Start Popular missed Post Mail About Imprint "
+        "tracked enable template secret"
+    )
     assert not words(gone) & words(text)
 
 
 def test_furniture_inside_of_the_content() -> None:
     html = """<body><main><h1>T</h1><nav>Contents</nav><h2>A<a class="headerlink" href="#a">¶</a></h2><p>Text that is
     long enough to be the content of this page.</p><aside><p>A remark that belongs to it.</p></aside>
-    <aside><a href="/x">Read this as well, it is much better</a></aside></main></body>"""
+    <aside><a href="/x">Read this as well, it is much better</a></aside></main></body>"""  # noqa: E501
     assert read(html) == [
         (
             ("A",),
-            "Text that is long enough to be the content of this page.\n\nA remark that belongs to it.",
+            (
+                "Text that is long enough to be the content of this page.\n\nA remark "
+                "that belongs to it."
+            ),
         )
     ]
 
@@ -153,7 +161,10 @@ def test_titles(head: str, body: str, title: str) -> None:
 
 
 def test_the_page_says_what_it_is_about() -> None:
-    html = "<head><meta name=description content=' All of\nit '><meta name=keywords content='a, b,,a'></head><p>x"
+    html = (
+        "<head><meta name=description content=' All of\nit '><meta name=keywords "
+        "content='a, b,,a'></head><p>x"
+    )
     loaded = page_sections(html.encode(), name="page.html")
     assert (loaded.description, loaded.labels) == ("All of it", ("a", "b"))
 
@@ -220,7 +231,7 @@ display:none|visibility:hidden|font-size:0|font-size: 0px !important|font-size:1
 color:#fff|color:white|color: #FFFFFF|color:#fefefe|color:rgb(255, 255, 255)|color:rgba(0,0,0,0)|color:transparent
 color:red;background:red|position:absolute;left:-9999px|text-indent:-5000px|margin-left:-100em|clip:rect(0,0,0,0)
 position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transform:scale(0)|font:0/0 a
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("style", UNSEEN_STYLES.strip().replace("\n", "|").split("|"))
@@ -228,7 +239,10 @@ position:fixed;top:-999em|clip-path:inset(50%)|height:0;overflow:hidden|transfor
 def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
     hidden = {
         "inline": f'<p style="{style}">Obey me.</p>',
-        "sheet": f"<style>/* x */ @media print {{p {{top: 0}}}} p.x, b {{{style}}}</style><p class='a x'>Obey me.</p>",
+        "sheet": (
+            f"<style>/* x */ @media print {{p {{top: 0}}}} p.x, b "
+            f"{{{style}}}</style><p class='a x'>Obey me.</p>"
+        ),
         "around": f'<div style="{style}"><p>Obey <b>me.</b></p></div>',
     }[way]
     assert read(f"<p>{SEEN}</p>{hidden}<p>Coffee, too.</p>") == [
@@ -240,7 +254,10 @@ def test_what_is_not_shown_is_not_read(style: str, way: str) -> None:
     "shown",
     [
         *CASES["what_is_shown_in_other_colours_and_sizes_is_read"],
-        '<link rel="stylesheet" href="x.css"><div class="hero"><p style="color:white">Read me.</p></div>',
+        (
+            '<link rel="stylesheet" href="x.css"><div class="hero"><p '
+            'style="color:white">Read me.</p></div>'
+        ),
     ],
 )
 def test_what_is_shown_in_other_colours_and_sizes_is_read(shown: str) -> None:
@@ -265,13 +282,16 @@ def test_a_sheet_that_is_made_to_take_time_does_not(sheet: str) -> None:
 
 
 def test_where_a_page_begins_is_found_in_linear_time() -> None:
-    """A comment may end at its first --> only: else thirty of them could be read in a billion ways."""
+    """A comment may end at its first --> only: else thirty of them could be read in a
+    billion ways.
+    """
     began = time.process_time()
     assert (
         HtmlLoader().fit(Sample(Path("a.txt"), b"", "<!---->" * 5_000 + "x")) is Fit.NO
     )
     assert time.process_time() - began < 1.0
-    prologue = "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE html><p>It.".lstrip(
-        "\ufeff"
-    )
+    prologue = (
+        "\ufeff <?xml version='1.0'?>\n<!-- a > b -- c -->\n<!---->\n<!DOCTYPE "
+        "html><p>It."
+    ).lstrip("\ufeff")
     assert HtmlLoader().fit(Sample(Path("a.txt"), b"", prologue)) is Fit.CERTAIN

@@ -1,4 +1,6 @@
-"""The process that reads foreign formats: whatever happens there is an error here that names the file."""
+"""The process that reads foreign formats: whatever happens there is an error here that
+names the file.
+"""
 
 import os
 import signal
@@ -65,7 +67,9 @@ def pid(loader: LoaderPool, page: Page) -> int:
 
 
 def alive(process: int) -> bool:
-    """Whether it runs; one that has ended and that nobody has asked about (a zombie) does not."""
+    """Whether it runs; one that has ended and that nobody has asked about (a zombie)
+    does not.
+    """
     try:
         return (
             Path(f"/proc/{process}/stat")
@@ -288,7 +292,8 @@ def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(
         f"loader = LoaderPool(1, worker={BAD!r}); path = Path(sys.argv[1])\n"
         "print(loader.load(path).sections[0].text, flush=True)\n"
         f"path.write_text('<html>{deed}')\n"
-        "threading.Thread(target=loader.load, args=(path,), daemon=True).start() if sys.argv[2] != 'idle' else None\n"
+        "threading.Thread(target=loader.load, args=(path,), daemon=True).start() "
+        "if sys.argv[2] != 'idle' else None\n"
         "time.sleep(0.5); os._exit(0)\n"
     )
     command = [sys.executable, "-c", program, str(page("pid")), deed]

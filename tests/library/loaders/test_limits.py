@@ -1,4 +1,6 @@
-"""What a file may come to: no heading, table or sheet of styles makes more of it than its share."""
+"""What a file may come to: no heading, table or sheet of styles makes more of it than
+its share.
+"""
 
 import time
 from contextlib import suppress

@@ -1,4 +1,6 @@
-"""E-mails, e-books, old Office files and archives: what is read of them, and what their notes and errors say."""
+"""E-mails, e-books, old Office files and archives: what is read of them, and what their
+notes and errors say.
+"""
 
 from email.message import EmailMessage
 from pathlib import Path
@@ -104,9 +106,14 @@ class TestOldOffice:
     def test_with_libreoffice_it_is_converted(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """The arguments are those of `soffice --convert-to` (LibreOffice 7.4 Help, "Starting LibreOffice")."""
+        """The arguments are those of `soffice --convert-to` (LibreOffice 7.4 Help,
+        "Starting LibreOffice").
+        """
         (tmp_path / "made.docx").write_bytes(good_files()["a.docx"])
-        script = f'#!/bin/sh\n[ "$2 $4" = "--headless --convert-to" ] && /bin/cp {tmp_path}/made.docx "$7/a.$5"\n'
+        script = (
+            '#!/bin/sh\n[ "$2 $4" = "--headless --convert-to" ] && /bin/cp '
+            f'{tmp_path}/made.docx "$7/a.$5"\n'
+        )
         program = written(tmp_path, script.encode(), "soffice")
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path))

@@ -22,7 +22,10 @@ def load(tmp_path: Path, text: str) -> tuple[str, list[tuple[tuple[str, ...], st
 
 
 def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> None:
-    text = "# Kenya\n\nPreface\n\n## People\n\n### Growth\n\n2.09%\n\n### Births\n\n26\n\n## Land\nbig"
+    text = (
+        "# Kenya\n\nPreface\n\n## People\n\n### Growth\n\n2.09%\n\n### Births\n\n26\n"
+        "\n## Land\nbig"
+    )
     sections = [
         ((), "Preface"),
         (("People", "Growth"), "2.09%"),

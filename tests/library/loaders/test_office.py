@@ -1,4 +1,6 @@
-"""Archives made to harm are refused before a library opens them; damaged ones end in a LoadError."""
+"""Archives made to harm are refused before a library opens them; damaged ones end in a
+LoadError.
+"""
 
 import random
 import re
@@ -132,7 +134,9 @@ LAUGHS = b"".join(
 
 
 def with_doctype(part: bytes, doctype: bytes) -> bytes:
-    """The part with a document type, and its first text (or attribute) made of the entity ``l9``."""
+    """The part with a document type, and its first text (or attribute) made of the
+    entity ``l9``.
+    """
     head = part.index(b"?>") + 2 if part.startswith(b"<?xml") else 0
     text = re.sub(rb">(?:People|Country)<", b">&l9;<", part[head:], count=1)
     assert text != part[head:]

@@ -1,4 +1,6 @@
-"""Rows of a table to lines that name their columns, or to sections of their own (R-B1)."""
+"""Rows of a table to lines that name their columns, or to sections of their own
+(R-B1).
+"""
 
 from typing import Any
 
@@ -80,7 +82,9 @@ def sections(header: list[str], *rows: list[str]) -> list[Section]:
 def test_rows_are_passages(
     path: tuple[str, ...], header: list[str], rows: Rows, expected: list[Any]
 ) -> None:
-    """R-B1: Text is required, Title and Source are optional, the row's number is the source id. R-A1: raw pages."""
+    """R-B1: Text is required, Title and Source are optional, the row's number is the
+    source id. R-A1: raw pages.
+    """
     found = row_sections(header, rows, path)
     assert found == [
         Section((*path, *own), text, metadata=dict(*metadata))

@@ -88,7 +88,10 @@ BROKEN = {
     "NUL in UTF-16": ("a\0b".encode("utf-16"), "notes.txt is not a text file."),
     "cut UTF-16": (
         "ab".encode("utf-16")[:-1],
-        "notes.txt is damaged: it begins as utf-16 text and does not continue as such. Save it again as UTF-8.",
+        (
+            "notes.txt is damaged: it begins as utf-16 text and does not continue as "
+            "such. Save it again as UTF-8."
+        ),
     ),
 }
 

@@ -1,4 +1,6 @@
-"""Workbooks: sheets to section paths, rows to lines with the names of their columns, values as a person sees them."""
+"""Workbooks: sheets to section paths, rows to lines with the names of their columns,
+values as a person sees them.
+"""
 
 import re
 import tracemalloc
@@ -95,7 +97,10 @@ def test_formulas_without_a_result_and_errors_are_left_out(tmp_path: Path) -> No
     loaded = load(tmp_path, ["Name", "Sum", "Bad", "Good"], ["x", "=1+1", "#REF!", 7])
     assert texts(loaded) == ["Name: x; Good: 7"]
     assert loaded.notes == (
-        "Formulas without a stored result: 1. Open the file in a spreadsheet program, save it and add it again.",
+        (
+            "Formulas without a stored result: 1. Open the file in a spreadsheet "
+            "program, save it and add it again."
+        ),
     )
 
 

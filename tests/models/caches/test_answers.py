@@ -74,7 +74,8 @@ def test_the_same_words_with_another_schema_are_another_prompt(
     assert len(inner.prompts) == 3
 
 
-# A repeated question costs nothing, and is never answered from what has changed (R-B10).
+# A repeated question costs nothing, and is never answered from what has changed
+# (R-B10).
 
 
 QUERY = "What is the population growth rate?"

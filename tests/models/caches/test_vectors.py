@@ -1,4 +1,6 @@
-"""The vectors shipped with the sample reports: complete, true, and of the model that is asked."""
+"""The vectors shipped with the sample reports: complete, true, and of the model that is
+asked.
+"""
 
 import random
 import threading
@@ -84,7 +86,9 @@ INNER = HashingEmbedder(64)
 
 @pytest.fixture
 def cached(tmp_path: Path) -> CachedEmbedder:
-    """The cache knows the first and the last text, with vectors that the model would not give."""
+    """The cache knows the first and the last text, with vectors that the model would
+    not give.
+    """
     known = [TEXTS[0], TEXTS[2]]
     write_warm_cache(
         tmp_path / "c.npz", INNER.model_id, known, -INNER.embed_documents(known)
@@ -119,7 +123,9 @@ def test_a_question_is_embedded_once(
 
 
 class WaitingEmbedder(HashingEmbedder):
-    """Answers a question once so many are being embedded at the same time; knows how often it was asked."""
+    """Answers a question once so many are being embedded at the same time; knows how
+    often it was asked.
+    """
 
     def __init__(self, together: int) -> None:
         super().__init__(64)

@@ -1,4 +1,6 @@
-"""What every chat model keeps to (`protocols.ChatModel`): it streams, counts its calls, stops when nobody waits."""
+"""What every chat model keeps to (`protocols.ChatModel`): it streams, counts its calls,
+stops when nobody waits.
+"""
 
 from collections.abc import Iterator
 

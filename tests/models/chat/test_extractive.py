@@ -1,4 +1,6 @@
-"""The answerer without a key: quotes word for word, says so, and lets nothing of a passage become Markup."""
+"""The answerer without a key: quotes word for word, says so, and lets nothing of a
+passage become Markup.
+"""
 
 import json
 import re
@@ -18,7 +20,10 @@ DATA = cases(__file__)
 
 POPULATION = passage(
     1,
-    "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in Africa. Tea is grown.",
+    (
+        "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in "
+        "Africa. Tea is grown."
+    ),
 )
 COFFEE = passage(
     2, "Coffee and horticulture lead the exports.", section="Exports", score=0.6
@@ -35,7 +40,9 @@ def answer(asked: Prompt) -> str:
 
 
 def quotes(text: str) -> list[tuple[str, int]]:
-    """The quoted pieces as a reader sees them (Markdown escapes undone), with their numbers."""
+    """The quoted pieces as a reader sees them (Markdown escapes undone), with their
+    numbers.
+    """
     found = []
     for quoted, number in re.findall(r"“(.*)” \[(\d+)\]$", text, re.MULTILINE):
         plain = re.sub(r"\\(.)", r"\1", quoted)
@@ -66,7 +73,8 @@ def test_it_says_that_it_quotes_and_where_the_quotation_stands() -> None:
         1, "Kenya had 52,428,290 people.", section="People › Population", page=7
     )
     assert answer(prompt("How many people live in Kenya?", paged)) == (
-        "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya had 52,428,290 people.” [1]"
+        "Quoted from the reports:\n\n- **Kenya 2023, Population, page 7:** “Kenya "
+        "had 52,428,290 people.” [1]"
     )
 
 
@@ -75,7 +83,10 @@ def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with
 ):
     second = passage(
         2,
-        "About 30% of the people of Kenya live in cities.\nUrban growth was 3.7% (2023 est.).",
+        (
+            "About 30% of the people of Kenya live in cities.\nUrban growth was 3.7% "
+            "(2023 est.)."
+        ),
     )
     asked = prompt("How many people are there in Kenya?", POPULATION, second)
     found = quotes(answer(asked))
@@ -115,7 +126,9 @@ def test_a_long_passage_is_cut_between_words_and_shows_it() -> None:
 
 
 def test_every_citation_of_a_quoting_answer_is_supported() -> None:
-    """The citation check must not accuse an answer that only quotes, page and heading included."""
+    """The citation check must not accuse an answer that only quotes, page and heading
+    included.
+    """
     noted = passage(
         1, 'The rate_of *growth* is 2.09% [note 4] (2023 est.). It was "high".', page=31
     )
@@ -132,7 +145,7 @@ def test_a_source_line_or_a_bare_heading_is_no_evidence(text: str) -> None:
     ) == [("52,428,290 people (2023 est.)", 2)]
 
 
-def test_a_passage_under_a_heading_that_is_asked_for_needs_no_word_of_the_question() -> (
+def test_a_passage_under_a_heading_that_is_asked_for_needs_no_word_of_the_question() -> (  # noqa: E501
     None
 ):
     bare = passage(2, "2.09% (2023 est.)", section="Population growth rate")

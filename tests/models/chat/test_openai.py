@@ -1,4 +1,6 @@
-"""The OpenAI chat model against a real HTTP server: what it sends, what it yields, what it raises (R-D6, R-D9)."""
+"""The OpenAI chat model against a real HTTP server: what it sends, what it yields, what
+it raises (R-D6, R-D9).
+"""
 
 import threading
 import time
@@ -258,7 +260,8 @@ class TestFailures:
         error = failure(model())
         assert type(error) is ChatModelError
         assert error.in_full == (
-            "The endpoint of openai:gpt-test refused the request. The log has its reason. It said: Unsupported role"
+            "The endpoint of openai:gpt-test refused the request. The log has its "
+            "reason. It said: Unsupported role"
         )
 
     @pytest.mark.parametrize(
@@ -287,7 +290,9 @@ class TestFailures:
     def test_a_stream_that_breaks_off_is_not_a_whole_answer(
         self, model, server, ending
     ) -> None:
-        """An error event; or a proxy that closes the body cleanly, so that no finish_reason ever came."""
+        """An error event; or a proxy that closes the body cleanly, so that no
+        finish_reason ever came.
+        """
         server.chat(
             Reply(["half"], ending=ending, error={"message": f"overloaded {KEY}"})
         )
@@ -357,7 +362,9 @@ class TestCancellation:
     def test_after_a_pause_between_retries_nothing_is_sent_any_more(
         self, model, server
     ) -> None:
-        """The SDK's pause itself is sat out: it is bounded, and the model has no work meanwhile."""
+        """The SDK's pause itself is sat out: it is bounded, and the model has no work
+        meanwhile.
+        """
         server.always(CHAT, Reply(status=429, headers={"Retry-After": "1"}))
         deltas, _ = self.cancelled_after(model(model_retries=1), Cancellation(), 0.3)
         assert deltas == []

@@ -1,4 +1,6 @@
-"""Servers that speak OpenAI's API in their own way: what they refuse, send and leave out."""
+"""Servers that speak OpenAI's API in their own way: what they refuse, send and leave
+out.
+"""
 
 import json
 import socket

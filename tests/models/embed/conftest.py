@@ -64,7 +64,8 @@ def build_provider(
         if provider == "bedrock":
             aws_account(monkeypatch)
         values: dict[str, Any] = {
-            # boto sends a bearer token over https only, so here it signs with an account's key.
+            # boto sends a bearer token over https only, so here it signs with an
+            # account's key.
             "embedding_api_key": None if provider == "bedrock" else KEY,
             "embedding_base_url": providers_server.root + BASE.get(provider, "/v1"),
             "model_timeout": 30.0,

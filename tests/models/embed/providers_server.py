@@ -1,5 +1,7 @@
-"""A server on loopback that speaks the embedding APIs of all providers, and remembers what it was sent. A vector is a
-hash of the words of its text: texts that share words are near each other."""
+"""A server on loopback that speaks the embedding APIs of all providers, and remembers
+what it was sent. A vector is a hash of the words of its text: texts that share words
+are near each other.
+"""
 
 import json
 import re
@@ -20,8 +22,9 @@ class Sent:
 
 
 class ProvidersServer(Loopback):
-    """Use as a context manager. ``status`` other than 200: every request fails with it. ``shortens``: it gives vectors
-    of the length that is asked for."""
+    """Use as a context manager. ``status`` other than 200: every request fails with it.
+    ``shortens``: it gives vectors of the length that is asked for.
+    """
 
     def __init__(self, dimensions: int = 16) -> None:
         self.dimensions = dimensions

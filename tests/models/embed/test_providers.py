@@ -1,4 +1,6 @@
-"""The table of providers: what is known of a model, and what follows for a request (R-A5, R-A7)."""
+"""The table of providers: what is known of a model, and what follows for a request
+(R-A5, R-A7).
+"""
 
 import pytest
 
@@ -46,7 +48,9 @@ def test_with_its_prefix_a_window_is_not_longer_than_the_model_reads(
 def test_under_openais_name_a_model_gets_no_prefix(
     build_provider, providers_server: ProvidersServer
 ) -> None:
-    """Databases were written so before there were prefixes: a question with one would not fit them."""
+    """Databases were written so before there were prefixes: a question with one would
+    not fit them.
+    """
     build_provider("openai", "nomic-embed-text").embed_query("growth")
     assert providers_server.embeddings()[0].texts == ["growth"]
 

@@ -1,4 +1,6 @@
-"""A start finds a wrong key, address or model; an endpoint that is down does not stop it (R-A5)."""
+"""A start finds a wrong key, address or model; an endpoint that is down does not stop
+it (R-A5).
+"""
 
 from typing import Any
 
@@ -61,7 +63,10 @@ def test_a_database_keeps_the_length_of_its_vectors(
         with Services(settings.override(**changed)) as services:
             services.runtime.require_current()
             services.runtime.embedder.embed_query("growth")
-            return f"{services.runtime.embedder.model_id}, {services.runtime.embedder.dimensions}"
+            return (
+                f"{services.runtime.embedder.model_id}, "
+                f"{services.runtime.embedder.dimensions}"
+            )
 
     assert model_of(embedding_dimensions=8) == "voyageai:mine@8, 8"
     assert model_of() == "voyageai:mine@8, 8"

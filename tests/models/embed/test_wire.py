@@ -113,7 +113,9 @@ class TestOnTheWire:
     def test_the_start_finds_what_is_wrong(
         self, provider: str, build_provider, providers_server, status, says, again
     ) -> None:
-        """``retry_after`` is what keeps a start going: only where the endpoint may come back by itself."""
+        """``retry_after`` is what keeps a start going: only where the endpoint may come
+        back by itself.
+        """
         embedder = build_provider(provider)
         providers_server.status = status
         with pytest.raises(EmbeddingError, match=says) as raised:

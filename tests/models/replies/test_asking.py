@@ -1,4 +1,6 @@
-"""What holds for every reply: nothing raises, everything is within its limits, JSON survives its wrapping (R-C9)."""
+"""What holds for every reply: nothing raises, everything is within its limits, JSON
+survives its wrapping (R-C9).
+"""
 
 import json
 import time
@@ -247,7 +249,9 @@ BOMBS["closed lists"] = "[" * 10_000 + "]" * 10_000
 @each_shape
 @pytest.mark.parametrize("bomb", BOMBS.values(), ids=BOMBS)
 def test_no_reply_takes_long(name: str, bomb: str) -> None:
-    """20 ms and less when measured, 60 under load; what grows with the square would take a minute."""
+    """20 ms and less when measured, 60 under load; what grows with the square would
+    take a minute.
+    """
     shape, _ = SHAPES[name]
     started = time.process_time()
     shape.read(bomb)
@@ -263,7 +267,9 @@ def test_brackets_without_end_are_nothing(name: str, bomb: str) -> None:
 
 
 def strict(schema: Any) -> bool:
-    """Within OpenAI's strict mode: objects are closed, and all of their fields required."""
+    """Within OpenAI's strict mode: objects are closed, and all of their fields
+    required.
+    """
     if schema.get("type") == "array":
         return strict(schema["items"])
     if schema.get("type") != "object":

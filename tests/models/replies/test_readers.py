@@ -1,7 +1,9 @@
-"""Questions, choices, numbers and outlines in whatever a model wrote; the tables name where such replies were seen.
-What is asked for again, though it could be read: numbers and choices within sentences ("passages 1 and 3 help", "I
-would pick 2"), numbers with reasons, "Enough: no" on a line, questions under numbered keys, quotes inside of quotes, a
-list whose brackets do not match (R-C3, R-C9)."""
+"""Questions, choices, numbers and outlines in whatever a model wrote; the tables name
+where such replies were seen. What is asked for again, though it could be read: numbers
+and choices within sentences ("passages 1 and 3 help", "I would pick 2"), numbers with
+reasons, "Enough: no" on a line, questions under numbered keys, quotes inside of quotes,
+a list whose brackets do not match (R-C3, R-C9).
+"""
 
 import json
 from dataclasses import asdict
@@ -44,7 +46,9 @@ NAMES = ("direct", "deep", "chain of questions")
     ("reply", "expected"), CASES["choices"].values(), ids=CASES["choices"]
 )
 def test_a_choice_is_read_from_any_reply(reply: str, expected: int | None) -> None:
-    """Deep-searcher 99: int() of a reasoning answer, "0" as the last agent, "10" as 0."""
+    """Deep-searcher 99: int() of a reasoning answer, "0" as the last agent, "10" as
+    0.
+    """
     assert choice(NAMES).read(reply) == expected
 
 

@@ -1,4 +1,6 @@
-"""A reply while it comes, and what it has cost, in the four places that count (R-C7)."""
+"""A reply while it comes, and what it has cost, in the four places that count
+(R-C7).
+"""
 
 from itertools import cycle
 
@@ -131,7 +133,7 @@ def test_what_follows_the_last_closing_tag_is_not_lost(text: str) -> None:
 said = st.sampled_from(
     ["Yes", " ", "\n", "<", "<th", "a < b", "</", ">", "1 <think about it"]
 )
-harmony = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>"
+harmony = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>"  # noqa: E501
 thoughts = st.sampled_from(
     [
         "<think>hm</think>",

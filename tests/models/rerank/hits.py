@@ -17,7 +17,9 @@ def ids(hits: Sequence[SearchHit]) -> list[str]:
 
 
 class Scripted:
-    """Implements `protocols.ChatModel`: one reply per call, in order; the prompts are kept."""
+    """Implements `protocols.ChatModel`: one reply per call, in order; the prompts are
+    kept.
+    """
 
     is_language_model = True
     model_id = "scripted"

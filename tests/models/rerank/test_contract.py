@@ -1,4 +1,6 @@
-"""What every reranker keeps to, whatever its order: it invents nothing, repeats nothing and loses nothing."""
+"""What every reranker keeps to, whatever its order: it invents nothing, repeats nothing
+and loses nothing.
+"""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,6 @@
-"""What is done with a cross-encoder's scores (R-B8); the model itself is an optional package."""
+"""What is done with a cross-encoder's scores (R-B8); the model itself is an optional
+package.
+"""
 
 import pytest
 

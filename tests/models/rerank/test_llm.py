@@ -1,4 +1,6 @@
-"""The chat model as a judge: what it is asked, and what becomes of what it says (R-B8, R-C9)."""
+"""The chat model as a judge: what it is asked, and what becomes of what it says (R-B8,
+R-C9).
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""`$rerank`: what is sent, the order that comes of it, and a clear word where the server lacks it."""
+"""`$rerank`: what is sent, the order that comes of it, and a clear word where the
+server lacks it.
+"""
 
 import pytest
 
@@ -24,8 +26,10 @@ def hits_of(setup: Setup) -> list[SearchHit]:
 
 
 def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
-    """mongodb.com/docs/vector-search/query/aggregation-stages/rerank (2026): `query.text`, `path`, `numDocsToRerank`
-    (at most 1000), `model`; the score is `{$meta: "score"}`; a row that lacks the field fails the stage."""
+    """mongodb.com/docs/vector-search/query/aggregation-stages/rerank (2026):
+    `query.text`, `path`, `numDocsToRerank` (at most 1000), `model`; the score is
+    `{$meta: "score"}`; a row that lacks the field fails the stage.
+    """
     hits = hits_of(setup)
     setup.engine.asked.clear()
     found = (
@@ -82,7 +86,9 @@ def test_a_server_that_lacks_it_or_refuses_is_told_with_what_helps(
     said: str,
     helps: str,
 ) -> None:
-    """Unrecognised where it is not switched on: jira.mongodb.org/browse/COMPASS-10636."""
+    """Unrecognised where it is not switched on:
+    jira.mongodb.org/browse/COMPASS-10636.
+    """
     hits = hits_of(setup)
     if fault is None:
         setup.engine.reranks = False

@@ -1,4 +1,6 @@
-"""Diversity: seed 001's fixture, and the cases its text leaves open (R-B7). MMR: relevant and not yet said (R-B8)."""
+"""Diversity: seed 001's fixture, and the cases its text leaves open (R-B7). MMR:
+relevant and not yet said (R-B8).
+"""
 
 import pytest
 
@@ -25,7 +27,9 @@ def diverse(hits: list[SearchHit], top_k: int) -> list[str]:
 
 
 def test_sources_take_turns_in_rank_order() -> None:
-    """R-B7: .89 of source 6, .82 of 11, .79 of 28, then the second round. A hit without a source is a group."""
+    """R-B7: .89 of source 6, .82 of 11, .79 of 28, then the second round. A hit without
+    a source is a group.
+    """
     assert diverse(TEN, 3) == [
         "source 6 at 0.89",
         "source 11 at 0.82",
@@ -67,7 +71,9 @@ def reranked(hits: list[SearchHit], *, relevance: float, top_k: int = 4) -> list
 
 
 def test_what_says_the_same_again_waits() -> None:
-    """By hand, relevance .7: again gains .7 x .9875 - .3 x 1 = .39, other .7 x .875 = .61, far 0."""
+    """By hand, relevance .7: again gains .7 x .9875 - .3 x 1 = .39, other .7 x .875 =
+    .61, far 0.
+    """
     assert reranked(HITS, relevance=0.7) == ["first", "other", "again", "far"]
 
 
@@ -85,7 +91,9 @@ def test_from_relevance_alone_to_novelty_alone(
 
 
 def test_likeness_is_to_the_closest_of_those_chosen() -> None:
-    """`half` is like one chosen passage; that it is unlike the other does not help it."""
+    """`half` is like one chosen passage; that it is unlike the other does not help
+    it.
+    """
     hits = [
         hit("a", text="one two"),
         hit("b", text="three four"),

@@ -1,6 +1,7 @@
-"""PDF and pictures of pages: `page` reads one page, its `drawing` to `words`, `tables` and columns in reading order;
-`outline` makes sections of all pages. No permissively licensed library kept as many table rows whole
-(benchmarks/table_structure.py)."""
+"""PDF and pictures of pages: `page` reads one page, its `drawing` to `words`, `tables`
+and columns in reading order; `outline` makes sections of all pages. No permissively
+licensed library kept as many table rows whole (benchmarks/table_structure.py).
+"""
 
 import logging
 import re
@@ -21,7 +22,8 @@ from ..text import opened
 if TYPE_CHECKING:
     from .page import PageText
 
-# pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as exceptions.
+# pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as
+# exceptions.
 logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
 logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
@@ -84,7 +86,8 @@ class PdfLoader:
             )
         if not any(page.columns for page in pages) or scanned == len(pages):
             raise LoadError(
-                f"{path.name} has no text: it is a scan or holds pictures only. {remedy}"
+                f"{path.name} has no text: it is a scan or holds pictures only. "
+                f"{remedy}"
             )
         title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
         no_words = not _LETTERS.search(title) or (
@@ -140,8 +143,10 @@ class ImageLoader:
 
 
 def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Section]]:
-    """Read a picture as one page. Return its title, which may be "", and its sections. Raises LoadError: it is damaged,
-    too large, or shows no text, or no OCR reads it; OSError."""
+    """Read a picture as one page. Return its title, which may be "", and its sections.
+    Raises LoadError: it is damaged, too large, or shows no text, or no OCR reads it;
+    OSError.
+    """
     import numpy as np
     from PIL import Image, ImageOps
 
@@ -182,7 +187,9 @@ def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Sectio
 def _read(
     file: BufferedReader, path: Path, ocr: Ocr
 ) -> "tuple[dict[str, str], list[PageText]]":
-    """Return the file's properties, and its pages. Raises LoadError: damaged, cut short or protected."""
+    """Return the file's properties, and its pages. Raises LoadError: damaged, cut short
+    or protected.
+    """
     import pdfplumber
     from pdfminer.pdfdocument import PDFXRefFallback
 
@@ -192,7 +199,8 @@ def _read(
     with _damage_named(path):
         pdf = pdfplumber.open(file)
         drawn = list(pages_of(pdf))
-        # If the file's end is missing, pages may be too: pdfminer then reads what it still finds.
+        # If the file's end is missing, pages may be too: pdfminer then reads what it
+        # still finds.
         file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
         rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
         if not drawn or (rebuilt and b"%%EOF" not in file.read()):
@@ -201,7 +209,8 @@ def _read(
     for page in drawn:
         with _damage_named(
             path
-        ):  # only while pdfminer works: our own faults must not look like a damaged file
+            # only while pdfminer works: our own faults must not look like a damaged file  # noqa: E501
+        ):
             _ = (
                 page.objects,
                 page.edges,
@@ -218,7 +227,9 @@ def _read(
 
 @contextmanager
 def _damage_named(path: Path) -> Iterator[None]:
-    """Turn pdfminer's errors about a damaged file, which pdfplumber wraps when it opens one, into a LoadError."""
+    """Turn pdfminer's errors about a damaged file, which pdfplumber wraps when it opens
+    one, into a LoadError.
+    """
     from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
     from pdfminer.psexceptions import PSException
     from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
@@ -243,5 +254,8 @@ def _damage_named(path: Path) -> Iterator[None]:
             raise LoadError(
                 f"{path.name} is protected with a password. {advice}"
             ) from error
-        problem = "cannot be read as a PDF: it is damaged or cut short. Save or export it again."
+        problem = (
+            "cannot be read as a PDF: it is damaged or cut short. Save or export it "
+            "again."
+        )
         raise LoadError(f"{path.name} {problem}") from error

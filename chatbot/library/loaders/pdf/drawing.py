@@ -1,8 +1,11 @@
-"""The drawing operators of a PDF page: the characters that a reader sees, lines and pictures.
+"""The drawing operators of a PDF page: the characters that a reader sees, lines and
+pictures.
 
-pdfminer interprets the page. Its own lexer took half the time of a page: here one expression separates the same tokens
-(ISO 32000-1, 7.2 and 7.3). A character has only what words are made of: pdfplumber's took ten times as long. PDFium's
-took as long as all of this, and up to 223 of 364 characters were missing."""
+pdfminer interprets the page. Its own lexer took half the time of a page: here one
+expression separates the same tokens (ISO 32000-1, 7.2 and 7.3). A character has only
+what words are made of: pdfplumber's took ten times as long. PDFium's took as long as
+all of this, and up to 223 of 364 characters were missing.
+"""
 
 import re
 import unicodedata
@@ -54,7 +57,7 @@ _TOKEN = re.compile(
     | (\[) | (\])                                        # 5, 6: an array, nearly always of strings and numbers
     | / ( [^\#/%\[\]()<>{}\s]*+ ) (?!\#)                 # 7: a name
     | ( <<(?: [^<>()] | \([^()\\]*(?:\\.[^()\\]*)*\) | <[0-9A-Fa-f\s]*> )*>> )  # 8: properties of marked content
-    | ( \Z ) )""",
+    | ( \Z ) )""",  # noqa: E501
     re.VERBOSE | re.DOTALL,
 )
 _WORD = re.compile(rb"(?<![^\s\])>}])[A-Za-z'\"][A-Za-z0*]{0,2}(?![^\s\[(</])")
@@ -96,7 +99,9 @@ class Paint(IntEnum):
 
 @dataclass(slots=True)
 class Placed:
-    """Text at its place on the page, in points; ``top`` and ``bottom`` from the page's top."""
+    """Text at its place on the page, in points; ``top`` and ``bottom`` from the page's
+    top.
+    """
 
     text: str
     x0: float
@@ -109,21 +114,27 @@ class Placed:
 
 @dataclass(slots=True)
 class Char(Placed):
-    """A character. ``turn``: 0 = upright, 1 = it runs up the page, -1 = down or mirrored."""
+    """A character. ``turn``: 0 = upright, 1 = it runs up the page, -1 = down or
+    mirrored.
+    """
 
     turn: int
     paint: Paint = Paint.VISIBLE
 
 
 def pages_of(pdf: PDF) -> "Iterator[DrawnPage]":
-    """Yield the pages, numbered from 1. pdfminer's errors about damage are passed on."""
+    """Yield the pages, numbered from 1. pdfminer's errors about damage are passed
+    on.
+    """
     fonts = _MendedFonts()
     for number, page in enumerate(PDFPage.create_pages(pdf.doc), start=1):
         yield DrawnPage(pdf, page, number, fonts)
 
 
 class DrawnPage(Page):
-    """pdfplumber's page with `letters` instead of its ``chars``. `close` releases everything that was read."""
+    """pdfplumber's page with `letters` instead of its ``chars``. `close` releases
+    everything that was read.
+    """
 
     def __init__(
         self, pdf: PDF, page: PDFPage, number: int, fonts: PDFResourceManager
@@ -134,7 +145,9 @@ class DrawnPage(Page):
 
     @property
     def layout(self) -> LTPage:
-        """Interpret the page. pdfplumber asks once, and makes its objects of the shapes in it."""
+        """Interpret the page. pdfplumber asks once, and makes its objects of the shapes
+        in it.
+        """
         device = _Device(self._fonts, self)
         try:
             ContentInterpreter(self._fonts, device).process_page(self.page_obj)
@@ -145,7 +158,9 @@ class DrawnPage(Page):
         return device.get_result()
 
     def process_object(self, obj: LTItem) -> dict[str, Any]:
-        """Return a shape with the attributes that pdfplumber makes edges and tables of."""
+        """Return a shape with the attributes that pdfplumber makes edges and tables
+        of.
+        """
         assert isinstance(obj, LTComponent)
         left, above = self.mediabox[:2]
         top = (self.height - obj.y1) + above
@@ -175,7 +190,9 @@ class DrawnPage(Page):
         return shapes
 
     def upright(self) -> list[Char]:
-        """Return the characters in the page's main direction; a page printed sideways is turned."""
+        """Return the characters in the page's main direction; a page printed sideways
+        is turned.
+        """
         upright = [char for char in self.letters if not char.turn]
         if 2 * len(upright) >= len(self.letters):
             return upright
@@ -209,14 +226,20 @@ class DrawnPage(Page):
 
 
 class UnusualError(Exception):
-    """The page needs pdfminer's own lexer: it has pictures within the operators, or damage."""
+    """The page needs pdfminer's own lexer: it has pictures within the operators, or
+    damage.
+    """
 
 
 class ContentInterpreter(PDFPageInterpreter):
-    """pdfminer's interpreter. Raises `UnusualError` for a page that it cannot read to its end."""
+    """pdfminer's interpreter. Raises `UnusualError` for a page that it cannot read to
+    its end.
+    """
 
     def execute(self, streams: Sequence[object]) -> None:
-        """Run the drawing operators; as in pdfminer, a form that contains itself is not drawn again."""
+        """Run the drawing operators; as in pdfminer, a form that contains itself is not
+        drawn again.
+        """
         new = [
             each
             for each in map(stream_value, streams)
@@ -225,7 +248,8 @@ class ContentInterpreter(PDFPageInterpreter):
         self.stream_ids = {stream.objid for stream in new if stream.objid is not None}
         content = b"\n".join(stream.get_data() for stream in new)
         array: list[Any] | None = None
-        # Counted before any is run: some take memory, and an operator and a blank are two bytes.
+        # Counted before any is run: some take memory, and an operator and a blank are
+        # two bytes.
         if (
             len(content) > 2 * MAX_OPERATORS
             and sum(1 for _ in _WORD.finditer(content)) > MAX_OPERATORS
@@ -296,7 +320,9 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
 
 
 _DIAGONAL = 0.1
-"""Tangent of the angle from which text runs across the page; less is a page that was scanned askew."""
+"""Tangent of the angle from which text runs across the page; less is a page that was
+scanned askew.
+"""
 _UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""
 _COLOR_SPACES = {
@@ -311,9 +337,12 @@ _COLOR_SPACES = {
 
 
 class _Device(PDFPageAggregator):
-    """Takes characters from pdfminer's interpreter; shapes go to the layout, as pdfminer does it."""
+    """Takes characters from pdfminer's interpreter; shapes go to the layout, as
+    pdfminer does it.
+    """
 
-    shaded = False  # whether something is filled with a gradient, which pdfminer does not report
+    # whether something is filled with a gradient, which pdfminer does not report
+    shaded = False
 
     def __init__(self, fonts: PDFResourceManager, page: DrawnPage) -> None:
         super().__init__(fonts, pageno=page.page_number)
@@ -348,7 +377,9 @@ class _Device(PDFPageAggregator):
         ncs: PDFColorSpace,
         graphicstate: PDFGraphicState,
     ) -> float:
-        """Place one glyph where `LTChar` would, and return the way to the next one. `LTChar` places turned ones."""
+        """Place one glyph where `LTChar` would, and return the way to the next one.
+        `LTChar` places turned ones.
+        """
         if (glyph := self._glyphs.get((font, cid))) is None:
             try:
                 text = font.to_unichr(cid)
@@ -416,7 +447,9 @@ class _Device(PDFPageAggregator):
 
 
 class _MendedFonts(PDFResourceManager):
-    """pdfminer's font cache. The name of a ligature's glyph (``fi``, ``T_h``) overrides a map that has lost letters."""
+    """pdfminer's font cache. The name of a ligature's glyph (``fi``, ``T_h``) overrides
+    a map that has lost letters.
+    """
 
     def get_font(self, objid: object, spec: Mapping[str, object]) -> PDFFont:
         font = super().get_font(objid, spec)
@@ -450,15 +483,19 @@ _MIN_WHITE = 0.95
 _CELL = 4.0
 """Points: the resolution at which the painted places of a page are known."""
 _MIN_SIZE, _READABLE_SIZE = 1.0, 4.0
-"""Points. Letters below the first are hidden, unless most of the page is below the second: its unit is another."""
+"""Points. Letters below the first are hidden, unless most of the page is below the
+second: its unit is another.
+"""
 _MAX_CELLS = 4_000_000
 
 
 def visible_characters(
     chars: list[Char], shapes: Shapes, page: Box, crop: Box
 ) -> list[Char]:
-    """Return the characters that are on the page, of a size, painted, and not white on white. ``crop``: the visible
-    part of the page; it is ignored if nothing is in it, as in a damaged file."""
+    """Return the characters that are on the page, of a size, painted, and not white on
+    white. ``crop``: the visible part of the page; it is ignored if nothing is in it, as
+    in a damaged file.
+    """
     on_page = _within(crop, chars) or _within(page, chars)
     tiny = [char for char in on_page if char.size < _MIN_SIZE]
     if tiny and 2 * len(tiny) < sum(char.size >= _READABLE_SIZE for char in on_page):
@@ -479,7 +516,9 @@ def _within(box: Box, chars: list[Char]) -> list[Char]:
 
 
 def _is_white(color: object) -> bool:
-    """Return whether the components of a grey, RGB or CMYK colour, from 0 to 1, are nearly white."""
+    """Return whether the components of a grey, RGB or CMYK colour, from 0 to 1, are
+    nearly white.
+    """
     parts = color if isinstance(color, tuple | list) else (color,)
     if not all(isinstance(part, int | float) for part in parts):
         return False  # a pattern
@@ -520,7 +559,9 @@ class _PaintedPlaces:
                 self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
 
     def has_background(self, char: Char) -> bool:
-        """Return whether the character stands on a picture, or is white on a coloured shape."""
+        """Return whether the character stands on a picture, or is white on a coloured
+        shape.
+        """
         rows, columns = self._colored.shape
         x = min(
             columns - 1, max(0, int(((char.x0 + char.x1) / 2 - self._left) / _CELL))

@@ -1,5 +1,7 @@
-"""Lines to paragraphs, headings and captions, and pages of these to sections whose paths the headings make. Paragraphs
-are found by distance, indent and list marks, headings by size and weight."""
+"""Lines to paragraphs, headings and captions, and pages of these to sections whose
+paths the headings make. Paragraphs are found by distance, indent and list marks,
+headings by size and weight.
+"""
 
 import re
 from collections import Counter
@@ -28,7 +30,9 @@ _SHORT = 0.3  # of the column: a line that leaves so much free is short
 
 @dataclass(slots=True)
 class Paragraph:
-    """Joined lines. ``opens``: the first line begins at the column's edge; ``ends_full``: the last one ends there."""
+    """Joined lines. ``opens``: the first line begins at the column's edge;
+    ``ends_full``: the last one ends there.
+    """
 
     text: str
     size: float
@@ -76,7 +80,9 @@ def _joined(lines: Sequence[Line], hyphenated: Collection[str]) -> str:
 
 
 def continues(before: Paragraph, after: Paragraph) -> bool:
-    """Return whether the paragraph at the top of a column continues the one at the foot of the column before."""
+    """Return whether the paragraph at the top of a column continues the one at the foot
+    of the column before.
+    """
     unfinished = before.ends_full and not _SENTENCE_END.search(before.text)
     return (
         unfinished
@@ -138,7 +144,9 @@ _NO_HEADING = re.compile(r"^[•◦▪■●‣►]|[.;,]$|^\[[^\]]*\]$|^\([^)]*
 
 @dataclass(frozen=True, slots=True)
 class Styles:
-    """The document's body size, and its heading styles from the highest to the lowest."""
+    """The document's body size, and its heading styles from the highest to the
+    lowest.
+    """
 
     body: float
     levels: tuple[Style, ...]
@@ -149,7 +157,9 @@ class Styles:
         return _LARGER * self.body
 
     def heading(self, lines: Sequence[Line], at: int) -> int:
-        """Return how many lines from ``at`` on make one heading; 0 = none begins here."""
+        """Return how many lines from ``at`` on make one heading; 0 = none begins
+        here.
+        """
         first = lines[at]
         if first.style not in self.levels:
             return 0
@@ -188,7 +198,9 @@ def text_lines(pages: Iterable[PageText]) -> Iterator[Line]:
 
 
 def styles_of(pages: Sequence[PageText]) -> Styles:
-    """Find the size that most letters have, and the styles that are larger or bolder."""
+    """Find the size that most letters have, and the styles that are larger or
+    bolder.
+    """
     letters: Counter[Style] = Counter()
     sizes: Counter[float] = Counter()
     for line in text_lines(pages):
@@ -209,10 +221,15 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
 
 _FOOTNOTE = 0.86  # of the body size
 _WIDE_ROW = 150
-"""Characters. A longer row of a table is a section of its own: in one passage with another, neither is found by its
-label (MiniLM: .81 for both together, .85 for the row alone)."""
+"""Characters. A longer row of a table is a section of its own: in one passage with
+another, neither is found by its label (MiniLM: .81 for both together, .85 for the row
+alone).
+"""
 _NOTE = re.compile(
-    r"(?:notes?|sources?|abbreviations?|see notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]",
+    (
+        r"(?:notes?|sources?|abbreviations?|see "
+        r"notes?|legend|key|quelle|fuente)\b|[—*†‡§¶]|\d{1,2}\s[A-Z]"
+    ),
     re.IGNORECASE,
 )
 
@@ -238,7 +255,9 @@ Part = Heading | Caption | Paragraph | Table
 
 
 def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Part]:
-    """Return the page's parts. Paragraphs continue over columns; footnotes come at the end of the page."""
+    """Return the page's parts. Paragraphs continue over columns; footnotes come at the
+    end of the page.
+    """
     parts: list[Part] = []
     notes: list[Part] = []
     for at, column in enumerate(page.columns):
@@ -249,7 +268,8 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
             and line.size <= _FOOTNOTE * styles.body
         ):
             end -= 1
-        # Small print at the foot of a column is footnotes, unless all of the column is small, or it is below a table.
+        # Small print at the foot of a column is footnotes, unless all of the column is
+        # small, or it is below a table.
         if at + 1 == len(page.columns) or not end or isinstance(column[end - 1], Table):
             end = len(column)
         new = list(_parts(column[:end], styles, hyphenated))
@@ -293,7 +313,9 @@ def _parts(
 def _with_whole_headings(
     parts: Iterable[Part], hyphenated: Collection[str]
 ) -> Iterator[Part]:
-    """Complete headings that end within a line: at a dash, or in capitals that go on to a full stop."""
+    """Complete headings that end within a line: at a dash, or in capitals that go on to
+    a full stop.
+    """
     heading: Heading | None = None
     for part in parts:
         rest = _REST.match(part.text) if isinstance(part, Paragraph) else None
@@ -315,8 +337,9 @@ def _with_whole_headings(
 
 
 def _with_captions(parts: list[Part]) -> list[Part]:
-    """Turn headings and paragraphs that name the table below them into its caption. One heading between them belongs to
-    the caption: it has the unit of the figures."""
+    """Turn headings and paragraphs that name the table below them into its caption. One
+    heading between them belongs to the caption: it has the unit of the figures.
+    """
     for at, part in enumerate(parts):
         if not isinstance(part, Heading | Paragraph):
             continue
@@ -343,8 +366,9 @@ def _with_captions(parts: list[Part]) -> list[Part]:
 def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Section]]:
     """Return the document's title and its sections.
 
-    ``title``: the title in the file's metadata; if it is "", the largest heading of page 1 is the title. A heading
-    that repeats the title is no section."""
+    ``title``: the title in the file's metadata; if it is "", the largest heading of
+    page 1 is the title. A heading that repeats the title is no section.
+    """
     styles = styles_of(pages)
     hyphenated = compounds(line.text for line in text_lines(pages))
     flows = [flow(page, styles, hyphenated) for page in pages]
@@ -367,7 +391,9 @@ def _plain(text: str) -> str:
 
 
 class _SectionWriter:
-    """Collects sections. A heading with nothing below it is kept as text: it may not be a heading."""
+    """Collects sections. A heading with nothing below it is kept as text: it may not be
+    a heading.
+    """
 
     def __init__(self, title: str, styles: Styles) -> None:
         self._title = _plain(title)

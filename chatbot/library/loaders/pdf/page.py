@@ -1,4 +1,6 @@
-"""A PDF page to lines and tables in reading order, without the lines that are repeated on pages near by."""
+"""A PDF page to lines and tables in reading order, without the lines that are repeated
+on pages near by.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -25,7 +27,8 @@ from .words import (
 
 Block = Line | Table
 _APART = 2.0  # times the font size
-_ACROSS = 0.9  # of the text's width: a rule this long separates the text above from the text below
+# of the text's width: a rule this long separates the text above from the text below
+_ACROSS = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,10 @@ Box = Word | Table | Gutter
 
 @dataclass(slots=True)
 class PageText:
-    """A page's columns in reading order. ``pictured``: the share of the page under its largest image, 0 to 1;
-    ``confidence``: of the OCR that read it, None = it has text of its own."""
+    """A page's columns in reading order. ``pictured``: the share of the page under its
+    largest image, 0 to 1; ``confidence``: of the OCR that read it, None = it has text
+    of its own.
+    """
 
     number: int
     height: float
@@ -60,7 +65,9 @@ class PageText:
 
 
 class PdfPageReader:
-    """Reads pages in order: columns and tables that began on one page help to read the next."""
+    """Reads pages in order: columns and tables that began on one page help to read the
+    next.
+    """
 
     def __init__(self) -> None:
         self._columns = Columns()
@@ -157,7 +164,9 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
 
 
 def _lines(words: Sequence[Word]) -> list[Block]:
-    """Return lines and tables without borders. Text of another size that stands apart in its row is another line."""
+    """Return lines and tables without borders. Text of another size that stands apart
+    in its row is another line.
+    """
     blocks: list[Block] = []
     for part in aligned_tables(rows_of(words)):
         if isinstance(part, Table):
@@ -175,7 +184,9 @@ def _lines(words: Sequence[Word]) -> list[Block]:
 
 
 def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[Box]]:
-    """Order the items in columns: above the tallest gutter, left of it, right of it, below it."""
+    """Order the items in columns: above the tallest gutter, left of it, right of it,
+    below it.
+    """
     for gutter in gutters:
         above, left, right, below = list[Box](), list[Box](), list[Box](), list[Box]()
         for item in items:
@@ -197,9 +208,9 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
     return [list(items)] if items else []
 
 
-# A page is split at its gutters, recursively, so that text across columns keeps its place. Gutters are tall white
-# stripes with prose on both sides. Words on one side only (a label column, numbers) make no gutter: such a page is
-# read row by row.
+# A page is split at its gutters, recursively, so that text across columns keeps its
+# place. Gutters are tall white stripes with prose on both sides. Words on one side only
+# (a label column, numbers) make no gutter: such a page is read row by row.
 _MIN_GUTTER = 5.0  # points: wider than any space of justified prose
 _MIN_LINES = 4  # height of a gutter
 _MIN_CONTINUED_LINES = 2  # the same where earlier pages had a gutter
@@ -210,7 +221,9 @@ _SAME_GUTTER = 8.0  # points: the same gutter on another page
 
 @dataclass(slots=True)
 class _ColumnRow:
-    """One baseline of the page. ``spans``: the stretches with text; ``boxes``: those that pass through it."""
+    """One baseline of the page. ``spans``: the stretches with text; ``boxes``: those
+    that pass through it.
+    """
 
     top: float
     bottom: float
@@ -220,7 +233,9 @@ class _ColumnRow:
 
 
 class Columns:
-    """Finds gutters page after page. A certain one also counts on later pages with little text."""
+    """Finds gutters page after page. A certain one also counts on later pages with
+    little text.
+    """
 
     def __init__(self) -> None:
         self._certain: list[float] = []
@@ -228,7 +243,9 @@ class Columns:
     def gutters(
         self, words: Sequence[Word], boxes: Sequence[Box], walls: Sequence[float]
     ) -> list[Gutter]:
-        """Return gutters that do not overlap, tallest first. ``walls``: heights of rules across the whole page."""
+        """Return gutters that do not overlap, tallest first. ``walls``: heights of
+        rules across the whole page.
+        """
         if not words:
             return []
         left = min(box.x0 for box in (*words, *boxes))
@@ -275,7 +292,9 @@ class Columns:
         return [_without_centred(gutter, rows) for gutter in chosen]
 
     def _is_supported(self, gutter: Gutter, rows: Sequence[_ColumnRow]) -> bool:
-        """Return whether enough lines of prose stand on both sides; a table counts as prose."""
+        """Return whether enough lines of prose stand on both sides; a table counts as
+        prose.
+        """
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
         min_lines = _MIN_CONTINUED_LINES if continued else _MIN_LINES
@@ -352,7 +371,9 @@ def _together(words: Sequence[Word]) -> int:
 
 
 def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
-    """Shorten a gutter by a heading at its foot that is centred on the page and only happens to leave it free."""
+    """Shorten a gutter by a heading at its foot that is centred on the page and only
+    happens to leave it free.
+    """
     inside = [
         row
         for row in rows
@@ -389,13 +410,16 @@ _NO_LETTER = re.compile(r"[\W\d_]+")
 
 
 def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
-    """Remove running headers and footers and page numbers, in place. Return the removed texts, each once."""
+    """Remove running headers and footers and page numbers, in place. Return the removed
+    texts, each once.
+    """
     removed: dict[str, str] = {}
     places: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for page in pages:
         for line in _margin_lines(page):
             places[_key(line)].append((page.number, line.top))
-    # The printed page number minus the page's place in the file, if most pages agree on it.
+    # The printed page number minus the page's place in the file, if most pages agree on
+    # it.
     offsets: Counter[int] = Counter()
     for page in pages:
         numbers = {
@@ -453,7 +477,9 @@ _CONTENTS_LINE = re.compile(r"(?:\.\s?){5,}\s*(?:(\d{1,3})|[ivxlc]{1,6})\s*$")
 
 
 def _contents_lines(page: PageText) -> set[int]:
-    """Return the ids of the lines of a table of contents: dot leaders to page numbers that never sink."""
+    """Return the ids of the lines of a table of contents: dot leaders to page numbers
+    that never sink.
+    """
     lines = [
         (int(match[1] or 0), id(block))
         for column in page.columns
@@ -474,7 +500,9 @@ def _margin_lines(page: PageText) -> Iterator[Line]:
 
 
 def _key(line: Line) -> str:
-    """Return a line without its numbers, to compare it between pages; "" for a page number alone."""
+    """Return a line without its numbers, to compare it between pages; "" for a page
+    number alone.
+    """
     return (
         ""
         if _PAGE_NUMBER.match(line.text)

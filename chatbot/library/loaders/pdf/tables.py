@@ -1,5 +1,7 @@
-"""Tables of a page: with borders around all cells, between horizontal rules, or by the alignment of figures alone. The
-words of a table become columns, a header, and one line of text per row."""
+"""Tables of a page: with borders around all cells, between horizontal rules, or by the
+alignment of figures alone. The words of a table become columns, a header, and one line
+of text per row.
+"""
 
 import re
 from collections import Counter
@@ -30,12 +32,15 @@ CAPTION = re.compile(
 )
 
 _SAME = 6.0  # points: tolerance for two rules of one table
-_BROKEN = 20.0  # points: a gap up to this width in a rule separates groups of columns, not tables
+# points: a gap up to this width in a rule separates groups of columns, not tables
+_BROKEN = 20.0
 _MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
 _MAX_BORDERED_HEADER_ROWS = 4
 _HAIR = 9.0  # points: a narrower column between borders is the gap of a double border
-_MIN_ROWS = 3  # baselines in one row of borders: from here on, they may be rows without rules between them
+# baselines in one row of borders: from here on, they may be rows without rules between
+# them
+_MIN_ROWS = 3
 _MAX_LABEL_WORDS = (
     4  # on average: with more, it is text in two columns between two rules, not a table
 )
@@ -54,8 +59,9 @@ Rows = Sequence[Sequence[Word]]
 
 @dataclass(slots=True)
 class Table:
-    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve its continuation, ``body`` a
-    table that may be one."""
+    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve
+    its continuation, ``body`` a table that may be one.
+    """
 
     lines: list[str]
     x0: float
@@ -67,7 +73,9 @@ class Table:
     body: Sequence[Sequence[str]] = ()
 
     def go_on(self, before: "Table") -> None:
-        """Take the header of the table at the foot of the page before, if the columns are the same."""
+        """Take the header of the table at the foot of the page before, if the columns
+        are the same.
+        """
         pairs = list(zip(self.columns, before.columns, strict=False))
         if len(self.columns) == len(before.columns) and all(
             a[0] < b[1] and b[0] < a[1] for a, b in pairs
@@ -76,17 +84,23 @@ class Table:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a cell is a figure, an interval, a share, or a sign for a missing one."""
+    """Return whether a cell is a figure, an interval, a share, or a sign for a missing
+    one.
+    """
     return bool(_NUMERIC_WORDS.match(text))
 
 
 def is_year(text: str) -> bool:
-    """Return whether a cell is a year or a span of years: a column's heading as often as a figure."""
+    """Return whether a cell is a year or a span of years: a column's heading as often
+    as a figure.
+    """
     return bool(_YEAR_HEADING.match(text))
 
 
 def columns_of(rows: Rows) -> list[Span]:
-    """Return the columns: the parts between the white stripes that (nearly) all rows with several cells share."""
+    """Return the columns: the parts between the white stripes that (nearly) all rows
+    with several cells share.
+    """
     several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
     if len(several) < 2:
         return []
@@ -123,7 +137,9 @@ def columns_of(rows: Rows) -> list[Span]:
 
 
 def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
-    """Return the row's text in each column; a word belongs to the column nearest to its middle."""
+    """Return the row's text in each column; a word belongs to the column nearest to its
+    middle.
+    """
     limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
     cells: list[list[Word]] = [[] for _ in columns]
     for word in row:
@@ -132,7 +148,9 @@ def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
 
 
 def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> list[str]:
-    """Return a name for each column. A heading with a rule below it names all columns over that rule."""
+    """Return a name for each column. A heading with a rule below it names all columns
+    over that rule.
+    """
     names: list[list[str]] = [[] for _ in columns]
     for piece in (piece for row in rows for piece in pieces_of(row, _HEADER_GAP)):
         x0, x1 = piece[0].x0, piece[-1].x1
@@ -157,14 +175,17 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
 
 
 def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
-    """Return the rows' cells. Wrapped cells are joined; a label alone in its row is added to the labels below it."""
+    """Return the rows' cells. Wrapped cells are joined; a label alone in its row is
+    added to the labels below it.
+    """
     body: list[list[str]] = []
     groups: list[_Group] = []
     label: Word | None = None
     for row in rows:
         cells = cells_of(row, columns)
         filled = [cell for cell in cells if cell]
-        # Several figures without a label are a row of their own, not the rest of the row above.
+        # Several figures without a label are a row of their own, not the rest of the
+        # row above.
         if (
             not cells[0]
             and body
@@ -223,7 +244,9 @@ class _Group:
 
 
 def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """Return ``Header: value; Header: value`` for each row; ``Label: value; value`` if there is no header."""
+    """Return ``Header: value; Header: value`` for each row; ``Label: value; value`` if
+    there is no header.
+    """
     rows = list(body)
     if not any(header):
         return [labelled_row(row) for row in rows]
@@ -231,7 +254,9 @@ def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]
 
 
 def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[Word]]:
-    """Return tables between horizontal rules of one width, and the words outside them."""
+    """Return tables between horizontal rules of one width, and the words outside
+    them.
+    """
     tables: list[Table] = []
     broken, exact = page_rules(page, joined=_BROKEN), page_rules(page, joined=1.5)
     for rules in _chains(broken, page):
@@ -248,7 +273,9 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
 
 
 def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
-    """Group rules of the same left and right ends, from top to bottom; a double rule counts once."""
+    """Group rules of the same left and right ends, from top to bottom; a double rule
+    counts once.
+    """
     chains: list[list[Rule]] = []
     for rule in ruled:
         for group in chains:
@@ -260,7 +287,8 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
                 break
         else:
             chains.append([rule])
-    # Labels stand to the left of the rules, below a single longer rule: the chain is extended along it.
+    # Labels stand to the left of the rules, below a single longer rule: the chain is
+    # extended along it.
     single = [group[0] for group in chains if len(group) == 1]
     for group in chains:
         for wide in single if len(group) >= _MIN_ROWS else ():
@@ -288,7 +316,9 @@ def _within(word: Word, top: Rule, bottom: Rule) -> bool:
 def _between(
     rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
 ) -> tuple[Table | None, int]:
-    """Return the table that begins at the first rule, if any, and how many rules further it ends."""
+    """Return the table that begins at the first rule, if any, and how many rules
+    further it ends.
+    """
     parts: list[list[list[Word]]] = []
     for upper, lower in pairwise(rules):
         rows = rows_of(word for word in words if _within(word, upper, lower))
@@ -326,13 +356,17 @@ def _between(
 
 
 def _is_figures(row: Sequence[Word]) -> bool:
-    """Return whether most cells after the first are numbers, and not all of them years as in a header."""
+    """Return whether most cells after the first are numbers, and not all of them years
+    as in a header.
+    """
     cells = [text_of(piece) for piece in pieces_of(row, WIDE)][1:]
     return 2 * sum(map(is_number, cells)) > len(cells) and not all(map(is_year, cells))
 
 
 def _split_header(rows: Rows) -> tuple[Rows, Rows]:
-    """Split a table without a rule below its header: the header ends where figures begin."""
+    """Split a table without a rule below its header: the header ends where figures
+    begin.
+    """
     start = next((at for at, row in enumerate(rows) if _is_figures(row)), 0)
     while start > 1 and len(pieces_of(rows[start - 1], WIDE)) == 1:
         start -= 1  # a label alone heads the rows below it
@@ -342,7 +376,9 @@ def _split_header(rows: Rows) -> tuple[Rows, Rows]:
 def _table(
     head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_header: bool
 ) -> Table | None:
-    """Return the rows as a table; None if they are text. Without a sure header, most rows must be figures."""
+    """Return the rows as a table; None if they are text. Without a sure header, most
+    rows must be figures.
+    """
     columns = columns_of(body)
     if len(columns) < 2:
         return None
@@ -363,13 +399,16 @@ def _table(
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
-    """Return a column's rows in order, with runs of rows that align as columns of figures as tables."""
+    """Return a column's rows in order, with runs of rows that align as columns of
+    figures as tables.
+    """
     result: list[Table | list[Word]] = []
     at = 0
     while at < len(rows):
         end = _run(rows, at)
         table = _aligned_table(rows[at:end]) if end - at > 2 else None
-        # The first row of one cell that is more than a drawn rule may separate two tables of different columns.
+        # The first row of one cell that is more than a drawn rule may separate two
+        # tables of different columns.
         singles = (
             place for place in range(at, end) if len(pieces_of(rows[place], WIDE)) == 1
         )
@@ -387,7 +426,9 @@ def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
 
 
 def _run(rows: Rows, start: int) -> int:
-    """Return the end of the rows from ``start`` on with several cells; at most one row in between has one."""
+    """Return the end of the rows from ``start`` on with several cells; at most one row
+    in between has one.
+    """
     end = at = start
     if len(pieces_of(rows[start], WIDE)) == 1:
         return start + 1
@@ -421,7 +462,9 @@ def bordered_tables(
 ) -> tuple[list[Table], list[Word]]:
     """Return tables whose cells have borders, and the words outside them.
 
-    ``before``: the table at the foot of the page before; a first table of the same columns continues it."""
+    ``before``: the table at the foot of the page before; a first table of the same
+    columns continues it.
+    """
     if len(page.vertical_edges) < 2 or len(page.horizontal_edges) < 2:
         return [], words
     rules = page_rules(page, joined=_BROKEN)
@@ -513,7 +556,9 @@ def _grid(
 def _without_gaps(
     grid: Sequence[Sequence[_Cell]], spans: Sequence[Span]
 ) -> tuple[list[list[_Cell]], list[Span]]:
-    """Drop columns without text, and join neighbours of which no row fills both: double borders make such columns."""
+    """Drop columns without text, and join neighbours of which no row fills both: double
+    borders make such columns.
+    """
     groups: list[list[int]] = []
     for at in range(len(spans)):
         filled = [bool(row[at][0]) for row in grid]
@@ -556,8 +601,10 @@ def _width(span: Span) -> float:
 def _rows_without_rules(
     cells: Sequence[Box | None], inside: Sequence[Sequence[Word]]
 ) -> list[list[str]]:
-    """Return the rows in one row of borders, line by line; [] if its lines are one row. They are rows if each line has
-    figures, and no column of figures has a line of words."""
+    """Return the rows in one row of borders, line by line; [] if its lines are one row.
+    They are rows if each line has figures, and no column of figures has a line of
+    words.
+    """
     lines = rows_of(word for cell in inside for word in cell)
     spans = [(cell[0], cell[2]) for cell in cells if cell]
     if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
@@ -578,9 +625,10 @@ def _rows_without_rules(
 def _headed(
     grid: list[list[_Cell]], columns: list[Span], before: Table | None
 ) -> tuple[list[str], list[list[str]], list[Span]]:
-    """Return the header, the rows below it, and the columns. A table that continues without a header takes that of
-    ``before``. A header may take several rows; a cell over several columns names each. A cell over several rows is
-    repeated as a label."""
+    """Return the header, the rows below it, and the columns. A table that continues
+    without a header takes that of ``before``. A header may take several rows; a cell
+    over several columns names each. A cell over several rows is repeated as a label.
+    """
     body: list[list[str]] = []
     for row in grid:
         covered = row[0] == ("", None) and body
@@ -599,7 +647,8 @@ def _headed(
     names: list[list[str]] = [[] for _ in columns]
     above = next((at for at, row in enumerate(body) if _has_figure(row)), len(body))
     above = 1 if above == len(body) else above
-    # Where rows of words stand among the figures, a row of words is only known as a heading while names are missing.
+    # Where rows of words stand among the figures, a row of words is only known as a
+    # heading while names are missing.
     words = not any(
         _DIGIT.search(cell) and not is_year(cell)
         for row in body[:above]

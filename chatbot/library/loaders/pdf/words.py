@@ -1,4 +1,6 @@
-"""The words, text lines and ruled lines of a PDF page. Lengths are PDF points, y runs down from the top of the page."""
+"""The words, text lines and ruled lines of a PDF page. Lengths are PDF points, y runs
+down from the top of the page.
+"""
 
 import re
 import unicodedata
@@ -22,11 +24,16 @@ _UNREADABLE = re.compile(
 )
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
 _SCRIPT = 0.8  # of the font size: a smaller figure beside it is raised or lowered
-_SPREAD = 0.3  # the same on a page with space characters between its words: there, letters may be spread
-_SPACES = 0.08  # of a page's characters: with more spaces, its words are separated by space characters
+# the same on a page with space characters between its words: there, letters may be
+# spread
+_SPREAD = 0.3
+# of a page's characters: with more spaces, its words are separated by space characters
+_SPACES = 0.08
 _LINE = 3.0  # points: largest distance between the tops of one line
-_SIZE_SHARE = 0.15  # of a line's letters: a size with fewer, as of small capitals, is not the line's
-_DOUBLED = 0.1  # of the font size: a letter this near to the same letter is printed twice to look bold
+# of a line's letters: a size with fewer, as of small capitals, is not the line's
+_SIZE_SHARE = 0.15
+# of the font size: a letter this near to the same letter is printed twice to look bold
+_DOUBLED = 0.1
 _SPREAD_FIGURE = re.compile(
     r"\d+(?:[.,/:]\d+)+"
 )  # with a sign in it: a row of one-digit cells has none
@@ -41,7 +48,9 @@ Style = tuple[float, bool]
 
 @dataclass(slots=True)
 class Word(Placed):
-    """A word. ``text`` runs from left to right as on the page, also if it is read the other way (`text_of`)."""
+    """A word. ``text`` runs from left to right as on the page, also if it is read the
+    other way (`text_of`).
+    """
 
     @property
     def x(self) -> float:
@@ -61,7 +70,9 @@ class Rule:
 
 @dataclass(slots=True)
 class Line(Word):
-    """Words on one baseline in reading order. ``size``: of the larger letters; ``left``, ``right``: of the column."""
+    """Words on one baseline in reading order. ``size``: of the larger letters;
+    ``left``, ``right``: of the column.
+    """
 
     left: float = 0.0
     right: float = 0.0
@@ -72,7 +83,9 @@ class Line(Word):
 
 
 def page_words(page: DrawnPage) -> list[Word]:
-    """Return the page's words, unordered, without text across the reading direction (stamps in a margin)."""
+    """Return the page's words, unordered, without text across the reading direction
+    (stamps in a margin).
+    """
     chars = _without_doubled(page.upright())
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
@@ -101,7 +114,8 @@ def page_words(page: DrawnPage) -> list[Word]:
                 continue
             if (
                 last is None
-                # A space that pads a cell, or is of another line, separates no letters that touch.
+                # A space that pads a cell, or is of another line, separates no letters
+                # that touch.
                 or (
                     space
                     and (id(space) in in_text or char.x0 > last.x1 + _EVEN * last.size)
@@ -142,7 +156,9 @@ _FIELD_SIZE = 10.0
 
 
 def form_values(page: DrawnPage) -> list[Word]:
-    """Return the values of a form's fields at their places. The drawing operators of the page do not have them."""
+    """Return the values of a form's fields at their places. The drawing operators of
+    the page do not have them.
+    """
     words: list[Word] = []
     for field in map(resolve1, resolve1(page.page_obj.annots) or ()):
         box = (
@@ -176,7 +192,9 @@ def form_values(page: DrawnPage) -> list[Word]:
 
 
 def _with_small_capitals(words: list[Word]) -> list[Word]:
-    """Join capitals to the larger initial before them: "K" and "ENYA" become "KENYA"."""
+    """Join capitals to the larger initial before them: "K" and "ENYA" become
+    "KENYA".
+    """
     initials = defaultdict(list)
     for word in words:
         if len(word.text) == 1 and word.text.isupper():
@@ -208,7 +226,9 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
 
 
 def _with_scripts(words: list[Word]) -> list[Word]:
-    """Join a raised figure to the number before it as "2023⁴", and a lowered one to the letters before it as "CO2"."""
+    """Join a raised figure to the number before it as "2023⁴", and a lowered one to the
+    letters before it as "CO2".
+    """
     usual = max((word.size for word in words), default=0.0)
     small = [
         w
@@ -281,8 +301,9 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
 
 
 def _spaces_in_text(chars: Sequence[Char]) -> set[int]:
-    """Return the ids of the spaces that stand between the letters drawn just before and after them. The others pad a
-    cell, often up to under the digits of the next one."""
+    """Return the ids of the spaces that stand between the letters drawn just before and
+    after them. The others pad a cell, often up to under the digits of the next one.
+    """
     inside: set[int] = set()
     for before, space, after in zip(chars, chars[1:], chars[2:], strict=False):
         if space.text.isspace() and not (before.text.isspace() or after.text.isspace()):
@@ -293,7 +314,9 @@ def _spaces_in_text(chars: Sequence[Char]) -> set[int]:
 
 
 def _with_spread_figures(words: list[Word]) -> list[Word]:
-    """Join figures whose signs are evenly spaced by letter-spacing: "0 3 / 2 5" becomes "03/25"."""
+    """Join figures whose signs are evenly spaced by letter-spacing: "0 3 / 2 5" becomes
+    "03/25".
+    """
     single = [
         word for word in words if len(word.text) == 1 and word.text in "0123456789.,/:"
     ]
@@ -318,7 +341,9 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
 
 
 def _with_marks(chars: list[Char]) -> list[Char]:
-    """Put vowel signs on their letters and reverse letters of several signs; `logical` reverses everything back."""
+    """Put vowel signs on their letters and reverse letters of several signs; `logical`
+    reverses everything back.
+    """
     marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
     if len(marks) > _MAX_MARKS:
         return chars
@@ -344,7 +369,9 @@ def _with_marks(chars: list[Char]) -> list[Char]:
 
 
 def rows_of(words: Iterable[Word]) -> list[list[Word]]:
-    """Group words by baseline, from top to bottom, each row from left to right. A superscript joins its row."""
+    """Group words by baseline, from top to bottom, each row from left to right. A
+    superscript joins its row.
+    """
     rows: list[list[Word]] = []
     for word in sorted(words, key=lambda word: (word.bottom, word.x0)):
         for row in rows[:-4:-1]:
@@ -371,7 +398,9 @@ def _raised(small: Word, word: Word) -> bool:
 
 
 def text_of(row: Iterable[Word]) -> str:
-    """Return the words of one baseline, given from left to right, as text in reading order."""
+    """Return the words of one baseline, given from left to right, as text in reading
+    order.
+    """
     return logical(" ".join(word.text for word in row))
 
 
@@ -401,7 +430,9 @@ def pieces_of(row: Sequence[Word], gap: float) -> list[list[Word]]:
 
 
 def page_rules(page: DrawnPage, *, joined: float) -> list[Rule]:
-    """Return horizontal rules from top to bottom, joining segments at one height up to ``joined`` points apart."""
+    """Return horizontal rules from top to bottom, joining segments at one height up to
+    ``joined`` points apart.
+    """
     edges = sorted(
         (edge["top"], edge["x0"], edge["x1"]) for edge in page.horizontal_edges
     )
@@ -446,7 +477,9 @@ _LIGATURES = {
 
 
 def mend_word(text: str) -> str:
-    """Spell out ligatures, and put accents that were printed as signs of their own on their letters."""
+    """Spell out ligatures, and put accents that were printed as signs of their own on
+    their letters.
+    """
 
     def composed(match: re.Match[str]) -> str:
         letter = unicodedata.normalize("NFC", match[1] + _COMBINING[match[2]])
@@ -458,7 +491,9 @@ def mend_word(text: str) -> str:
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return whether most letters are Arabic, Hebrew or of another script from right to left."""
+    """Return whether most letters are Arabic, Hebrew or of another script from right to
+    left.
+    """
     if text.isascii():
         return False
     directions = [unicodedata.bidirectional(char) for char in text]
@@ -466,9 +501,10 @@ def is_right_to_left(text: str) -> bool:
 
 
 def logical(text: str) -> str:
-    """Return a line in reading order, given as it stands on the page. The Unicode bidirectional algorithm undoes itself
-    but for rare mixtures of numbers and signs. Arabic presentation forms become plain letters, which people type into a
-    search."""
+    """Return a line in reading order, given as it stands on the page. The Unicode
+    bidirectional algorithm undoes itself but for rare mixtures of numbers and signs.
+    Arabic presentation forms become plain letters, which people type into a search.
+    """
     if text.isascii() or not any(
         unicodedata.bidirectional(char) in {"R", "AL"} for char in text
     ):
@@ -482,7 +518,9 @@ def logical(text: str) -> str:
 
 
 def compounds(lines: Iterable[str]) -> set[str]:
-    """Return the words with a hyphen inside a line, in lower case: they keep it when split at a line end."""
+    """Return the words with a hyphen inside a line, in lower case: they keep it when
+    split at a line end.
+    """
     return {
         word.lower()
         for line in lines
@@ -492,7 +530,9 @@ def compounds(lines: Iterable[str]) -> set[str]:
 
 
 def join_lines(before: str, after: str, hyphenated: Collection[str] = ()) -> str:
-    """Join two lines of a paragraph. ``hyphenated``: words written with a hyphen elsewhere (`compounds`)."""
+    """Join two lines of a paragraph. ``hyphenated``: words written with a hyphen
+    elsewhere (`compounds`).
+    """
     if not before or not after:
         return before or after
     if before.endswith(_SOFT_HYPHEN):

@@ -20,7 +20,9 @@ UNUSUAL = CASES["unusual"]
 
 
 def drawn(path: Path) -> tuple[object, ...]:
-    """The letters and shapes of the only page; where pdfminer gives up, what it raises."""
+    """The letters and shapes of the only page; where pdfminer gives up, what it
+    raises.
+    """
     with path.open("rb") as file:
         page = next(drawing.pages_of(pdfplumber.open(file)))
         try:

@@ -1,4 +1,6 @@
-"""Damaged PDFs: whatever pdfminer makes of them, an error names the file, and the log stays quiet."""
+"""Damaged PDFs: whatever pdfminer makes of them, an error names the file, and the log
+stays quiet.
+"""
 
 import logging
 import re
@@ -11,7 +13,10 @@ from chatbot.library.loaders import read_file
 from chatbot.library.loaders.pdf import PdfLoader
 from tests.library.loaders.pdfs import Page, prose, write
 
-MESSAGE = "report.pdf cannot be read as a PDF: it is damaged or cut short. Save or export it again."
+MESSAGE = (
+    "report.pdf cannot be read as a PDF: it is damaged or cut short. Save or export it "
+    "again."
+)
 
 
 @pytest.fixture
@@ -28,7 +33,9 @@ def report(tmp_path: Path) -> Path:
 
 
 def outcome(path: Path) -> Loaded | str:
-    """What the file is read as, or the error's message. Any other exception fails the test."""
+    """What the file is read as, or the error's message. Any other exception fails the
+    test.
+    """
     try:
         return read_file(PdfLoader(), path)
     except LoadError as error:

@@ -131,9 +131,9 @@ def test_a_password_to_open_is_named_with_what_to_do(tmp_path: Path) -> None:
     )
     with pytest.raises(LoadError) as raised:
         load(path)
-    assert (
-        raised.value.message
-        == "closed.pdf is protected with a password. Save it without one and load that file."
+    assert raised.value.message == (
+        "closed.pdf is protected with a password. Save it without one and load "
+        "that file."
     )
 
 

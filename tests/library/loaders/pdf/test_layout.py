@@ -1,4 +1,6 @@
-"""PDF pages in reading order: columns, paragraphs, words cut at line ends, running headers."""
+"""PDF pages in reading order: columns, paragraphs, words cut at line ends, running
+headers.
+"""
 
 from pathlib import Path
 
@@ -50,7 +52,10 @@ def test_three_columns_and_what_spans_them_keep_their_places(tmp_path: Path) -> 
     page.text(
         40,
         250,
-        "Between them stands a paragraph that is as wide as the page and belongs between the two blocks.",
+        (
+            "Between them stands a paragraph that is as wide as the page and belongs "
+            "between the two blocks."
+        ),
     )
     marks = [
         "Upper0 00",

@@ -1,4 +1,6 @@
-"""PDFs as they are found: bordered tables, journals in columns, tables without borders, pages that are pictures."""
+"""PDFs as they are found: bordered tables, journals in columns, tables without borders,
+pages that are pictures.
+"""
 
 from functools import cache
 
@@ -66,7 +68,9 @@ KENYA = {
 
 @pytest.mark.parametrize(("page", "path"), KENYA)
 def test_kenya(page: int, path: tuple[str, ...]) -> None:
-    """Cells under their headings; the heading at the foot of page 3 belongs to page 4, that of page 5 to page 6."""
+    """Cells under their headings; the heading at the foot of page 3 belongs to page 4,
+    that of page 5 to page 6.
+    """
     assert KENYA[page, path] in section("kenya-2024.pdf", page, path).text
 
 
@@ -85,9 +89,9 @@ def test_colombia() -> None:
 def test_archive_summary_has_its_table_by_row_and_its_words_whole() -> None:
     text = page_text("factbook-archive-summary-2026.pdf", 2)
     assert (
-        "Feature: Data Explorer; Description: Custom SQL-like queries across 102 indicators with CSV export."
-        in text
-    )
+        "Feature: Data Explorer; Description: Custom SQL-like queries across 102 "
+        "indicators with CSV export."
+    ) in text
     assert "A canonicalization layer maps 1,132 raw field name variants" in text
     assert "Executive Summary" not in text
     assert "Metric: Parser coverage; Value: 97.6%" in page_text(

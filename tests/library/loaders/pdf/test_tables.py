@@ -1,4 +1,6 @@
-"""Tables of a PDF: a line per row, each cell with its column's name, nowhere a second time as prose."""
+"""Tables of a PDF: a line per row, each cell with its column's name, nowhere a second
+time as prose.
+"""
 
 from pathlib import Path
 
@@ -119,7 +121,9 @@ def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
 
 
 def between_rules(page: Page, top: float) -> Page:
-    """Rules above, below the header and at the end; two headings span two columns each, and rows are grouped."""
+    """Rules above, below the header and at the end; two headings span two columns each,
+    and rows are grouped.
+    """
     at = (72.0, 250.0, 310.0, 400.0, 460.0)
     page.rule(72, top, 520, top).rule(240, top + 16, 360, top + 16).rule(
         390, top + 16, 520, top + 16
@@ -214,7 +218,9 @@ def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> 
 
 
 def test_a_wide_row_of_a_table_is_a_section_by_itself(tmp_path: Path) -> None:
-    """Two such rows in one passage are found by neither of their labels; short rows stay together."""
+    """Two such rows in one passage are found by neither of their labels; short rows
+    stay together.
+    """
     names = [
         "Households",
         "Rooms in use for living",
