@@ -48,5 +48,5 @@ pin:      ## write the digest of the image and the commits of the Actions; needs
 soak:     ## mixed traffic for 30 minutes, with everything that was accepted checked
 	python -m benchmarks soak --minutes 30 --server gunicorn
 
-house:    ## measure the size of the code and the path of one question
+house:    ## measure how the code is written, and the path of a question
 	python -m benchmarks house

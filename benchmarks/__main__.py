@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks import smallest
 
 COMMANDS = {
-    "house": "how the package is built, and the limits of its size (`--check`)",
+    "house": "how the package is written, and its limits (`--check`)",
     "sample_vectors": "compute the vectors that ship with the sample reports",
     "recorded": "what a checkout answers to fixed requests, to be compared with another",  # noqa: E501
     "questions": "what a person who types a question gets",
