@@ -17,7 +17,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..domain import DatabaseError, Vector
-from .rows import Filter, Projection, Sort, encode_payload, failure
+from .failures import sqlite_failure
+from .rows import Filter, Projection, Sort, encode_payload
 
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
@@ -26,11 +27,8 @@ T = TypeVar("T")
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
-NO_CHANGE_STREAMS, TOKEN_LOST = 40573, {136, 260, 280, 286}
-"""Codes (error_codes.yml) of a server that is no replica set; and of
-CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError and
-ChangeStreamHistoryLost, after which a stream cannot be resumed.
-"""
+NO_CHANGE_STREAMS, LOST_TOKEN = "no_change_streams", "lost_token"
+"""Reasons: the server is no replica set; a stream of changes cannot be resumed."""
 BATCH = 500
 READ_AT_ONCE = 100
 """Documents. The first batch of a server has one more."""
@@ -48,10 +46,15 @@ class CommandError(DatabaseError):
         server_message: str,
         server_code: int | None,
         *,
+        remedy: str = "",
         retry_after: int | None = None,
+        reason: str = "",
     ) -> None:
         super().__init__(
-            f"The database refused a command: {server_message}", retry_after=retry_after
+            f"The database refused a command: {server_message}",
+            remedy=remedy,
+            retry_after=retry_after,
+            reason=reason,
         )
         self.server_message = server_message
         self.server_code = server_code
@@ -137,8 +140,8 @@ class Database(ABC):
         self, names: Sequence[str], after: Any = None
     ) -> "AbstractContextManager[ChangeStream[Json]]":
         """Follow in-place changes of these collections by any program, from now or
-        after a ``resume_token``. Raises CommandError: NO_CHANGE_STREAMS where the
-        server has none; one of TOKEN_LOST, also during iteration.
+        after a ``resume_token``. Raises CommandError: with the reason NO_CHANGE_STREAMS
+        where the server has none; with LOST_TOKEN, also during iteration.
         """
         raise NotImplementedError  # only this program changes a file
 
@@ -335,7 +338,7 @@ class Collection:
         self, milliseconds: int | None = None
     ) -> AbstractContextManager[Any]:
         if self._database.embedded:
-            raise failure("no_search")
+            raise sqlite_failure("no_search")
         return self._driver(milliseconds)
 
 

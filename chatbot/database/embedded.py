@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from ..domain import DatabaseError, DiskFullError
+from ..domain import DatabaseError
 from .core import Database
-from .rows import failure
+from .failures import SOON, sqlite_failure
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer
 
 log = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ class EmbeddedDatabase(Database):
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise failure(
+            raise sqlite_failure(
                 "no_folder", folder=path.parent, problem=error.strerror
             ) from error
 
@@ -119,7 +119,7 @@ class EmbeddedDatabase(Database):
         if self._path.stat().st_size == 0:
             for index in indexes:
                 if index.is_dir() and any(index.iterdir()):
-                    raise failure("emptied", name=name, index=index.name)
+                    raise sqlite_failure("emptied", name=name, index=index.name)
         with closing(
             sqlite3.connect(
                 self._path, timeout=self._busy_seconds, isolation_level=None
@@ -147,7 +147,9 @@ class EmbeddedDatabase(Database):
                 log.error(
                     "Not opened: %s", self._path
                 )  # clients see the message, without the folder
-                raise failure("newer" if version > FORMAT else "not_ours", name=name)
+                if version > FORMAT:
+                    raise sqlite_failure("newer", name=name)
+                raise sqlite_failure("not_ours", name=name)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 
@@ -165,22 +167,7 @@ class EmbeddedDatabase(Database):
             log.warning(
                 "The embedded database %s failed: %s", self._path, error
             )  # clients do not see the folder
-            message = f"The embedded database {self._path.name} failed: {error}."
-            if "full" in str(error):
-                raise DiskFullError(message) from error
-            if "locked" in str(error):
-                raise DatabaseError(
-                    message,
-                    remedy="Another process is writing; try again.",
-                    retry_after=2,
-                ) from error
-            clash = isinstance(error, sqlite3.IntegrityError)
-            remedy = (
-                "The id is taken: choose another one."
-                if clash
-                else "Check the disk and the file's permissions."
-            )
-            raise DatabaseError(message, remedy=remedy) from error
+            raise explain(error, self._path.name) from error
         finally:
             with self._idle:
                 self._active -= 1
@@ -210,7 +197,9 @@ class EmbeddedDatabase(Database):
             if not all(
                 os.access(path, os.W_OK) for path in (self._path, self._path.parent)
             ):
-                raise sqlite3.OperationalError("it cannot be written")
+                raise sqlite_failure(
+                    "read_only", name=self._path.name, problem="it cannot be written"
+                )
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
@@ -244,3 +233,19 @@ class EmbeddedDatabase(Database):
                 self._local, self._writer = threading.local(), None
             self._closing = False
             self._idle.notify_all()
+
+
+def explain(error: sqlite3.Error, name: str) -> DatabaseError:
+    """Return what happened in the file ``name``, what helps and when to retry."""
+    code = getattr(error, "sqlite_errorcode", None)
+    row = None
+    if code is not None:
+        # The last byte of an extended code is that of its kind.
+        row = sqlite_failure.find(code, code & 0xFF)
+    if row is None:
+        return DatabaseError(
+            f"The embedded database {name} failed: {error}.",
+            remedy="Check the disk and the file's permissions.",
+            retry_after=SOON,
+        )
+    return sqlite_failure(row.name, name=name, problem=error)

@@ -23,7 +23,8 @@ from pymongo.read_concern import ReadConcern
 from ..config.settings import Settings
 from ..domain import DatabaseError, SettingsError, Vector
 from .core import CommandError, Database, Json, T, current_request
-from .rows import VECTOR_SUBTYPE, encode_payload, failure
+from .failures import SOON, mongodb_failure
+from .rows import VECTOR_SUBTYPE, encode_payload
 
 CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of
@@ -90,12 +91,12 @@ class TimeLimits:
             silent_since = self._silent_since
         if silent_since is not None:
             if request is not None and request.began < silent_since:
-                raise failure("unreachable")
+                raise mongodb_failure("away")
             limit = min(limit, SILENT_SECONDS)
         if request is not None:
             limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
             if limit <= 0:
-                raise failure("slow", seconds=REQUEST_SHARE * self.seconds)
+                raise mongodb_failure("slow", seconds=REQUEST_SHARE * self.seconds)
         outer, call = (
             getattr(_thread, "call", None),
             Call(limit, time.monotonic() + limit),
@@ -289,36 +290,18 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
-SOON = 5
-"""Seconds until a retry may help: after an election or a restart."""
-_KINDS: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
-    ((errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError), "slow"),
-    ((errors.NotPrimaryError,), "no_primary"),
-    ((errors.WaitQueueTimeoutError,), "overloaded:here"),
-    ((errors.ConnectionFailure,), "unreachable"),
-    ((errors.ConfigurationError,), "bad_address"),
-)
-_CODES = {
-    **dict.fromkeys((11, 18), "auth_refused"),
-    13: "no_rights",
-    **dict.fromkeys((50, 202, 262), "slow"),
-    # The server is shutting down, stepping down, or not the primary.
-    **dict.fromkeys((91, 189, 10058, 10107, 11600, 11602, 13435, 13436), "no_primary"),
-    # It refuses a request or a connection before any work.
-    **dict.fromkeys((433, 449, 450, 462, 473), "overloaded"),
-}
-"""Codes of refusals (error_codes.yml)."""
-BROKEN_OFF = {6, 7, 43, 64, 89, 134, 237, 9001}
-"""The server lost a connection, a cursor or a replica."""
-OVERLOAD_LABEL, SEARCH_OVERLOADED = "SystemOverloadedError", 489
-"""The label of overload; the store explains an overloaded search engine, which has it
-too.
-"""
 ATLAS = 8000
 """Atlas's code for many errors, which differ in the message."""
-_ATLAS_NO_USER = re.compile(r"auth", re.IGNORECASE)
-_ATLAS_NO_RIGHTS = re.compile(r"user is not allowed|not authorized", re.IGNORECASE)
+OVERLOAD_LABEL, RETRYABLE_LABEL = "SystemOverloadedError", "RetryableWriteError"
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
+_DRIVER: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
+    ((errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError), "slow"),
+    ((errors.NotPrimaryError,), "wrong_role"),
+    ((errors.WaitQueueTimeoutError,), "throttled:here"),
+    ((errors.ConnectionFailure,), "away"),
+    ((errors.ConfigurationError,), "bad_address"),
+)
+"""What the driver's own exceptions mean, which have no code."""
 
 
 def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
@@ -329,18 +312,14 @@ def translate(error: errors.PyMongoError, seconds: float) -> DatabaseError:
         error, (errors.ExecutionTimeout, errors.WTimeoutError)
     ):
         return _refused(error, seconds)
-    reason = next(
-        (reason for kinds, reason in _KINDS if isinstance(error, kinds)), None
-    )
-    if reason is None:
-        return DatabaseError(
-            f"MongoDB failed: {type(error).__name__}.", retry_after=SOON
-        )
-    # Only a failed selection names the cause of failed attempts to connect.
-    tls = isinstance(error, errors.ServerSelectionTimeoutError) and _TLS.search(
-        str(error)
-    )
-    return failure("unreachable:tls" if tls else reason, seconds=seconds)
+    for kinds, name in _DRIVER:
+        if isinstance(error, kinds):
+            # Only a failed selection names the cause of failed attempts to connect.
+            is_selection = isinstance(error, errors.ServerSelectionTimeoutError)
+            if is_selection and _TLS.search(str(error)):
+                return mongodb_failure("away:tls")
+            return mongodb_failure(name, seconds=seconds)
+    return DatabaseError(f"MongoDB failed: {type(error).__name__}.", retry_after=SOON)
 
 
 def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
@@ -355,22 +334,29 @@ def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
             *(details.get("writeErrors") or ()),
             *(details.get("writeConcernErrors") or ()),
         ]:
-            code, message = (
-                failures[0].get("code"),
-                str(failures[0].get("errmsg", "a write failed")),
-            )
-    reason = _CODES.get(code) if code is not None else None
-    if code == ATLAS and _ATLAS_NO_RIGHTS.search(message):
-        reason = "no_rights"
-    elif code == ATLAS and _ATLAS_NO_USER.search(message):
-        reason = "auth_refused"
-    elif (
-        reason is None
-        and code != SEARCH_OVERLOADED
-        and error.has_error_label(OVERLOAD_LABEL)
-    ):
-        reason = "overloaded"
-    if reason is not None:
-        return failure(reason, seconds=seconds)
-    again = code in BROKEN_OFF or error.has_error_label("RetryableWriteError")
-    return CommandError(message, code, retry_after=SOON if again else None)
+            code = failures[0].get("code")
+            message = str(failures[0].get("errmsg", "a write failed"))
+    row = mongodb_failure.find(code)
+    if row is None and code == ATLAS:
+        row = mongodb_failure.read(message)
+    if row is None and error.has_error_label(OVERLOAD_LABEL):
+        row = mongodb_failure.rows["throttled"]
+    if row is None:
+        return CommandError(
+            message,
+            code,
+            remedy="Try again; if it stays so, look at the server's log.",
+            retry_after=SOON,
+        )
+    if row.is_refusal:
+        return CommandError(
+            message,
+            code,
+            remedy=row.remedy,
+            # The server itself asks for a retry of some that are final elsewhere.
+            retry_after=(
+                SOON if error.has_error_label(RETRYABLE_LABEL) else row.retry_after
+            ),
+            reason=row.reason,
+        )
+    return mongodb_failure(row.name, seconds=seconds)

@@ -22,7 +22,8 @@ import numpy as np
 from bson import Binary, Decimal128, ObjectId
 from pydantic import TypeAdapter
 
-from ..domain import NAMELESS, DatabaseError, Several, Value, Vector, read_failures
+from ..domain import NAMELESS, DatabaseError, Several, Value, Vector
+from .failures import sqlite_failure
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -38,7 +39,6 @@ serves; suffixes of the names of the field and of the vector index.
 TEXT_FIELD = "data"
 FLOAT32_HEADER, VECTOR_SUBTYPE = b"\x27\x00", 9
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
-failure = read_failures(__package__, DatabaseError)
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a
 passage it is text).
@@ -121,7 +121,7 @@ def decode_vector(value: Any) -> Vector:
             vector = np.asarray(value, dtype=np.float32)
             if vector.ndim == 1:
                 return vector
-    raise failure("bad_vector", form=type(value).__name__)
+    raise sqlite_failure("bad_vector", form=type(value).__name__)
 
 
 def usable_vector(value: Any, dimensions: int | None) -> Vector | None:

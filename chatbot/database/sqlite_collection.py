@@ -58,7 +58,9 @@ class Writer(OpenConnection):
         long.
         """
         if not self._lock.acquire(timeout=self._seconds):
-            raise sqlite3.OperationalError("database is locked by another thread")
+            busy = sqlite3.OperationalError("database is locked by another thread")
+            busy.sqlite_errorcode = sqlite3.SQLITE_BUSY
+            raise busy
         try:
             yield self.connection
         finally:

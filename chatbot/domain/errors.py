@@ -4,9 +4,9 @@ secret; ``code`` is stable and machine-readable.
 """
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 TIMEOUT = "timeout"
 """A `DependencyError.reason`: no answer in time; what was asked may still have been
@@ -210,29 +210,9 @@ class DependencyError(ChatbotError, code="dependency_unavailable", status=503):
         return f"{self.message} It said: {self.said}" if self.said else self.message
 
 
-E = TypeVar("E", bound=DependencyError)
-
-
 def read_table(package: str, name: str) -> dict[str, Any]:
     """Return the table that a package keeps as TOML."""
     return tomllib.loads(files(package).joinpath(f"{name}.toml").read_text("utf-8"))
-
-
-def read_failures(package: str, kind: type[E]) -> Callable[..., E]:
-    """Return a function that makes the errors in a package's `failures.toml` by name;
-    values fill their texts. The ``reason`` of an error is its name up to a colon,
-    unless the file gives another one.
-    """
-    table = read_table(package, "failures")
-
-    def failure(name: str, /, **values: object) -> E:
-        options = {"reason": name.partition(":")[0], **table[name]}
-        message, remedy = (
-            str(options.pop(text)).format(**values) for text in ("message", "remedy")
-        )
-        return kind(message, remedy=remedy, **options)
-
-    return failure
 
 
 class DatabaseError(
@@ -247,7 +227,7 @@ class DiskFullError(DatabaseError, code="no_space", status=507):
     def __init__(
         self, message: str, *, remedy: str = "Free some space on the disk of DATA_DIR."
     ) -> None:
-        super().__init__(message, remedy=remedy, retry_after=60)
+        super().__init__(message, remedy=remedy, retry_after=60, reason="full")
 
 
 class SearchEngineError(

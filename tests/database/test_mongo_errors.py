@@ -20,7 +20,8 @@ from pymongo.errors import (
 )
 
 from chatbot.database.core import CommandError
-from chatbot.database.mongo import SOON, translate
+from chatbot.database.failures import SOON
+from chatbot.database.mongo import translate
 
 LATER = 30
 
@@ -38,10 +39,10 @@ def batch(**details: object) -> BulkWriteError:
 KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
     "nobody there": (
         ServerSelectionTimeoutError("127.0.0.1:1: Connection refused"),
-        "unreachable",
+        "away",
         SOON,
     ),
-    "broken connection": (AutoReconnect("connection closed"), "unreachable", SOON),
+    "broken connection": (AutoReconnect("connection closed"), "away", SOON),
     "no answer in time": (NetworkTimeout("timed out"), "slow", SOON),
     "over its time limit": (
         ExecutionTimeout("operation exceeded time limit", 50),
@@ -54,20 +55,20 @@ KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
         "slow",
         SOON,
     ),
-    "stepping down": (NotPrimaryError("not primary"), "no_primary", SOON),
-    "stepping down, as a refusal": (refused(189), "no_primary", SOON),
+    "stepping down": (NotPrimaryError("not primary"), "wrong_role", SOON),
+    "stepping down, as a refusal": (refused(189), "wrong_role", SOON),
     **{
-        f"overload {code}": (refused(code), "overloaded", SOON)
+        f"overload {code}": (refused(code), "throttled", SOON)
         for code in (433, 449, 450, 462, 473)
     },
     "overload by its label": (
         OperationFailure(
             "no", 1, {"errmsg": "no", "errorLabels": ["SystemOverloadedError"]}
         ),
-        "overloaded",
+        "throttled",
         SOON,
     ),
-    "no free connection": (WaitQueueTimeoutError("timed out"), "overloaded", SOON),
+    "no free connection": (WaitQueueTimeoutError("timed out"), "throttled", SOON),
     "wrong password": (refused(18), "auth_refused", LATER),
     "wrong password on Atlas": (
         refused(8000, "bad auth : authentication failed"),
@@ -85,9 +86,28 @@ KNOWN: dict[str, tuple[PyMongoError, str, int | None]] = {
         "bad_address",
         LATER,
     ),
+    "a full free tier": (
+        refused(8000, "you are over your space quota, using 513 MB of 512 MB"),
+        "full",
+        60,
+    ),
+    "a full free tier, in a batch": (
+        batch(writeErrors=[{"code": 8000, "errmsg": "you are over your space quota"}]),
+        "full",
+        60,
+    ),
+    "the collections of a free tier": (
+        refused(8000, "cannot create a new collection -- already using 500 of 500"),
+        "full",
+        60,
+    ),
+    "a full disk": (refused(14031, "no disk space"), "full", 60),
+    "writes blocked": (refused(371), "read_only", LATER),
+    "mongos without a host to read from": (refused(133), "away", SOON),
+    **{f"a lock {code}": (refused(code), "conflict", 2) for code in (24, 46, 112)},
     "a batch against a new secondary": (
         batch(writeErrors=[{"code": 10107, "errmsg": "x"}]),
-        "no_primary",
+        "wrong_role",
         SOON,
     ),
     "anything else": (InvalidOperation("Cannot use MongoClient after close"), "", SOON),
@@ -108,7 +128,11 @@ NOT_ALLOWED, ENGINE_DOWN = (
     "Error connecting to localhost:28000",
 )
 REFUSED: dict[str, tuple[OperationFailure, int | None, str, int | None]] = {
-    "a stage the tier has not": (refused(8000, NOT_ALLOWED), 8000, NOT_ALLOWED, None),
+    "a wrong command": (refused(9, "unknown option"), 9, "unknown option", None),
+    "a code that no list has": (refused(987_654), 987_654, "no", SOON),
+    "a lost stream": (refused(286), 286, "no", SOON),
+    "no change streams": (refused(40573), 40573, "no", None),
+    "a stage the tier has not": (refused(8000, NOT_ALLOWED), 8000, NOT_ALLOWED, SOON),
     "an engine that is down": (refused(6, ENGINE_DOWN), 6, ENGINE_DOWN, SOON),
     "a lost cursor": (
         CursorNotFound("cursor id 1 not found", 43, {"errmsg": "gone"}),
@@ -120,7 +144,7 @@ REFUSED: dict[str, tuple[OperationFailure, int | None, str, int | None]] = {
         refused(None, "not supported"),
         None,
         "not supported",
-        None,
+        SOON,
     ),
     "one of a batch": (
         batch(writeErrors=[{"code": 11000, "errmsg": "E11000", "op": {"a": 1}}]),
@@ -128,7 +152,7 @@ REFUSED: dict[str, tuple[OperationFailure, int | None, str, int | None]] = {
         "E11000",
         None,
     ),
-    "a batch without a word": (batch(), 65, "a batch of writes failed", None),
+    "a batch without a word": (batch(), 65, "a batch of writes failed", SOON),
 }
 
 

@@ -181,6 +181,28 @@ def test_a_server_without_change_streams_serves_and_the_doctor_names_it(
     assert not scripted.sent("getMore")
 
 
+PASSING = {
+    "no host to read from": failure(133, "FailedToSatisfyReadPreference", "no host"),
+    "a lost cursor": failure(43, "CursorNotFound", "cursor id 77 not found"),
+    "a member that is gone": failure(6, "HostUnreachable", "connection refused"),
+    "an error of Atlas": failure(8000, "AtlasError", "something went wrong"),
+    "a code that no list has": failure(987_654, "New", "what nobody has seen"),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_the_stream_goes_on_after_a_failure_that_passes(
+    watched: Site, scripted: WireProxy, fault: Action, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chatbot.database.repositories.corpus.RETRY_SECONDS", 0.1)
+    scripted.next(STREAM, fault)
+    scripted.next("getMore", fault)
+    wait_until(lambda: not scripted._next[STREAM], "the stream is not opened again", 15)
+    row = change(watched.services.storage.database)
+    scripted.next("getMore", batch("nextBatch", 2, update(2, row)))
+    wait_until(lambda: finds(watched), "the change is not seen", 15)
+
+
 def test_the_stream_ends_with_the_server(watched: Site, scripted: WireProxy) -> None:
     watched.app.extensions["startup"].close()
     sent = len(scripted.sent("getMore"))

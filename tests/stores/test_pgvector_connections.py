@@ -80,13 +80,13 @@ def test_a_server_that_stops_and_returns(new_store: NewStore) -> None:
         ):
             error = failure(call)
             assert (error.reason, error.retry_after, error.dependency) == (
-                "unreachable",
+                "away",
                 5,
                 "vector_search",
             )
             assert "POSTGRES_URI" in error.remedy
         late = new_store(postgres_uri := server.get_uri())
-        assert failure(late.ping).reason == "unreachable"
+        assert failure(late.ping).reason == "away"
     finally:
         server.ensure_postgres_running()
     assert server.get_uri() == postgres_uri
@@ -149,7 +149,7 @@ def test_an_unknown_user_and_an_unknown_database(new_store: NewStore) -> None:
 
 def test_nobody_listens_at_that_address(new_store: NewStore) -> None:
     error = failure(new_store(f"postgresql://user:{SECRET}@127.0.0.1:1/reports").ping)
-    assert (error.reason, error.retry_after) == ("unreachable", 5)
+    assert (error.reason, error.retry_after) == ("away", 5)
 
 
 def test_users_with_few_rights_are_told_what_is_missing(
@@ -216,8 +216,7 @@ def test_more_threads_than_connections() -> None:
     connections = Connections(postgres.uri(), size=1, timeout=0.3)
     with connections.transaction():
         assert (
-            failure(lambda: connections.transaction().__enter__()).reason
-            == "overloaded"
+            failure(lambda: connections.transaction().__enter__()).reason == "throttled"
         )
     with connections.transaction() as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)

@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...domain import Calibration, DatabaseError
-from ..core import NO_CHANGE_STREAMS, TOKEN_LOST, CommandError, Database, Json
+from ..core import LOST_TOKEN, NO_CHANGE_STREAMS, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
 from .caches import cached, refresh
 
@@ -293,7 +293,7 @@ class ForeignChanges:
             with self._database.watch(self._collections):
                 return True
         except CommandError as error:
-            if error.server_code == NO_CHANGE_STREAMS:
+            if error.reason == NO_CHANGE_STREAMS:
                 return False
             raise
 
@@ -306,15 +306,16 @@ class ForeignChanges:
             pause = IDLE_SECONDS
             try:
                 self._read(stop, anew=lost)
-            except CommandError as error:
-                if error.server_code not in TOKEN_LOST:
+            except DatabaseError as error:
+                if error.reason == LOST_TOKEN:
+                    lost = True
+                    continue
+                if error.reason == NO_CHANGE_STREAMS:
                     log.warning(
                         "Changes in place by other programs are not noticed: %s",
-                        error.server_message,
+                        error.message,
                     )
                     return
-                lost = True
-            except DatabaseError as error:
                 # A thread cannot raise to anybody: questions and /ready report the same
                 # error.
                 if error.message != reported:

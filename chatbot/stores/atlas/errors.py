@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...database.core import CommandError
-from ...domain import SearchEngineError, read_failures
+from ...database.failures import Failures
+from ...domain import SearchEngineError
 from ..chunks import no_direction
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ _WRONG_INDEX = (
         ),
         "dimensions",
     ),
-    (_FULL, "full"),
+    (_FULL, "full:indexes"),
 )
 """Refusals by an index that is not as it should be, or has no room."""
 _RATE_LIMIT = re.compile(
@@ -74,7 +75,7 @@ _SECONDS = re.compile(
 )
 RATE_LIMIT_SECONDS = 60
 """Limits are per minute."""
-failure = read_failures(__package__, SearchEngineError)
+failure = Failures("search", SearchEngineError)
 
 
 @contextmanager
@@ -113,7 +114,7 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     """
     message, index = error.server_message, target.described
     if error.server_code == OVERLOADED:
-        return failure("overloaded")
+        return failure("throttled")
     if is_away(error):
         return failure("away")
     if lacks_engine(error):

@@ -425,7 +425,10 @@ def _poll(
             raise not_queryable(target, now.state, now.message)
         if polling.clock() >= deadline:
             raise failure(
-                "slow", index=target.described, state=now.state, seconds=polling.timeout
+                "slow:building",
+                index=target.described,
+                state=now.state,
+                seconds=polling.timeout,
             )
         polling.sleep(polling.interval)
 

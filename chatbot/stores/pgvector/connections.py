@@ -6,17 +6,16 @@ its whole time-out of 5 s, measured, callers read "couldn't get a connection".
 """
 
 import math
-import re
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from ...database.failures import SOON, Failures
 from ...domain import (
     MissingPackageError,
     SearchEngineError,
     SettingsError,
-    read_failures,
 )
 
 try:
@@ -32,11 +31,13 @@ except (
         ),
         remedy="Install it: pip install -r requirements-pgvector.txt",
     ) from missing
-from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+CLASS_CHARACTERS = 2
+"""Characters of a SQLSTATE that are its class."""
+failure = Failures("postgresql", SearchEngineError)
 SET_LOCAL = (
     "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS "
     "settings(name, value)"
@@ -82,7 +83,7 @@ class Connections:
         """
         values = {"statement_timeout": int(self._timeout * 1000), **(settings or {})}
         if not self._free.acquire(timeout=self._timeout):
-            raise failure("overloaded:here")
+            raise failure("throttled:here")
         try:
             connection = self._begin(
                 [list(values), [str(value) for value in values.values()]]
@@ -154,46 +155,17 @@ def know_vectors(connection: Connection) -> None:
 
 def explain(error: psycopg.Error) -> SearchEngineError:
     """Return an error that says what to do, without secrets."""
-    for kinds, reason in _REASONS:
-        if isinstance(error, kinds):
-            return failure(reason)
-    if isinstance(error, psycopg.OperationalError):
-        # Errors before the connection is accepted have no code, only this text.
-        reasons = (
-            reason
-            for pattern, reason in _REFUSED_CONNECTIONS
-            if pattern.search(str(error))
-        )
-        return failure(next(reasons, "unreachable"))
-    code = f", code {error.sqlstate}" if error.sqlstate else ""
+    code = error.sqlstate
+    if code is None:
+        # Errors before the connection is accepted have no code, only a text.
+        row = failure.read(str(error))
+        return failure(row.name if row else "away")
+    problem = f"{type(error).__name__}, code {code}"
+    row = failure.find(code, code[:CLASS_CHARACTERS])
+    if row is not None:
+        return failure(row.name, problem=problem)
     return SearchEngineError(
-        f"PostgreSQL refused a command ({type(error).__name__}{code}).",
-        reason="refused",
+        f"PostgreSQL failed ({problem}).",
+        remedy="Try again; if this stays, look at the server's log.",
+        retry_after=SOON,
     )
-
-
-failure = read_failures(__package__, SearchEngineError)
-_REASONS: tuple[tuple[tuple[type[psycopg.Error], ...], str], ...] = (
-    ((errors.QueryCanceled, errors.LockNotAvailable), "slow"),
-    ((errors.TooManyConnections,), "overloaded"),
-    ((errors.InvalidAuthorizationSpecification,), "auth_refused"),
-    ((errors.InsufficientPrivilege,), "no_rights"),
-    ((errors.UndefinedTable, errors.UndefinedColumn), "table_missing"),
-    ((errors.UndefinedObject,), "extension_missing"),
-    ((errors.ReadOnlySqlTransaction,), "read_only"),
-    ((errors.DiskFull,), "disk"),
-)
-_AUTH_REFUSED = (
-    "authentication failed|no password supplied|no pg_hba.conf entry|role .* (?:does "
-    "not exist|is not permitted)"
-)
-_REFUSED_CONNECTIONS = (
-    (re.compile(_AUTH_REFUSED, re.IGNORECASE), "auth_refused"),
-    (re.compile("database .* does not exist", re.IGNORECASE), "no_database"),
-    (
-        re.compile(
-            "too many (?:clients|connections)|remaining connection slots", re.IGNORECASE
-        ),
-        "overloaded",
-    ),
-)
