@@ -14,7 +14,7 @@ export default [
       "no-shadow": "error",
       "no-implicit-globals": "error",
       "no-duplicate-imports": "error",
-      "max-lines-per-function": ["error", { max: 60, skipComments: true }],
+      "complexity": ["error", 17],
       "max-len": ["error", { code: 140 }],
     },
   },

@@ -16,7 +16,9 @@ from chatbot.language import LANGUAGES, count_of
 PACKAGE = Path(__file__).parents[1] / "chatbot"
 _IN_TEMPLATES = re.compile(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""")
 _IN_SCRIPTS = re.compile(r"""(?<![\w.])t\(\s*(?:"((?:[^"\\]|\\.)+)"|`([^`$]+)`)""")
-_COUNTED = re.compile(r"""(?<![\w.])count\((?:[^()]|\([^()]*\))*?, "([\w -]+)"\)""")
+_COUNTED = re.compile(
+    r"""(?<![\w.])count\((?:[^()]|\([^()]*\))*?,\s*"([\w -]+)",?\s*\)"""
+)
 
 
 def in_templates() -> Iterator[str]:
@@ -37,7 +39,7 @@ def in_scripts() -> Iterator[str]:
             yield (double or template).replace('\\"', '"')
         for noun in _COUNTED.findall(script):
             yield from (f"{{number}} {noun}", f"{{number}} {noun}s")
-        yield from re.findall(r'#showAttached\("([^"]+)"', script)
+        yield from re.findall(r'#showAttached\(\s*"([^"]+)"', script)
 
 
 def in_answers() -> Iterator[str]:

@@ -1,5 +1,5 @@
 /** One answer: fed by the events of its stream, then complete. */
-import { explainUnsupported, legend, linkCitations, missingIn, sourceItem } from "./citations.js";
+import { linkCitations, missingIn, sourceItem } from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
 import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
@@ -126,7 +126,8 @@ export class AnswerView {
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
     const finish = (text) => this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "), text);
     if (!unsupported.length) return finish(plain);
-    import("./marks.js").then(({ markUnsupported }) => {
+    import("./marks.js").then(({ markUnsupported, showCheck }) => {
+      showCheck(this.#root, unsupported, citations);
       markUnsupported(this.#find(".answer-body"), unsupported);
       finish(this.#find(".answer-body").textContent);
     });
@@ -183,18 +184,8 @@ export class AnswerView {
     this.#find(".answer").removeAttribute("aria-busy");
   }
 
-  /** List the clauses that their sources do not support, folded: the marks in the text are seen first. */
-  #showCheck(unsupported, citations) {
-    const statements = count(unsupported.length, "statement");
-    this.#find(".check").hidden = !unsupported.length;
-    this.#find(".check summary").textContent = t("Check: {statements} without support in the sources", { statements });
-    this.#find(".unsupported-lines").replaceChildren(...unsupported.map((clause) => element("li", {},
-      element("q", { text: clause.sentence }), ` ${explainUnsupported(clause)}`)));
-    this.#find(".legend-marks").replaceChildren(...legend(unsupported, citations));
-  }
-
   #showFooter(answer) {
-    const { response, answered, unsupported, scope, trace } = answer;
+    const { response, answered, scope, trace } = answer;
     const citations = answer.citations.toSorted((one, other) => one.number - other.number);
     // A report ends with its own list of sources.
     const listedSources = answered && trace?.mode === "report" ? [] : citations;
@@ -208,7 +199,6 @@ export class AnswerView {
     // The threshold always descends until enough passages pass: only an answer without any above its start is weak.
     this.#find(".threshold-line").hidden = !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;
-    this.#showCheck(unsupported, citations);
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
     this.#find(".ledger").hidden = !trace?.ledger?.length;
     this.#find(".ledger").addEventListener("toggle", async ({ target }) => {

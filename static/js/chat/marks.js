@@ -1,6 +1,52 @@
 /** Marks of what the sources of an answer do not support, at its sentences. Loaded with the first one. */
-import { explainUnsupported, kindOf, MARKS, textNodes } from "./citations.js";
+import { missingParts, textNodes } from "./citations.js";
 import { element } from "../common/dom.js";
+import { comma, count, listed, t } from "../common/words.js";
+
+/** Return in words what is wrong with a sentence: what its sources lack or contradict, and which do not exist. */
+function explainUnsupported(sentence) {
+  const { numbers, unknown, contradicted = [] } = sentence;
+  const missing = missingParts(sentence);
+  const source = numbers.length > 1 ? t("sources {numbers}", { numbers: listed(numbers) }) : t("source {number}", { number: numbers[0] });
+  return [
+    missing && t("Not found in {source}: {missing}.", { source, missing }),
+    contradicted.length > 0 && t("Other figures in {source}: {figures}.", { source, figures: contradicted.join(comma) }),
+    sentence.no_source && t("No source is given."),
+    unknown.length > 0 && t("There is no source {numbers}.", { numbers: listed(unknown, "disjunction") }),
+  ].filter(Boolean).join(" ");
+}
+
+/** The most serious first; each has its own sign, so that nothing depends on colour alone. */
+const MARKS = {
+  unknown: { sign: "∅", meaning: t("The source does not exist"), applies: ({ unknown }) => unknown.length },
+  figure: { sign: "≠", meaning: t("A figure, date or name is not in the source"), applies: ({ figures, names, contradicted }) =>
+    figures.length || names?.length || contradicted?.length },
+  quotation: { sign: "”?", meaning: t("The quoted words are not in the source"), applies: ({ quotations }) => quotations.length },
+  none: { sign: "○", meaning: t("No source is given"), applies: (sentence) => sentence.no_source },
+};
+
+const kindOf = (sentence) => Object.keys(MARKS).find((kind) => MARKS[kind].applies(sentence)) ?? "figure";
+
+/** Explain the marks that an answer has, if any, and the sign of supported citations. */
+function legend(unsupported, citations) {
+  const kinds = Object.keys(MARKS).filter((kind) => unsupported.some((sentence) => kindOf(sentence) === kind));
+  if (!kinds.length) return [];
+  const row = (className, sign, meaning) =>
+    element("li", {}, element("span", { className, "aria-hidden": "true", text: sign }), ` ${meaning}`);
+  const isAnySupported = citations.some(({ supported }) => supported !== false);
+  return [...(isAnySupported ? [row("citation-sign", "1", t("Found in its source"))] : []),
+    ...kinds.map((kind) => row(`unsupported-mark ${kind}`, MARKS[kind].sign, MARKS[kind].meaning))];
+}
+
+/** List the sentences that their sources do not support, folded: the marks in the text are seen first. */
+export function showCheck(root, unsupported, citations) {
+  const statements = count(unsupported.length, "statement");
+  root.querySelector(".check").hidden = false;
+  root.querySelector(".check summary").textContent = t("Check: {statements} without support in the sources", { statements });
+  root.querySelector(".unsupported-lines").replaceChildren(...unsupported.map((sentence) => element("li", {},
+    element("q", { text: sentence.sentence }), ` ${explainUnsupported(sentence)}`)));
+  root.querySelector(".legend-marks").replaceChildren(...legend(unsupported, citations));
+}
 
 const SIGN = /[\p{L}\p{N}]/gu;
 
