@@ -6,15 +6,19 @@ export default [
   js.configs.recommended,
   {
     files: ["static/js/**/*.js"],
-    languageOptions: { ecmaVersion: 2024, sourceType: "module", globals: globals.browser },
+    languageOptions: {
+      ecmaVersion: 2024,
+      sourceType: "module",
+      globals: globals.browser,
+    },
     rules: {
-      "eqeqeq": "error",
+      eqeqeq: "error",
       "no-var": "error",
       "prefer-const": "error",
       "no-shadow": "error",
       "no-implicit-globals": "error",
       "no-duplicate-imports": "error",
-      "complexity": ["error", 17],
+      complexity: ["error", 17],
       "max-len": ["error", { code: 140 }],
     },
   },

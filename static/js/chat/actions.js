@@ -11,7 +11,8 @@ import { t } from "../common/words.js";
 const menu = byId("conversation-menu");
 const renameDialog = byId("rename-dialog");
 const shareDialog = byId("share-dialog");
-const pathOf = ({ conversation_id: id }, rest = "") => `/api/conversations/${id}${rest}`;
+const pathOf = ({ conversation_id: id }, rest = "") =>
+  `/api/conversations/${id}${rest}`;
 let chosen = null;
 let opener = null;
 
@@ -24,7 +25,9 @@ function rename(conversation) {
 }
 
 function showLink({ share: token }) {
-  byId("share-link").value = token ? new URL(at(`/shared/${token}`), location.href).href : "";
+  byId("share-link").value = token
+    ? new URL(at(`/shared/${token}`), location.href).href
+    : "";
   byId("share-made").hidden = !token;
   byId("share-make").hidden = Boolean(token);
 }
@@ -42,13 +45,17 @@ async function remove(conversation) {
   const wasShown = current() === id;
   if (wasShown) newChat();
   await loadList();
-  offerUndo(t("Deleted: {title}", { title }), async () => {
-    await sendJson("PATCH", pathOf(conversation), { deleted: false });
-    await loadList();
-    if (wasShown) go(id);
-    announceNow(t("Restored: {title}", { title }));
-    focusRow(id);
-  }, { takeFocus: true });
+  offerUndo(
+    t("Deleted: {title}", { title }),
+    async () => {
+      await sendJson("PATCH", pathOf(conversation), { deleted: false });
+      await loadList();
+      if (wasShown) go(id);
+      announceNow(t("Restored: {title}", { title }));
+      focusRow(id);
+    },
+    { takeFocus: true },
+  );
 }
 
 const ACTIONS = { rename, share, delete: remove };
@@ -70,14 +77,21 @@ function showMenu(box, button, query = "", formats = null) {
   for (const item of menu.children) {
     const { export: format } = item.dataset;
     item.hidden = formats && !formats.includes(format);
-    if (format) Object.assign(item, { href: at(pathOf(chosen, `/export?format=${format}${query}`)), download: "" });
+    if (format)
+      Object.assign(item, {
+        href: at(pathOf(chosen, `/export?format=${format}${query}`)),
+        download: "",
+      });
   }
   box.append(menu);
   menu.showPopover();
   const { bottom, left, right, top } = button.getBoundingClientRect();
   const isLow = bottom + menu.offsetHeight > innerHeight;
   menu.style.top = `${isLow ? Math.max(0, top - menu.offsetHeight) : bottom}px`;
-  const start = document.dir === "rtl" ? Math.min(left, innerWidth - menu.offsetWidth - 8) : right - menu.offsetWidth;
+  const start =
+    document.dir === "rtl"
+      ? Math.min(left, innerWidth - menu.offsetWidth - 8)
+      : right - menu.offsetWidth;
   menu.style.left = `${Math.max(8, start)}px`;
   menu.querySelector(":is(button, a):not([hidden])").focus();
 }
@@ -89,10 +103,15 @@ export function openMenu(conversation, button) {
 
 /** Offer an answer as files. A shared page has its text only. */
 export function openDownloads(button, { question, messageId }, markdown) {
-  const formats = document.body.dataset.shared ? ["markdown"] : ["markdown", "docx", "xlsx"];
+  const formats = document.body.dataset.shared
+    ? ["markdown"]
+    : ["markdown", "docx", "xlsx"];
   chosen = { conversation_id: current() };
   showMenu(document.querySelector("main"), button, `&message_id=${messageId}`, formats);
-  Object.assign(menu.querySelector("[data-export=markdown]"), markdownFile(markdown, question));
+  Object.assign(
+    menu.querySelector("[data-export=markdown]"),
+    markdownFile(markdown, question),
+  );
 }
 
 /** Run the work of a dialog, which shows an error. */
@@ -120,18 +139,28 @@ for (const dialog of [renameDialog, shareDialog]) {
     else focusRow(id);
   });
 }
-onSubmit(byId("rename-form"), () => attempt(byId("rename-error"), async () => {
-  await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
-  renameDialog.close();
-}));
-byId("share-create").addEventListener("click", () => attempt(byId("share-error"), async () => {
-  showLink(await sendJson("POST", pathOf(chosen, "/share"), { later: byId("share-later").checked }));
-  byId("share-link").select();
-}));
-byId("share-revoke").addEventListener("click", () => attempt(byId("share-error"), async () => {
-  await sendJson("DELETE", pathOf(chosen, "/share"));
-  showLink({ share: null });
-  announceNow(t("Link revoked."));
-  byId("share-create").focus();
-}));
+onSubmit(byId("rename-form"), () =>
+  attempt(byId("rename-error"), async () => {
+    await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
+    renameDialog.close();
+  }),
+);
+byId("share-create").addEventListener("click", () =>
+  attempt(byId("share-error"), async () => {
+    showLink(
+      await sendJson("POST", pathOf(chosen, "/share"), {
+        later: byId("share-later").checked,
+      }),
+    );
+    byId("share-link").select();
+  }),
+);
+byId("share-revoke").addEventListener("click", () =>
+  attempt(byId("share-error"), async () => {
+    await sendJson("DELETE", pathOf(chosen, "/share"));
+    showLink({ share: null });
+    announceNow(t("Link revoked."));
+    byId("share-create").focus();
+  }),
+);
 wireCopy(byId("share-copy"), () => byId("share-link").value);

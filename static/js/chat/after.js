@@ -14,11 +14,13 @@ export const REASONS = {
 };
 const MAX_COMMENT_CHARACTERS = "2000";
 
-const send = (id, feedback) => sendJson("POST", `/api/messages/${encodeURIComponent(id)}/feedback`, feedback);
+const send = (id, feedback) =>
+  sendJson("POST", `/api/messages/${encodeURIComponent(id)}/feedback`, feedback);
 
 /** Save a rating, or remove it if it was chosen before. `show` marks the thumb of a rating. */
 export async function rate(reply, button, id, show) {
-  const rating = button.getAttribute("aria-pressed") === "true" ? null : button.dataset.rating;
+  const rating =
+    button.getAttribute("aria-pressed") === "true" ? null : button.dataset.rating;
   reply.querySelector(".why")?.remove();
   try {
     await send(id, { rating });
@@ -33,16 +35,42 @@ function askWhy(reply, id) {
   /** @type {any} */
   const comment = element("textarea", { rows: "2", maxlength: MAX_COMMENT_CHARACTERS });
   const error = element("div", { className: "form-error", role: "alert", hidden: "" });
-  const close = element("button", { type: "button", className: "button quiet", text: t("Close") });
+  const close = element("button", {
+    type: "button",
+    className: "button quiet",
+    text: t("Close"),
+  });
   /** @type {any} */
-  const form = element("form", { className: "why" },
-    element("fieldset", {}, element("legend", { text: t("What is wrong with this answer?") }),
-      ...Object.entries(REASONS).map(([name, text]) => element("label", { className: "reason" },
-        element("input", { type: "radio", name: "reason", value: name }), element("span", { text })))),
-    element("label", { className: "field" }, element("span", { text: t("Comment (optional)") }), comment),
+  const form = element(
+    "form",
+    { className: "why" },
+    element(
+      "fieldset",
+      {},
+      element("legend", { text: t("What is wrong with this answer?") }),
+      ...Object.entries(REASONS).map(([name, text]) =>
+        element(
+          "label",
+          { className: "reason" },
+          element("input", { type: "radio", name: "reason", value: name }),
+          element("span", { text }),
+        ),
+      ),
+    ),
+    element(
+      "label",
+      { className: "field" },
+      element("span", { text: t("Comment (optional)") }),
+      comment,
+    ),
     error,
-    element("div", { className: "form-actions" },
-      element("button", { type: "submit", className: "button", text: t("Send") }), close));
+    element(
+      "div",
+      { className: "form-actions" },
+      element("button", { type: "submit", className: "button", text: t("Send") }),
+      close,
+    ),
+  );
   const remove = () => {
     form.remove();
     reply.querySelector("[data-rating=down]").focus();
@@ -51,7 +79,11 @@ function askWhy(reply, id) {
   onSubmit(form, async () => {
     const reason = new FormData(form).get("reason");
     try {
-      await send(id, { rating: "down", ...(reason && { reason }), comment: comment.value });
+      await send(id, {
+        rating: "down",
+        ...(reason && { reason }),
+        comment: comment.value,
+      });
       announceNow(t("Thank you. Your feedback is saved."));
       remove();
     } catch (problem) {
@@ -68,42 +100,89 @@ const UNSAFE = /[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu;
 
 /** Return the first heading of a report as a file name that every system accepts. */
 function fileName(markdown, question) {
-  const heading = /^#{1,6}[ \t]+(\S.*)$/m.exec(markdown)?.[1].replace(/\s[\s#]*$/, "")
+  const heading = /^#{1,6}[ \t]+(\S.*)$/m
+    .exec(markdown)?.[1]
+    .replace(/\s[\s#]*$/, "")
     .replace(/(?<!\\)[*`]|\[\d[\d, ]*\]/g, "");
-  const name = (heading?.replace(/\\(\p{P}|\p{S})/gu, "$1") || question).replace(UNSAFE, " ").replace(/\s+/g, " ").trim();
-  return `${[...name].slice(0, MAX_NAME_CHARACTERS).join("").replace(/^\.+|[. ]+$/g, "") || t("report")}.md`;
+  const name = (heading?.replace(/\\(\p{P}|\p{S})/gu, "$1") || question)
+    .replace(UNSAFE, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+  return `${
+    [...name]
+      .slice(0, MAX_NAME_CHARACTERS)
+      .join("")
+      .replace(/^\.+|[. ]+$/g, "") || t("report")
+  }.md`;
 }
 
 /** Return the address and the name of a file for a link. */
-export const markdownFile = (markdown, question) =>
-  ({ href: `data:text/markdown;charset=utf-8,${encodeURIComponent(markdown)}`, download: fileName(markdown, question) });
+export const markdownFile = (markdown, question) => ({
+  href: `data:text/markdown;charset=utf-8,${encodeURIComponent(markdown)}`,
+  download: fileName(markdown, question),
+});
 
 /** Return an answer as HTML for mail and word processors: raised numbers, highlighted marks, sources with their links. */
 export function richText(answer, sources) {
   const copy = answer.querySelector(".answer-body").cloneNode(true);
-  for (const node of copy.querySelectorAll(".copy-code, .visually-hidden")) node.remove();
+  for (const node of copy.querySelectorAll(".copy-code, .visually-hidden"))
+    node.remove();
   for (const node of copy.querySelectorAll(".citation")) {
     const number = element("sup", { text: `[${node.textContent}]` });
-    node.replaceWith(node.classList.contains("unsupported") ? element("mark", {}, number) : number);
+    node.replaceWith(
+      node.classList.contains("unsupported") ? element("mark", {}, number) : number,
+    );
   }
-  for (const node of copy.querySelectorAll(".unsupported-text")) node.replaceWith(element("mark", {}, ...node.childNodes));
+  for (const node of copy.querySelectorAll(".unsupported-text"))
+    node.replaceWith(element("mark", {}, ...node.childNodes));
   for (const table of copy.querySelectorAll("table")) table.setAttribute("border", "1");
   const legend = answer.querySelector(".legend-marks").cloneNode(true);
-  const list = sources.map((source) => element("p", {}, `[${source.number}] `, isAttachment(source) ? sourceName(source)
-    : element("a", { href: new URL(at(`/passages/${source.chunk_id}`), location.href).href, text: sourceName(source) })));
-  return [copy, ...(legend.childElementCount ? [legend] : []), ...list].map(({ outerHTML }) => outerHTML).join("");
+  const list = sources.map((source) =>
+    element(
+      "p",
+      {},
+      `[${source.number}] `,
+      isAttachment(source)
+        ? sourceName(source)
+        : element("a", {
+            href: new URL(at(`/passages/${source.chunk_id}`), location.href).href,
+            text: sourceName(source),
+          }),
+    ),
+  );
+  return [copy, ...(legend.childElementCount ? [legend] : []), ...list]
+    .map(({ outerHTML }) => outerHTML)
+    .join("");
 }
 
 /** Offer questions that the cited report can answer in the same scope; without an answer, or if the request fails, none. */
-export async function showFurther(section, { question, filters }, { answered, citations }) {
+export async function showFurther(
+  section,
+  { question, filters },
+  { answered, citations },
+) {
   const cited = citations.find((citation) => !isAttachment(citation));
   if (!answered || !cited) return;
   const values = Object.entries(filters ?? {}).flatMap(([field, chosen]) =>
-    [chosen].flat().filter((value) => typeof value !== "object").map((value) => [field, String(value)]));
+    [chosen]
+      .flat()
+      .filter((value) => typeof value !== "object")
+      .map((value) => [field, String(value)]),
+  );
   const query = new URLSearchParams([["q", question.slice(0, 1000)], ...values]);
-  const { questions } = await getJson(`/api/chunks/${encodeURIComponent(cited.chunk_id)}/further?${query}`)
-    .catch(() => ({ questions: [] }));
+  const { questions } = await getJson(
+    `/api/chunks/${encodeURIComponent(cited.chunk_id)}/further?${query}`,
+  ).catch(() => ({ questions: [] }));
   section.hidden = questions.length === 0;
-  section.querySelector(".further-list").replaceChildren(...questions.map(({ question: text }) =>
-    element("li", {}, element("button", { type: "button", className: "further-question", text }))));
+  section
+    .querySelector(".further-list")
+    .replaceChildren(
+      ...questions.map(({ question: text }) =>
+        element(
+          "li",
+          {},
+          element("button", { type: "button", className: "further-question", text }),
+        ),
+      ),
+    );
 }

@@ -2,7 +2,13 @@
 import { linkCitations, missingIn, sourceItem } from "./citations.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
-import { AnswerAnnouncer, announceNow, element, showItems, showText } from "../common/dom.js";
+import {
+  AnswerAnnouncer,
+  announceNow,
+  element,
+  showItems,
+  showText,
+} from "../common/dom.js";
 import { scopeLine, sourceName } from "../common/format.js";
 import { count, t } from "../common/words.js";
 
@@ -14,19 +20,33 @@ export function wireCopy(button, textOf, label = button, htmlOf = null) {
   button.hidden = !clipboard;
   button.addEventListener("click", async () => {
     const blob = (text, type = "plain") => new Blob([text], { type: `text/${type}` });
-    const isCopied = await (htmlOf ? clipboard.write([new ClipboardItem({
-      "text/plain": blob(textOf()), "text/html": htmlOf().then((html) => blob(html, "html")) })])
-      : clipboard.writeText(textOf())).then(() => true, () => false);
+    const isCopied = await (
+      htmlOf
+        ? clipboard.write([
+            new ClipboardItem({
+              "text/plain": blob(textOf()),
+              "text/html": htmlOf().then((html) => blob(html, "html")),
+            }),
+          ])
+        : clipboard.writeText(textOf())
+    ).then(
+      () => true,
+      () => false,
+    );
     label.textContent = isCopied ? t("Copied") : t("Could not copy");
     announceNow(label.textContent);
-    setTimeout(() => { label.textContent = t("Copy"); }, COPIED_MS);
+    setTimeout(() => {
+      label.textContent = t("Copy");
+    }, COPIED_MS);
   });
 }
 
 /** Say "not found" only if the search was completed. */
 function unansweredLabel({ trace }) {
   if (trace?.stopped_by) return t("Not answered");
-  const isSearched = trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ?? true;
+  const isSearched =
+    trace?.path?.some(({ name }) => ["search", "found", "compress"].includes(name)) ??
+    true;
   return isSearched ? t("Not found in these reports") : t("Nothing was searched");
 }
 
@@ -49,24 +69,37 @@ export class AnswerView {
     this.#announcer = isStored ? null : new AnswerAnnouncer();
     this.#steps = new StepsView(this.#find(".steps"));
     this.#find(".answer").setAttribute("aria-busy", "true");
-    this.#showMarkdown = markdownView(this.#find(".answer-body"),
-      (fragment) => linkCitations(fragment, (number) => this.#sources.get(number), (number) => this.#shownOf(number)));
+    this.#showMarkdown = markdownView(this.#find(".answer-body"), (fragment) =>
+      linkCitations(
+        fragment,
+        (number) => this.#sources.get(number),
+        (number) => this.#shownOf(number),
+      ),
+    );
     this.#progress(beginningText(turn));
     // The preview of passages is loaded when a pointer or the focus first comes near a citation.
     const first = new AbortController();
     for (const name of ["pointerover", "focusin"]) {
-      root.addEventListener(name, async (event) => {
-        first.abort();
-        const { wirePeek } = await import("./evidence.js");
-        wirePeek(this.#find(".answer"), (button) => this.sourceOf(button), event);
-      }, { signal: first.signal });
+      root.addEventListener(
+        name,
+        async (event) => {
+          first.abort();
+          const { wirePeek } = await import("./evidence.js");
+          wirePeek(this.#find(".answer"), (button) => this.sourceOf(button), event);
+        },
+        { signal: first.signal },
+      );
     }
   }
 
   /** Return the source behind the button of a citation, or of a passage in the steps. */
   sourceOf(button) {
     const { citation } = button.dataset;
-    if (citation) return { ...this.#sources.get(Number(citation)), number: this.#shownOf(Number(citation)) };
+    if (citation)
+      return {
+        ...this.#sources.get(Number(citation)),
+        number: this.#shownOf(Number(citation)),
+      };
     const source = this.#steps.source(button);
     return { ...source, ...this.#hitOf(source) };
   }
@@ -102,9 +135,16 @@ export class AnswerView {
   done(answer) {
     const { citations, unsupported, trace } = answer;
     this.#shown = null;
-    this.#sources = new Map(citations.map((citation) => [citation.number, {
-      ...this.#hitOf(citation), ...citation, missing: missingIn(citation.number, unsupported),
-    }]));
+    this.#sources = new Map(
+      citations.map((citation) => [
+        citation.number,
+        {
+          ...this.#hitOf(citation),
+          ...citation,
+          missing: missingIn(citation.number, unsupported),
+        },
+      ]),
+    );
     this.#text = answer.response;
     this.#settle();
     this.#find(".found").hidden = true;
@@ -113,7 +153,9 @@ export class AnswerView {
     this.#steps.finish({ path: trace?.path, citations });
     this.#steps.fold();
     this.#addCopyButtons();
-    import("./terms.js").then(({ explainTerms }) => explainTerms(this.#find(".answer-body")));
+    import("./terms.js").then(({ explainTerms }) =>
+      explainTerms(this.#find(".answer-body")),
+    );
     this.#showFooter(answer);
     // Only figures with a year can be drawn.
     if (answer.figures?.some(({ year }) => year !== null)) {
@@ -122,9 +164,14 @@ export class AnswerView {
         emphasise(this.#find(".answer-body"), answer.figures);
       });
     }
-    const outcome = answer.answered ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
+    const outcome = answer.answered
+      ? t("Answer with {sources}.", { sources: count(citations.length, "source") })
       : `${unansweredLabel(answer)}.`; // doubts are announced where they are marked
-    const finish = (text) => this.#announcer?.finish([outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "), text);
+    const finish = (text) =>
+      this.#announcer?.finish(
+        [outcome, stoppedText(trace?.stopped_by)].filter(Boolean).join(" "),
+        text,
+      );
     if (!unsupported.length) return finish(plain);
     import("./marks.js").then(({ markUnsupported, showCheck }) => {
       showCheck(this.#root, unsupported, citations);
@@ -139,7 +186,10 @@ export class AnswerView {
     this.#steps.finish();
     this.#find(".notice").hidden = false;
     this.#find(".notice-message").textContent = message;
-    showItems(this.#find(".notice-details"), details.map((text) => element("li", { text })));
+    showItems(
+      this.#find(".notice-details"),
+      details.map((text) => element("li", { text })),
+    );
     this.#find(".found").open = !this.#text;
     this.#listFound();
     this.#addCopyButtons();
@@ -148,7 +198,11 @@ export class AnswerView {
 
   #addCopyButtons() {
     for (const code of this.#root.querySelectorAll(".answer-body pre")) {
-      const button = element("button", { type: "button", className: "button quiet copy-code", text: t("Copy") });
+      const button = element("button", {
+        type: "button",
+        className: "button quiet copy-code",
+        text: t("Copy"),
+      });
       wireCopy(button, () => code.textContent);
       code.after(button);
     }
@@ -156,17 +210,22 @@ export class AnswerView {
 
   /** List the passages by their numbers in the text; those that are not cited yet come after them. */
   #listFound() {
-    const items = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])]
-      .map((number, place) => sourceItem({ ...this.#sources.get(number), number }, place + 1));
+    const items = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])].map(
+      (number, place) =>
+        sourceItem({ ...this.#sources.get(number), number }, place + 1),
+    );
     this.#find(".found-list").replaceChildren(...items);
   }
 
   #shownOf(number) {
-    if (this.#shown && !this.#shown.has(number)) this.#shown.set(number, this.#shown.size + 1);
+    if (this.#shown && !this.#shown.has(number))
+      this.#shown.set(number, this.#shown.size + 1);
     return this.#shown?.get(number) ?? number;
   }
 
-  #find(selector) { return this.#root.querySelector(selector); }
+  #find(selector) {
+    return this.#root.querySelector(selector);
+  }
 
   #hitOf({ chunk_id: id }) {
     return [...this.#sources.values()].find((source) => source.chunk_id === id);
@@ -186,7 +245,9 @@ export class AnswerView {
 
   #showFooter(answer) {
     const { response, answered, scope, trace } = answer;
-    const citations = answer.citations.toSorted((one, other) => one.number - other.number);
+    const citations = answer.citations.toSorted(
+      (one, other) => one.number - other.number,
+    );
     // A report ends with its own list of sources.
     const listedSources = answered && trace?.mode === "report" ? [] : citations;
     const threshold = trace?.threshold;
@@ -194,21 +255,33 @@ export class AnswerView {
     showText(this.#find(".not-found-label"), answered ? "" : unansweredLabel(answer));
     this.#find(".answer-footer").hidden = false;
     this.#find(".sources-title").hidden = listedSources.length === 0;
-    this.#find(".sources").replaceChildren(...listedSources.map((citation) => sourceItem(citation)));
-    this.#find(".scope-line").textContent = scope ? scopeLine(scope, this.#turn.filters, this.#turn.attachments) : "";
+    this.#find(".sources").replaceChildren(
+      ...listedSources.map((citation) => sourceItem(citation)),
+    );
+    this.#find(".scope-line").textContent = scope
+      ? scopeLine(scope, this.#turn.filters, this.#turn.attachments)
+      : "";
     // The threshold always descends until enough passages pass: only an answer without any above its start is weak.
-    this.#find(".threshold-line").hidden = !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
+    this.#find(".threshold-line").hidden =
+      !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;
     showText(this.#find(".stopped-line"), stoppedText(trace?.stopped_by));
     this.#find(".ledger").hidden = !trace?.ledger?.length;
-    this.#find(".ledger").addEventListener("toggle", async ({ target }) => {
-      const { showTrace } = await import("./trace.js");
-      showTrace(target, answer);
-    }, { once: true });
-    const sources = listedSources.map((citation) => `[${citation.number}] ${sourceName(citation)}`).join("\n");
+    this.#find(".ledger").addEventListener(
+      "toggle",
+      async ({ target }) => {
+        const { showTrace } = await import("./trace.js");
+        showTrace(target, answer);
+      },
+      { once: true },
+    );
+    const sources = listedSources
+      .map((citation) => `[${citation.number}] ${sourceName(citation)}`)
+      .join("\n");
     const markdownOf = () => [response, sources].filter(Boolean).join("\n\n");
-    wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"),
-      async () => (await import("./after.js")).richText(this.#find(".answer"), listedSources));
+    wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"), async () =>
+      (await import("./after.js")).richText(this.#find(".answer"), listedSources),
+    );
     this.#find(".download").addEventListener("click", async () => {
       const { openDownloads } = await import("./actions.js");
       openDownloads(this.#find(".download"), this.#turn, markdownOf());

@@ -1,8 +1,24 @@
 /** Files and addresses attached to questions. The server does not store them. */
 import { focusComposer } from "./composer.js";
 import { wireBox } from "./scope.js";
-import { announce, byId, element, focusNext, hasKeyboard, showItems } from "../common/dom.js";
-import { distinct, loadFormats, namedFiles, sortOut, takeAddress, webAddress, wireDrop, wireEnter } from "../common/files.js";
+import {
+  announce,
+  byId,
+  element,
+  focusNext,
+  hasKeyboard,
+  showItems,
+} from "../common/dom.js";
+import {
+  distinct,
+  loadFormats,
+  namedFiles,
+  sortOut,
+  takeAddress,
+  webAddress,
+  wireDrop,
+  wireEnter,
+} from "../common/files.js";
 import { bytes } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
@@ -18,12 +34,18 @@ export const attachments = () => attached;
 
 const isMissing = ({ file, url }) => !file && !url;
 
-const showErrors = (messages) => showItems(byId("attach-errors"), messages.map((text) => element("p", { text })));
+const showErrors = (messages) =>
+  showItems(
+    byId("attach-errors"),
+    messages.map((text) => element("p", { text })),
+  );
 
 function chip(item, index) {
   const { name, file } = item;
   const remove = element("button", {
-    type: "button", className: isMissing(item) ? "chip gone" : "chip", text: name + (file ? ` · ${bytes(file.size)}` : ""),
+    type: "button",
+    className: isMissing(item) ? "chip gone" : "chip",
+    text: name + (file ? ` · ${bytes(file.size)}` : ""),
     "aria-label": t("Remove {name}", { name }),
   });
   remove.addEventListener("click", () => {
@@ -31,7 +53,11 @@ function chip(item, index) {
     focusNext(chips, index, byId("attach-button"));
   });
   if (!isMissing(item)) return element("li", {}, remove);
-  const again = element("button", { type: "button", className: "button quiet again", text: t("Attach again") });
+  const again = element("button", {
+    type: "button",
+    className: "button quiet again",
+    text: t("Attach again"),
+  });
   again.setAttribute("aria-label", t("Attach {name} again", { name }));
   again.addEventListener("click", () => byId("attach-input").click());
   return element("li", {}, remove, again);
@@ -40,7 +66,10 @@ function chip(item, index) {
 function show(items) {
   attached = items;
   showItems(chips, attached.map(chip));
-  if (attached.length) announce(t("Attached: {names}", { names: attached.map(({ name }) => name).join(comma) }));
+  if (attached.length)
+    announce(
+      t("Attached: {names}", { names: attached.map(({ name }) => name).join(comma) }),
+    );
 }
 
 function attach(items) {
@@ -60,12 +89,16 @@ function attachFiles(choosing) {
   };
   const checks = Promise.all([checking, check()])
     .then((results) => !results.includes(false))
-    .finally(() => { if (checking === checks) checking = null; });
+    .finally(() => {
+      if (checking === checks) checking = null;
+    });
   checking = checks;
 }
 
 function attachAddress() {
-  const url = takeAddress(byId("attach-url"), (problem) => showErrors(problem ? [problem] : []));
+  const url = takeAddress(byId("attach-url"), (problem) =>
+    showErrors(problem ? [problem] : []),
+  );
   if (url) attach([{ name: url, url }]);
 }
 
@@ -73,11 +106,14 @@ const setOpen = wireBox("attach", async () => {
   if (hasKeyboard()) byId("attach-input").focus({ preventScroll: true });
   try {
     const { suffixes, max_bytes: limit } = await loadFormats();
-    byId("attach-formats").textContent = t("Accepts {suffixes}; up to {size} per file.",
-      { suffixes: suffixes.join(comma), size: bytes(limit) });
+    byId("attach-formats").textContent = t(
+      "Accepts {suffixes}; up to {size} per file.",
+      { suffixes: suffixes.join(comma), size: bytes(limit) },
+    );
     byId("attach-input").accept = suffixes.join(",");
   } catch (error) {
-    byId("attach-formats").textContent = `${t("The supported file types could not be loaded.")} ${error.message}`;
+    byId("attach-formats").textContent =
+      `${t("The supported file types could not be loaded.")} ${error.message}`;
   }
 });
 
@@ -92,21 +128,33 @@ export function setAttachments(items) {
 }
 
 /** Attach what a conversation had when it is opened, beside what was chosen since. */
-export const restoreAttachments = (items) => show(distinct([...completed(items), ...attached]));
+export const restoreAttachments = (items) =>
+  show(distinct([...completed(items), ...attached]));
 
 /** Complete items that are only known by name with the file that this page still has, or with their address. */
 export function completed(items) {
   return items.map((item) => {
     if (!isMissing(item)) return item;
     const url = webAddress(item.name);
-    return attached.find(({ name }) => name === item.name) ?? (url ? { ...item, url } : item);
+    return (
+      attached.find(({ name }) => name === item.name) ?? (url ? { ...item, url } : item)
+    );
   });
 }
 
 /** Return why a question about these cannot be sent now, or "". */
 export function whatIsMissing(items) {
-  const names = items.filter(isMissing).map(({ name }) => name).join(comma);
-  return names && t("Attach {names} again, or remove it to ask the reports. Attachments are not stored.", { names });
+  const names = items
+    .filter(isMissing)
+    .map(({ name }) => name)
+    .join(comma);
+  return (
+    names &&
+    t(
+      "Attach {names} again, or remove it to ask the reports. Attachments are not stored.",
+      { names },
+    )
+  );
 }
 
 export function wireAttachments() {

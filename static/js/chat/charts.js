@@ -10,61 +10,127 @@ const MIN_RANKED = 3;
 
 /** Of one subject and year, draw the figure of the newest report, and older reports' figures that differ. */
 function pointOf(figures, response) {
-  const [figure, ...older] = figures.toSorted((one, other) => (other.edition ?? 0) - (one.edition ?? 0));
+  const [figure, ...older] = figures.toSorted(
+    (one, other) => (other.edition ?? 0) - (one.edition ?? 0),
+  );
   const revised = older.filter(({ value }) => value !== figure.value);
-  return { figure, year: figure.year, value: figure.value, at: statedAt(figure, response), revised };
+  return {
+    figure,
+    year: figure.year,
+    value: figure.value,
+    at: statedAt(figure, response),
+    revised,
+  };
 }
 
 /** Return where an answer states a figure ("4.5% (2024 est.) [1]"); -1 if nowhere. `response` has no backslashes. */
 function statedAt({ text, year, citation }, response) {
   const cited = `(?:\\[[\\d, ]+\\])*?\\[(?:\\d+, ?)*${citation}\\b`;
-  const stated = new RegExp(`(?<![\\d.,])${escaped(text)}(?![\\d%])([^\\[\\]|\\n]{0,40})${cited}`, "g");
-  return [...response.matchAll(stated)].filter(([, between]) => !/\d{4}/.test(between) || between.includes(String(year)))
-    .map(({ index }) => index)[0] ?? -1;
+  const stated = new RegExp(
+    `(?<![\\d.,])${escaped(text)}(?![\\d%])([^\\[\\]|\\n]{0,40})${cited}`,
+    "g",
+  );
+  return (
+    [...response.matchAll(stated)]
+      .filter(([, between]) => !/\d{4}/.test(between) || between.includes(String(year)))
+      .map(({ index }) => index)[0] ?? -1
+  );
 }
 
 /** Return bars for an answer that states one figure of each of several subjects, as a ranking does, in its order. */
 function statedBars(series) {
-  const bars = series.map(({ subject, points }) => ({ subject, points: points.filter(({ at }) => at >= 0) }));
-  if (bars.length < MIN_RANKED || bars.length > MAX_BARS || bars.some(({ points }) => points.length !== 1)) return null;
+  const bars = series.map(({ subject, points }) => ({
+    subject,
+    points: points.filter(({ at }) => at >= 0),
+  }));
+  if (
+    bars.length < MIN_RANKED ||
+    bars.length > MAX_BARS ||
+    bars.some(({ points }) => points.length !== 1)
+  )
+    return null;
   const years = new Set(bars.map(({ points: [{ year }] }) => year));
-  const sorted = bars.toSorted(({ points: [one] }, { points: [other] }) => one.at - other.at);
-  return { kind: "bars", year: years.size === 1 ? [...years][0] : null, series: sorted };
+  const sorted = bars.toSorted(
+    ({ points: [one] }, { points: [other] }) => one.at - other.at,
+  );
+  return {
+    kind: "bars",
+    year: years.size === 1 ? [...years][0] : null,
+    series: sorted,
+  };
 }
 
 /** Return bars for the year that most subjects have, the latest of several. */
 function barsOf(series) {
-  const at = (year) => series.map(({ subject, points }) => ({ subject, points: points.filter((one) => one.year === year) }))
-    .filter(({ points }) => points.length);
-  const years = [...new Set(series.flatMap(({ points }) => points.map(({ year }) => year)))];
-  const [year] = years.toSorted((one, other) => at(other).length - at(one).length || other - one);
+  const at = (year) =>
+    series
+      .map(({ subject, points }) => ({
+        subject,
+        points: points.filter((one) => one.year === year),
+      }))
+      .filter(({ points }) => points.length);
+  const years = [
+    ...new Set(series.flatMap(({ points }) => points.map(({ year }) => year))),
+  ];
+  const [year] = years.toSorted(
+    (one, other) => at(other).length - at(one).length || other - one,
+  );
   const bars = at(year);
-  return bars.length > 1 && bars.length <= MAX_BARS ? { kind: "bars", year, series: largestFirst(bars) } : null;
+  return bars.length > 1 && bars.length <= MAX_BARS
+    ? { kind: "bars", year, series: largestFirst(bars) }
+    : null;
 }
 
-const largestFirst = (bars) => bars.toSorted((one, other) => other.points[0].value - one.points[0].value);
+const largestFirst = (bars) =>
+  bars.toSorted((one, other) => other.points[0].value - one.points[0].value);
 
 function chartOf(figures, response) {
-  const series = [...Map.groupBy(figures, ({ subject }) => subject)].map(([subject, group]) => ({
-    subject,
-    points: [...Map.groupBy(group, ({ year }) => year).values()]
-      .map((same) => pointOf(same, response)).toSorted((one, other) => one.year - other.year),
-  }));
+  const series = [...Map.groupBy(figures, ({ subject }) => subject)].map(
+    ([subject, group]) => ({
+      subject,
+      points: [...Map.groupBy(group, ({ year }) => year).values()]
+        .map((same) => pointOf(same, response))
+        .toSorted((one, other) => one.year - other.year),
+    }),
+  );
   const { indicator, unit } = figures[0];
-  const isLine = series.length <= MAX_LINES && series.some(({ points }) => points.length >= MIN_YEARS);
-  const chart = statedBars(series) ?? (isLine ? { kind: "lines", series } : barsOf(series));
-  return chart && { ...chart, indicator, unit, figures: chart.series.flatMap(({ points }) =>
-    points.flatMap(({ figure, revised }) => [figure, ...revised])) };
+  const isLine =
+    series.length <= MAX_LINES &&
+    series.some(({ points }) => points.length >= MIN_YEARS);
+  const chart =
+    statedBars(series) ?? (isLine ? { kind: "lines", series } : barsOf(series));
+  return (
+    chart && {
+      ...chart,
+      indicator,
+      unit,
+      figures: chart.series.flatMap(({ points }) =>
+        points.flatMap(({ figure, revised }) => [figure, ...revised]),
+      ),
+    }
+  );
 }
 
 /** Return the charts of figures that have a year and that their source supports, those with most figures first. */
 export function chartsOf({ figures = [], citations, response = "" }) {
-  const supported = new Set(citations.filter((citation) => citation.supported !== false).map(({ number }) => number));
-  const usable = figures.filter(({ year, citation, subject }) => year !== null && subject && supported.has(citation));
+  const supported = new Set(
+    citations
+      .filter((citation) => citation.supported !== false)
+      .map(({ number }) => number),
+  );
+  const usable = figures.filter(
+    ({ year, citation, subject }) =>
+      year !== null && subject && supported.has(citation),
+  );
   const plain = response.replaceAll("\\", "");
-  const charts = [...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values()]
-    .map((same) => chartOf(same, plain)).filter(Boolean);
-  return charts.toSorted((one, other) => other.figures.length - one.figures.length).slice(0, MAX_CHARTS);
+  const charts = [
+    ...Map.groupBy(usable, ({ indicator, unit }) => `${indicator}\n${unit}`).values(),
+  ]
+    .map((same) => chartOf(same, plain))
+    .filter(Boolean);
+  return charts
+    .toSorted((one, other) => other.figures.length - one.figures.length)
+    .slice(0, MAX_CHARTS);
 }
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
@@ -77,52 +143,101 @@ const VALUE_WIDTH = 60;
 const NAME_WIDTH = 7;
 /** Subjects are told apart by shape as well as by colour. */
 const SHAPES = [
-  "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0", "M-4-4h8v8h-8z", "M0-5.5 5 4.5h-10z", "M0-6 6 0 0 6-6 0z",
-  "M0 5.5-5-4.5h10z", "M-5-1.5h3.5V-5h3v3.5H5v3H1.5V5h-3V1.5H-5z",
+  "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0-9 0",
+  "M-4-4h8v8h-8z",
+  "M0-5.5 5 4.5h-10z",
+  "M0-6 6 0 0 6-6 0z",
+  "M0 5.5-5-4.5h10z",
+  "M-5-1.5h3.5V-5h3v3.5H5v3H1.5V5h-3V1.5H-5z",
 ];
 
 /** @returns {SVGElement} */
-export function shape(tag, { text, ...attributes } = /** @type {any} */ ({}), ...children) {
+export function shape(
+  tag,
+  { text, ...attributes } = /** @type {any} */ ({}),
+  ...children
+) {
   const node = /** @type {SVGElement} */ (document.createElementNS(NAMESPACE, tag));
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries(attributes))
+    node.setAttribute(name, String(value));
   if (text !== undefined) node.textContent = text;
   node.append(...children);
   return node;
 }
 
-export const marker = (index) => shape("path", { d: SHAPES[index % SHAPES.length], class: `series-${index % SHAPES.length}` });
+export const marker = (index) =>
+  shape("path", {
+    d: SHAPES[index % SHAPES.length],
+    class: `series-${index % SHAPES.length}`,
+  });
 
-const compact = new Intl.NumberFormat(locale, { notation: "compact", maximumFractionDigits: 2 });
+const compact = new Intl.NumberFormat(locale, {
+  notation: "compact",
+  maximumFractionDigits: 2,
+});
 
 export const isMoney = (unit) => /^\p{Sc}$/u.test(unit ?? "");
 
 /** Return a short figure with its currency or per cent sign. */
 function amount(value, unit) {
   const [sign, number] = [value < 0 ? "-" : "", compact.format(Math.abs(value))];
-  return isMoney(unit) ? `${sign}${unit}${number}` : `${sign}${number}${unit === "%" ? " %" : ""}`;
+  return isMoney(unit)
+    ? `${sign}${unit}${number}`
+    : `${sign}${number}${unit === "%" ? " %" : ""}`;
 }
 
 /** Return round values around these: steps are 1, 2 or 5 times a power of ten. */
 function ticks(low, high) {
   const rough = (high - low || Math.abs(high) || 1) / TICKS;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough);
+  const step = [1, 2, 5, 10]
+    .map((times) => times * power)
+    .find((size) => size >= rough);
   const first = Math.floor(low / step);
-  return Array.from({ length: Math.ceil(high / step) - first + 1 }, (_, index) => (first + index) * step);
+  return Array.from(
+    { length: Math.ceil(high / step) - first + 1 },
+    (_, index) => (first + index) * step,
+  );
 }
 
-const scale = (low, high, from, to) => (value) => (high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from));
+const scale = (low, high, from, to) => (value) =>
+  high === low ? (from + to) / 2 : from + ((value - low) / (high - low)) * (to - from);
 
-const label = (x, y, text, anchor = "middle") => shape("text", { x, y, "text-anchor": anchor, text });
+const label = (x, y, text, anchor = "middle") =>
+  shape("text", { x, y, "text-anchor": anchor, text });
 
 /** Draw a point as a button that opens its passage. */
-function dot(x, y, index, subject, { year, text, edition, citation, estimate }, isRevised) {
-  const name = [`${subject}, ${year}: ${text}`, estimate && t("estimate"), edition && t("report of {year}", { year: edition }),
-    t("source {number}", { number: citation }), isRevised && t("revised later")].filter(Boolean).join(comma);
-  return shape("g", {
-    class: `point${isRevised ? " revised" : ""}`, transform: `translate(${x} ${y})`, role: "button", tabindex: -1,
-    "aria-label": name, "data-citation": citation,
-  }, shape("title", { text: name }), shape("circle", { class: "target", r: 14 }), marker(index));
+function dot(
+  x,
+  y,
+  index,
+  subject,
+  { year, text, edition, citation, estimate },
+  isRevised,
+) {
+  const name = [
+    `${subject}, ${year}: ${text}`,
+    estimate && t("estimate"),
+    edition && t("report of {year}", { year: edition }),
+    t("source {number}", { number: citation }),
+    isRevised && t("revised later"),
+  ]
+    .filter(Boolean)
+    .join(comma);
+  return shape(
+    "g",
+    {
+      class: `point${isRevised ? " revised" : ""}`,
+      transform: `translate(${x} ${y})`,
+      role: "button",
+      tabindex: -1,
+      "aria-label": name,
+      "data-citation": citation,
+    },
+    shape("title", { text: name }),
+    shape("circle", { class: "target", r: 14 }),
+    marker(index),
+  );
 }
 
 const axisOf = ({ figures }) => {
@@ -133,7 +248,9 @@ const axisOf = ({ figures }) => {
 /** Return a note that the axis of lines does not begin at zero; "" where it does, or where there is no axis. */
 export function axisNote(chart) {
   const [first] = chart.kind === "lines" ? axisOf(chart) : [0];
-  return first > 0 ? t("The axis starts at {value}.", { value: amount(first, chart.unit) }) : "";
+  return first > 0
+    ? t("The axis starts at {value}.", { value: amount(first, chart.unit) })
+    : "";
 }
 
 function drawLines(chart, width) {
@@ -144,26 +261,61 @@ function drawLines(chart, width) {
   const marks = axisOf(chart);
   const y = scale(marks[0], marks.at(-1), HEIGHT - BOTTOM, TOP);
   const x = scale(first, last, LEFT + 12, width - RIGHT - 12);
-  const hasValues = series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - RIGHT;
-  const every = Math.ceil((last - first + 1) / Math.max(2, Math.floor((width - LEFT - RIGHT) / LABEL_WIDTH)));
+  const hasValues =
+    series.length === 1 && points.length * VALUE_WIDTH <= width - LEFT - RIGHT;
+  const every = Math.ceil(
+    (last - first + 1) / Math.max(2, Math.floor((width - LEFT - RIGHT) / LABEL_WIDTH)),
+  );
   return [
     ...marks.flatMap((value) => [
-      shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(value), y2: y(value) }),
+      shape("line", {
+        class: "grid",
+        x1: LEFT,
+        x2: width - RIGHT,
+        y1: y(value),
+        y2: y(value),
+      }),
       label(LEFT - 6, y(value) + 4, amount(value, unit), "end"),
     ]),
-    ...Array.from({ length: Math.floor((last - first) / every) + 1 }, (_, index) => first + index * every)
-      .map((year) => label(x(year), HEIGHT - 8, year)),
+    ...Array.from(
+      { length: Math.floor((last - first) / every) + 1 },
+      (_, index) => first + index * every,
+    ).map((year) => label(x(year), HEIGHT - 8, year)),
     ...series.flatMap(({ subject, points: line }, index) => [
-      shape("path", { class: `line series-${index % SHAPES.length}`, d: line.map(({ year, value }, place) =>
-        `${place && year - line[place - 1].year === 1 ? "L" : "M"}${x(year)} ${y(value)}`).join("") }),
+      shape("path", {
+        class: `line series-${index % SHAPES.length}`,
+        d: line
+          .map(
+            ({ year, value }, place) =>
+              `${place && year - line[place - 1].year === 1 ? "L" : "M"}${x(year)} ${y(value)}`,
+          )
+          .join(""),
+      }),
       // A dashed line bridges missing years.
-      ...line.slice(1).map((point, place) => [line[place], point]).filter(([one, other]) => other.year - one.year > 1)
-        .map(([one, other]) => shape("path", { class: `line gap series-${index % SHAPES.length}`,
-          d: `M${x(one.year)} ${y(one.value)}L${x(other.year)} ${y(other.value)}` })),
+      ...line
+        .slice(1)
+        .map((point, place) => [line[place], point])
+        .filter(([one, other]) => other.year - one.year > 1)
+        .map(([one, other]) =>
+          shape("path", {
+            class: `line gap series-${index % SHAPES.length}`,
+            d: `M${x(one.year)} ${y(one.value)}L${x(other.year)} ${y(other.value)}`,
+          }),
+        ),
       ...line.flatMap(({ year, value, figure, revised }) => [
-        ...revised.map((older) => dot(x(year), y(older.value), index, subject, older, true)),
+        ...revised.map((older) =>
+          dot(x(year), y(older.value), index, subject, older, true),
+        ),
         dot(x(year), y(value), index, subject, figure, false),
-        ...(hasValues ? [label(x(year), y(value) - 10, figure.text.length <= 9 ? figure.text : amount(value, unit))] : []),
+        ...(hasValues
+          ? [
+              label(
+                x(year),
+                y(value) - 10,
+                figure.text.length <= 9 ? figure.text : amount(value, unit),
+              ),
+            ]
+          : []),
       ]),
     ]),
   ];
@@ -171,22 +323,45 @@ function drawLines(chart, width) {
 
 /** Draw bars from left to right: a name then has the room of a line. */
 function drawBars({ series, unit, year: shared }, width) {
-  const names = Math.min(width * 0.34, 10 + NAME_WIDTH * Math.max(...series.map(({ subject }) => subject.length)));
+  const names = Math.min(
+    width * 0.34,
+    10 + NAME_WIDTH * Math.max(...series.map(({ subject }) => subject.length)),
+  );
   const fitting = Math.floor((names - 8) / NAME_WIDTH);
   const values = [0, ...series.map(({ points }) => points[0].value)];
-  const x = scale(Math.min(...values), Math.max(...values), names, width - (shared ? 84 : 124));
+  const x = scale(
+    Math.min(...values),
+    Math.max(...values),
+    names,
+    width - (shared ? 84 : 124),
+  );
   return series.map(({ subject, points: [{ figure, value }] }, row) => {
     const y = TOP + 12 + row * 30;
     const [from, to] = [x(0), x(value)].toSorted((a, b) => a - b);
     const bar = dot(0, 0, 0, subject, figure, false);
-    bar.querySelector(".target").replaceWith(shape("rect", { class: "target", x: 0, y: y - 14, width, height: 28 }));
-    bar.querySelector("path").replaceWith(shape("rect", {
-      class: "bar series-0", x: from, y: y - 9, width: Math.max(1, to - from), height: 18, rx: 2,
-    }));
+    bar
+      .querySelector(".target")
+      .replaceWith(
+        shape("rect", { class: "target", x: 0, y: y - 14, width, height: 28 }),
+      );
+    bar.querySelector("path").replaceWith(
+      shape("rect", {
+        class: "bar series-0",
+        x: from,
+        y: y - 9,
+        width: Math.max(1, to - from),
+        height: 18,
+        rx: 2,
+      }),
+    );
     const short = figure.text.length <= 12 ? figure.text : amount(value, unit);
     const text = shared ? short : `${short} (${figure.year})`;
-    const name = subject.length > fitting ? `${subject.slice(0, fitting - 1)}…` : subject;
-    bar.append(label(names - 8, y + 4, name, "end"), label(Math.max(to, x(0)) + 6, y + 4, text, "start"));
+    const name =
+      subject.length > fitting ? `${subject.slice(0, fitting - 1)}…` : subject;
+    bar.append(
+      label(names - 8, y + 4, name, "end"),
+      label(Math.max(to, x(0)) + 6, y + 4, text, "start"),
+    );
     return bar;
   });
 }
@@ -195,6 +370,16 @@ function drawBars({ series, unit, year: shared }, width) {
 export function draw(chart, width, name) {
   const isBars = chart.kind === "bars";
   const height = isBars ? TOP + chart.series.length * 30 + 6 : HEIGHT;
-  return shape("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": name },
-    ...(isBars ? drawBars(chart, width) : drawLines(chart, width)));
+  return shape(
+    "svg",
+    {
+      class: "plot",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+      role: "group",
+      "aria-label": name,
+    },
+    ...(isBars ? drawBars(chart, width) : drawLines(chart, width)),
+  );
 }

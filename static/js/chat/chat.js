@@ -15,7 +15,11 @@ async function start() {
   wireMode();
   watchSheets();
   addEventListener("beforeprint", () => {
-    byId("printed").textContent = [document.title, when(new Date().toISOString()), location.href].join(" · ");
+    byId("printed").textContent = [
+      document.title,
+      when(new Date().toISOString()),
+      location.href,
+    ].join(" · ");
   });
   if (shared) return openShared(shared);
   byId("examples").addEventListener("click", ({ target }) => {
@@ -28,24 +32,40 @@ async function start() {
   const countScope = wireScope();
   wireComposer();
   wireAttachments();
-  byId("question").addEventListener("input", () => import("./inferred.js"), { once: true });
+  byId("question").addEventListener("input", () => import("./inferred.js"), {
+    once: true,
+  });
   chooseDocument().then((question) => question && askBelow(question, null));
   // Esc stops the answer, unless it closes something.
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.isComposing) return;
-    if (!document.querySelector("dialog:modal, .evidence[open], .scope-panel:not([hidden]), :popover-open")) stop();
-  }, { capture: true });
-  /** @type {HTMLElement} */ (document.querySelector(".brand")).addEventListener("click", (event) => {
-    // The link opens another tab with a modifier key.
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    newChat();
-  });
+  document.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Escape" || event.isComposing) return;
+      if (
+        !document.querySelector(
+          "dialog:modal, .evidence[open], .scope-panel:not([hidden]), :popover-open",
+        )
+      )
+        stop();
+    },
+    { capture: true },
+  );
+  /** @type {HTMLElement} */ (document.querySelector(".brand")).addEventListener(
+    "click",
+    (event) => {
+      // The link opens another tab with a modifier key.
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      newChat();
+    },
+  );
   wireList();
   byId("new-chat").addEventListener("click", newChat);
   byId("share-current").addEventListener("click", shareCurrent);
   addEventListener("popstate", showAddress);
-  new IntersectionObserver(([{ isIntersecting }]) => { byId("to-end").hidden = isIntersecting; }).observe(byId("log-end"));
+  new IntersectionObserver(([{ isIntersecting }]) => {
+    byId("to-end").hidden = isIntersecting;
+  }).observe(byId("log-end"));
   byId("to-end").addEventListener("click", () => {
     scrollTo(0, document.documentElement.scrollHeight);
     focusComposer();

@@ -18,30 +18,52 @@ export function linkCitations(fragment, sourceOf, shownOf) {
   for (const node of textNodes(fragment)) {
     // Odd parts are the captured numbers.
     const parts = node.data.split(CITATION);
-    if (parts.length === 1 || node.parentElement?.closest("code, pre, a, samp, var")) continue;
-    node.replaceWith(...parts.flatMap((part, index) => {
-      const numbers = index % 2 ? part.split(/\s*,\s*/) : [];
-      if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
-      if (!numbers.length) return [part];
-      return numbers.map((number) => element("button", {
-        type: "button", className: "citation", text: shownOf(Number(number)), "data-citation": number,
-        "aria-label": `${t("Source {number}", { number: shownOf(Number(number)) })}: ${sourceName(sourceOf(Number(number)))}`,
-      }));
-    }));
+    if (parts.length === 1 || node.parentElement?.closest("code, pre, a, samp, var"))
+      continue;
+    node.replaceWith(
+      ...parts.flatMap((part, index) => {
+        const numbers = index % 2 ? part.split(/\s*,\s*/) : [];
+        if (!numbers.every((number) => sourceOf(Number(number)))) return [`[${part}]`];
+        if (!numbers.length) return [part];
+        return numbers.map((number) =>
+          element("button", {
+            type: "button",
+            className: "citation",
+            text: shownOf(Number(number)),
+            "data-citation": number,
+            "aria-label": `${t("Source {number}", { number: shownOf(Number(number)) })}: ${sourceName(sourceOf(Number(number)))}`,
+          }),
+        );
+      }),
+    );
   }
 }
 
-export const sourceItem = (citation, shown = citation.number) => element("li", {},
-  element("button", { type: "button", className: "source", "data-citation": citation.number },
-    element("span", { className: "source-number", text: shown }),
-    element("span", { className: "source-name" },
-      element("span", { className: "source-title", text: sourceTitle(citation) }), " ",
-      element("span", { className: "source-place", text: sourcePlace(citation) }))));
+export const sourceItem = (citation, shown = citation.number) =>
+  element(
+    "li",
+    {},
+    element(
+      "button",
+      { type: "button", className: "source", "data-citation": citation.number },
+      element("span", { className: "source-number", text: shown }),
+      element(
+        "span",
+        { className: "source-name" },
+        element("span", { className: "source-title", text: sourceTitle(citation) }),
+        " ",
+        element("span", { className: "source-place", text: sourcePlace(citation) }),
+      ),
+    ),
+  );
 
 export const missingParts = ({ figures, quotations, names = [] }) =>
   [...figures, ...names, ...quotations.map((text) => `“${text}”`)].join(comma);
 
 /** Return what the answer attributes to this source and the source lacks. */
 export const missingIn = (number, unsupported) =>
-  unsupported.filter(({ numbers }) => numbers.includes(number))
-    .flatMap((sentence) => [missingParts(sentence), ...(sentence.contradicted ?? [])]).filter(Boolean).join(comma);
+  unsupported
+    .filter(({ numbers }) => numbers.includes(number))
+    .flatMap((sentence) => [missingParts(sentence), ...(sentence.contradicted ?? [])])
+    .filter(Boolean)
+    .join(comma);

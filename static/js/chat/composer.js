@@ -4,11 +4,13 @@ import { byId, element, hasKeyboard, onSubmit, showItems } from "../common/dom.j
 import { locale, t } from "../common/words.js";
 
 const select = byId("mode");
-const standard = [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
+const standard =
+  [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
 
 export const chosenMode = () => select.value;
 
-export const modeLabel = (name) => [...select.options].find(({ value }) => value === name)?.text ?? name;
+export const modeLabel = (name) =>
+  [...select.options].find(({ value }) => value === name)?.text ?? name;
 
 function describeMode() {
   const { description } = select.selectedOptions[0].dataset;
@@ -20,7 +22,9 @@ function describeMode() {
 /** Keep the mode in the address, like the scope, unless it is the standard one. */
 export function wireMode() {
   const named = new URLSearchParams(location.search).get("mode");
-  const available = [...select.options].find(({ value, disabled }) => value === named && !disabled);
+  const available = [...select.options].find(
+    ({ value, disabled }) => value === named && !disabled,
+  );
   select.value = (available ?? standard).value;
   describeMode();
   select.addEventListener("change", () => {
@@ -36,12 +40,17 @@ const textarea = byId("question");
 const maxCharacters = Number(textarea.dataset.longest);
 
 // The server counts characters; `length` counts an emoji as two.
-const isTooLong = () => textarea.value.length > maxCharacters && [...textarea.value.trim()].length > maxCharacters;
+const isTooLong = () =>
+  textarea.value.length > maxCharacters &&
+  [...textarea.value.trim()].length > maxCharacters;
 
 /** Show or hide the error; a shown one is announced again. */
 function showTooLong(isWrong) {
   const number = maxCharacters.toLocaleString(locale);
-  const text = t("A question can have up to {number} characters. Shorten it, or attach the text as a file.", { number });
+  const text = t(
+    "A question can have up to {number} characters. Shorten it, or attach the text as a file.",
+    { number },
+  );
   showItems(byId("question-error"), isWrong ? [element("p", { text })] : []);
   textarea.setAttribute("aria-invalid", String(isWrong));
 }
@@ -58,7 +67,9 @@ export function focusComposer() {
 }
 
 /** Show why a question cannot be sent now; "" clears. */
-export const showReason = (text) => { byId("busy").textContent = text; };
+export const showReason = (text) => {
+  byId("busy").textContent = text;
+};
 
 /** Return the focus after an answer, unless the person has moved on to a passage or the scope. */
 export function returnToComposer() {
@@ -96,7 +107,9 @@ export function editQuestion(text, cancelled) {
   textarea.focus();
 }
 
-export function endEditing() { byId("editing").hidden = true; }
+export function endEditing() {
+  byId("editing").hidden = true;
+}
 
 export function cancelEditing() {
   if (byId("editing").hidden) return;
@@ -113,8 +126,11 @@ export function wireComposer() {
     byId("ask-form").requestSubmit();
   });
   document.addEventListener("keydown", (event) => {
-    const isTyping = /** @type {Element} */ (event.target).closest("input, textarea, select, [contenteditable]");
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+    const isTyping = /** @type {Element} */ (event.target).closest(
+      "input, textarea, select, [contenteditable]",
+    );
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping)
+      return;
     event.preventDefault();
     textarea.focus();
   });

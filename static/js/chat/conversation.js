@@ -1,7 +1,23 @@
 /** The conversation on the page: its turns, its address, its draft, and every way to ask a question in it. */
-import { attachments, attachmentsReady, completed, restoreAttachments, setAttachments, whatIsMissing } from "./attachments.js";
 import {
-  cancelEditing, chosenMode, editQuestion, endEditing, focusComposer, offerAgain, returnToComposer, setStreaming, showDraft, showReason,
+  attachments,
+  attachmentsReady,
+  completed,
+  restoreAttachments,
+  setAttachments,
+  whatIsMissing,
+} from "./attachments.js";
+import {
+  cancelEditing,
+  chosenMode,
+  editQuestion,
+  endEditing,
+  focusComposer,
+  offerAgain,
+  returnToComposer,
+  setStreaming,
+  showDraft,
+  showReason,
 } from "./composer.js";
 import { refreshList, showCurrent } from "./conversations.js";
 import { offerUndo, withdrawUndo } from "./overlays.js";
@@ -35,11 +51,14 @@ let visit = null;
 let takeAutoScope = null;
 
 export const current = () => conversationId;
-export const setAutoScope = (take) => { takeAutoScope = take; };
+export const setAutoScope = (take) => {
+  takeAutoScope = take;
+};
 const isShared = () => source.startsWith("/api/shared/");
 
 /** Return the conversation that the address names; null for a new one. */
-export const idInAddress = () => /\/c\/([\w-]{1,64})$/.exec(location.pathname)?.[1] ?? null;
+export const idInAddress = () =>
+  /\/c\/([\w-]{1,64})$/.exec(location.pathname)?.[1] ?? null;
 
 /** Return the address of a conversation, with the scope that is chosen now. */
 export function addressOf(id) {
@@ -57,7 +76,8 @@ function setAddress(id) {
 }
 
 /** Keep what is being written in a conversation: it survives a reload, in this tab. */
-export const keepDraft = (text) => sessionStorage.setItem(DRAFT + (conversationId ?? ""), text);
+export const keepDraft = (text) =>
+  sessionStorage.setItem(DRAFT + (conversationId ?? ""), text);
 
 const draftOf = (id) => sessionStorage.getItem(DRAFT + (id ?? "")) ?? "";
 
@@ -82,7 +102,10 @@ export function stop() {
   const { messageId } = turns.at(-1);
   streaming.abort();
   // Without an id, closing the connection stops it.
-  if (messageId) sendJson("POST", `/api/messages/${messageId}/stop`).catch(({ message }) => announce(message));
+  if (messageId)
+    sendJson("POST", `/api/messages/${messageId}/stop`).catch(({ message }) =>
+      announce(message),
+    );
 }
 
 function empty() {
@@ -95,7 +118,8 @@ function empty() {
   endEditing();
   takeAutoScope?.();
   setAttachments([]);
-  if (byId("evidence").open) import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
+  if (byId("evidence").open)
+    import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
   turns = [];
   log.replaceChildren();
   byId("earlier").hidden = byId("missing").hidden = true;
@@ -157,14 +181,18 @@ async function answer(turn, start) {
   // The conversation was deleted on the server; a retry starts a new one.
   else if (error?.status === 404 || error?.code === "not_found") setConversation(null);
   // An unreadable attachment must be changed before the next attempt: the question returns to the composer.
-  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(error?.code);
-  if (isRefused && turn.attachments.length && offerAgain(turn.question)) turn.withdrawRetry();
+  const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(
+    error?.code,
+  );
+  if (isRefused && turn.attachments.length && offerAgain(turn.question))
+    turn.withdrawRetry();
   setStreaming(false);
   returnToComposer();
 }
 
 /** Remove this turn and all after it. */
-const dropFrom = (turn) => turns.splice(turns.indexOf(turn)).forEach(({ node }) => node.remove());
+const dropFrom = (turn) =>
+  turns.splice(turns.indexOf(turn)).forEach(({ node }) => node.remove());
 
 /** Return whether the attachments are complete and the page still shows the same conversation. */
 export async function ready() {
@@ -182,7 +210,9 @@ export const send = (question) => ask(question, { replaced: edited });
  * @returns {string} why it cannot be asked now, or ""
  */
 export function ask(question, { page, autoScope, replaced } = {}) {
-  const reason = streaming ? t("An answer is being written. Wait for it, or stop it with Esc.") : whatIsMissing(attachments());
+  const reason = streaming
+    ? t("An answer is being written. Wait for it, or stop it with Esc.")
+    : whatIsMissing(attachments());
   if (reason) return reason;
   const isAutoScope = takeAutoScope?.();
   edited = null;
@@ -190,7 +220,12 @@ export function ask(question, { page, autoScope, replaced } = {}) {
   if (replaced) dropFrom(replaced);
   showStarted(true);
   const turn = new Turn(log, {
-    question, page, mode: chosenMode(), filters: scope.filters(), attachments: attachments(), autoScope: autoScope ?? isAutoScope,
+    question,
+    page,
+    mode: chosenMode(),
+    filters: scope.filters(),
+    attachments: attachments(),
+    autoScope: autoScope ?? isAutoScope,
   });
   turns.push(turn);
   while (turns.length > MAX_TURNS) {
@@ -246,12 +281,16 @@ function showMessages(messages, next = null) {
   for (let index = 0; index + 1 < messages.length; index += 2) {
     const [question, reply] = [messages[index], messages[index + 1]];
     const isRunning = reply.state === "running";
-    const replaced = question.replaces && added.find(({ messageId }) => messageId === question.replaces);
-    if (replaced && isRunning) added.splice(added.indexOf(replaced)).forEach(({ node }) => node.remove());
+    const replaced =
+      question.replaces &&
+      added.find(({ messageId }) => messageId === question.replaces);
+    if (replaced && isRunning)
+      added.splice(added.indexOf(replaced)).forEach(({ node }) => node.remove());
     const turn = new Turn(log, storedQuestion(question), next);
     turn.node.classList.toggle("read-only", isShared());
     added.push(turn);
-    if (isRunning && !isShared()) answer(turn, (signal) => turn.resume(reply.message_id, signal));
+    if (isRunning && !isShared())
+      answer(turn, (signal) => turn.resume(reply.message_id, signal));
     else turn.restore(reply);
   }
   turns = [...added, ...turns];
@@ -279,13 +318,20 @@ export function openShared(token) {
 async function load() {
   const url = source;
   try {
-    const { title, messages, next, updated_at: date } = await getJson(`${url}?limit=${FIRST_TURNS}`);
+    const {
+      title,
+      messages,
+      next,
+      updated_at: date,
+    } = await getJson(`${url}?limit=${FIRST_TURNS}`);
     if (source !== url) return;
     setConversation(conversationId, title);
     showMessages(messages);
     byId("earlier").hidden = !next;
     byId("shared-date").hidden = !isShared();
-    byId("shared-date").textContent = t("A shared conversation. Last answer: {date}", { date: when(date) });
+    byId("shared-date").textContent = t("A shared conversation. Last answer: {date}", {
+      date: when(date),
+    });
     if (isShared()) return;
     restoreAttachments(turns.at(-1)?.attachments ?? []);
     turns.at(-1)?.show("instant");
@@ -296,8 +342,12 @@ async function load() {
 
 function showMissing({ status, message }) {
   byId("missing").hidden = false;
-  byId("missing-text").textContent = status === 404
-    ? t("This conversation was deleted, its link was revoked, or it belongs to someone else.") : message;
+  byId("missing-text").textContent =
+    status === 404
+      ? t(
+          "This conversation was deleted, its link was revoked, or it belongs to someone else.",
+        )
+      : message;
 }
 
 byId("earlier").addEventListener("click", async () => {
@@ -305,12 +355,17 @@ byId("earlier").addEventListener("click", async () => {
   const url = source;
   const height = document.documentElement.scrollHeight;
   try {
-    const { messages, next } = await getJson(`${url}?limit=${EARLIER_TURNS}&cursor=${first.messageId}`);
+    const { messages, next } = await getJson(
+      `${url}?limit=${EARLIER_TURNS}&cursor=${first.messageId}`,
+    );
     if (source !== url || turns[0] !== first) return;
     showMessages(messages, first.node);
     byId("earlier").hidden = !next;
     // What is being read stays in place.
-    scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
+    scrollBy({
+      top: document.documentElement.scrollHeight - height,
+      behavior: "instant",
+    });
   } catch (error) {
     showMissing(error);
   }

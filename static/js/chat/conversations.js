@@ -21,7 +21,8 @@ let next = null;
 let pending = null;
 let hasAny = false;
 
-const links = () => /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
+const links = () =>
+  /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
 
 const isDocked = () => dialog.open && !dialog.matches(":modal");
 
@@ -36,13 +37,15 @@ function showToggle() {
 /** Dock or undock the list: without conversations it is hidden, and beside the page it stays as the person left it. */
 function arrange() {
   const isWanted = hasAny && hasRoom.matches && !localStorage.getItem(CLOSED);
-  if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked())) dialog.close();
+  if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked()))
+    dialog.close();
   if (isWanted && !dialog.open) {
     const before = document.activeElement;
     dialog.show();
     // A list that opens by itself must not take the focus.
     if (before instanceof HTMLElement) before.focus({ preventScroll: true });
-    if (dialog.contains(document.activeElement)) /** @type {HTMLElement} */ (document.activeElement).blur();
+    if (dialog.contains(document.activeElement))
+      /** @type {HTMLElement} */ (document.activeElement).blur();
   }
   showToggle();
 }
@@ -76,32 +79,59 @@ export function showCurrent(id) {
 }
 
 function item({ conversation_id: id, title, share }) {
-  const link = element("a", { href: addressOf(id), "data-id": id, text: title || t("Untitled") });
-  const more = element("button", {
-    type: "button", className: "button quiet icon-only more", "aria-label": t("Rename, share, export or delete: {title}", { title }),
-    "aria-haspopup": "true",
-  }, byId("more-icon").content.cloneNode(true));
+  const link = element("a", {
+    href: addressOf(id),
+    "data-id": id,
+    text: title || t("Untitled"),
+  });
+  const more = element(
+    "button",
+    {
+      type: "button",
+      className: "button quiet icon-only more",
+      "aria-label": t("Rename, share, export or delete: {title}", { title }),
+      "aria-haspopup": "true",
+    },
+    byId("more-icon").content.cloneNode(true),
+  );
   const row = element("li", { className: "conversation" }, link, more);
-  if (share) row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
+  if (share)
+    row.append(element("span", { className: "visually-hidden", text: t("(shared)") }));
   return row;
 }
 
 /** Load the list, or with `cursor` its next page. */
 export async function loadList(cursor = "") {
   pending?.abort();
-  const { signal } = pending = new AbortController();
+  const { signal } = (pending = new AbortController());
   const text = search.value.trim();
   try {
-    const query = new URLSearchParams({ search: text, cursor, ...(onlyShared.checked && { shared: "true" }) });
+    const query = new URLSearchParams({
+      search: text,
+      cursor,
+      ...(onlyShared.checked && { shared: "true" }),
+    });
     const page = await getJson(`/api/conversations?${query}`, signal);
-    conversations = cursor ? [...conversations, ...page.conversations] : page.conversations;
+    conversations = cursor
+      ? [...conversations, ...page.conversations]
+      : page.conversations;
     next = page.next;
-    hasAny = conversations.length > 0 || (hasAny && (text !== "" || onlyShared.checked));
+    hasAny =
+      conversations.length > 0 || (hasAny && (text !== "" || onlyShared.checked));
     const groups = Map.groupBy(conversations, ({ updated_at: date }) => dayLabel(date));
-    list.replaceChildren(...[...groups].map(([label, group]) => element("section", {},
-      element("h3", { className: "eyebrow", text: label }), element("ul", { role: "list" }, ...group.map(item)))));
+    list.replaceChildren(
+      ...[...groups].map(([label, group]) =>
+        element(
+          "section",
+          {},
+          element("h3", { className: "eyebrow", text: label }),
+          element("ul", { role: "list" }, ...group.map(item)),
+        ),
+      ),
+    );
     byId("conversations-more").hidden = !next;
-    byId("conversations-shared-only").hidden = !onlyShared.checked && !conversations.some(({ share }) => share);
+    byId("conversations-shared-only").hidden =
+      !onlyShared.checked && !conversations.some(({ share }) => share);
     byId("conversations-none").hidden = conversations.length > 0;
     showCurrent(current());
     arrange();
@@ -115,7 +145,8 @@ export async function loadList(cursor = "") {
 export const refreshList = () => (isWired ? loadList() : undefined);
 
 /** Return the focus to a conversation, whose row may have been drawn again. */
-export const focusRow = (id) => (links().find((link) => link.dataset.id === id) ?? links()[0] ?? search).focus();
+export const focusRow = (id) =>
+  (links().find((link) => link.dataset.id === id) ?? links()[0] ?? search).focus();
 
 function onKey(event) {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -123,7 +154,10 @@ function onKey(event) {
   if (!row || (!step && event.key !== "F2" && event.key !== "Delete")) return;
   event.preventDefault();
   const link = row.querySelector("a");
-  if (!step) return withActions(row, ({ act }, chosen) => act(event.key === "F2" ? "rename" : "delete", chosen));
+  if (!step)
+    return withActions(row, ({ act }, chosen) =>
+      act(event.key === "F2" ? "rename" : "delete", chosen),
+    );
   const target = links()[links().indexOf(link) + step] ?? link;
   setStop(target);
   target.focus();
@@ -132,7 +166,10 @@ function onKey(event) {
 function onClick(event) {
   const row = event.target.closest("li");
   if (!row) return;
-  if (!event.target.closest("a")) return withActions(row, ({ openMenu }, chosen) => openMenu(chosen, row.querySelector("button")));
+  if (!event.target.closest("a"))
+    return withActions(row, ({ openMenu }, chosen) =>
+      openMenu(chosen, row.querySelector("button")),
+    );
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   go(row.querySelector("a").dataset.id);
@@ -141,13 +178,19 @@ function onClick(event) {
 
 async function withActions(row, use) {
   const { id } = row.querySelector("a").dataset;
-  use(await import("./actions.js"), conversations.find(({ conversation_id: other }) => id === other));
+  use(
+    await import("./actions.js"),
+    conversations.find(({ conversation_id: other }) => id === other),
+  );
 }
 
 /** Share the conversation that the page shows, which the list may not. */
 export async function shareCurrent() {
   try {
-    const [{ act }, conversation] = await Promise.all([import("./actions.js"), getJson(`/api/conversations/${current()}?limit=1`)]);
+    const [{ act }, conversation] = await Promise.all([
+      import("./actions.js"),
+      getJson(`/api/conversations/${current()}?limit=1`),
+    ]);
     act("share", conversation, byId("share-current"));
   } catch (error) {
     showReason(error.message);

@@ -1,7 +1,14 @@
 /** The passage behind a citation: a preview while the pointer or the focus is on it, and the panel that a click opens. */
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import { decimal, foundBy, isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
+import {
+  decimal,
+  foundBy,
+  isAttachment,
+  ocrName,
+  sourcePlace,
+  sourceTitle,
+} from "../common/format.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
 
@@ -18,7 +25,9 @@ const factsOf = (source) => ({
   [t("Year")]: source.year,
   [t("Section")]: source.section,
   [t("Page")]: [source.page, ocrName(source)].filter(Boolean).join(", "),
-  [t("Score")]: typeof source.score === "number" && t("similarity {score}", { score: decimal(source.score, 2) }),
+  [t("Score")]:
+    typeof source.score === "number" &&
+    t("similarity {score}", { score: decimal(source.score, 2) }),
   [t("Found by")]: foundBy(source),
   [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),
 });
@@ -26,7 +35,9 @@ const factsOf = (source) => ({
 /** Return what an answer says before a citation, back to the one before; a point of a chart has it in its name. */
 function saidBefore(button) {
   const same = `.answer-body [data-citation="${button.dataset.citation}"]`;
-  const citation = button.closest(".answer-body") ? button : button.matches(".source") && button.closest(".turn")?.querySelector(same);
+  const citation = button.closest(".answer-body")
+    ? button
+    : button.matches(".source") && button.closest(".turn")?.querySelector(same);
   const block = citation && citation.closest("li, p, td, th");
   if (!block) return button.getAttribute("aria-label") ?? "";
   const range = new Range();
@@ -52,15 +63,19 @@ async function loadWiderText(source) {
     const lost = t("This passage was attached to the question and is not stored.");
     return byId("evidence-error").append(source.text || source.snippet ? "" : lost);
   }
-  const { signal } = pending = new AbortController();
+  const { signal } = (pending = new AbortController());
   try {
-    const chunk = await getJson(`/api/chunks/${encodeURIComponent(source.chunk_id)}`, signal);
+    const chunk = await getJson(
+      `/api/chunks/${encodeURIComponent(source.chunk_id)}`,
+      signal,
+    );
     if (signal.aborted) return;
     showFacts(byId("evidence-facts"), factsOf({ ...chunk, ...source }));
     showPassage(chunk.text, chunk.wider_text);
     const button = byId("evidence-original");
     button.querySelector("span").textContent = isPdf(chunk.file)
-      ? t("Open the original, page {page}", { page: chunk.page ?? 1 }) : t("Open in the full text");
+      ? t("Open the original, page {page}", { page: chunk.page ?? 1 })
+      : t("Open in the full text");
     button.hidden = false;
     button.onclick = async () => {
       const { openOriginal } = await import("../original/original.js");
@@ -68,9 +83,10 @@ async function loadWiderText(source) {
     };
   } catch (error) {
     if (error.name === "AbortError") return;
-    byId("evidence-error").textContent = error.status === 404
-      ? t("This passage no longer exists. Its report was deleted or replaced.")
-      : `${t("The text around this passage could not be loaded.")} ${error.message}`;
+    byId("evidence-error").textContent =
+      error.status === 404
+        ? t("This passage no longer exists. Its report was deleted or replaced.")
+        : `${t("The text around this passage could not be loaded.")} ${error.message}`;
   }
 }
 
@@ -80,7 +96,9 @@ export function openEvidence(source, button) {
   opener = button;
   said = saidBefore(button);
   button.setAttribute("aria-current", "true");
-  byId("evidence-number").textContent = source.number ? t("Source {number}", { number: source.number }) : t("Found while searching");
+  byId("evidence-number").textContent = source.number
+    ? t("Source {number}", { number: source.number })
+    : t("Found while searching");
   byId("evidence-title").textContent = sourceTitle(source);
   byId("evidence-unsupported").hidden = source.supported !== false;
   byId("evidence-missing").textContent = source.missing ?? "";
@@ -101,7 +119,10 @@ export function closeEvidence() {
   opener.removeAttribute("aria-current");
   // The stream may have replaced the button: the one with the same number stands in for it.
   const same = `.turn:last-child [data-citation="${opener.dataset.citation}"]`;
-  (opener.isConnected ? opener : document.querySelector(same) ?? byId("question")).focus();
+  (opener.isConnected
+    ? opener
+    : (document.querySelector(same) ?? byId("question"))
+  ).focus();
 }
 
 byId("evidence-close").addEventListener("click", closeEvidence);
@@ -115,7 +136,12 @@ dialog.addEventListener("cancel", (event) => {
 });
 document.addEventListener("keydown", (event) => {
   // A dialog above it closes first.
-  if (event.key === "Escape" && !event.defaultPrevented && !document.querySelector("dialog:modal")) closeEvidence();
+  if (
+    event.key === "Escape" &&
+    !event.defaultPrevented &&
+    !document.querySelector("dialog:modal")
+  )
+    closeEvidence();
 });
 
 const PEEK_MS = 180;
@@ -137,20 +163,32 @@ function hidePeek() {
 function showPeek(button, source) {
   const text = (source.text ?? source.snippet ?? "").trim().replaceAll("**", "");
   // This module may arrive after the pointer has left, or the click has opened the panel.
-  if (!text || !button.matches(":hover, :focus-visible") || button.hasAttribute("aria-current")) return;
+  if (
+    !text ||
+    !button.matches(":hover, :focus-visible") ||
+    button.hasAttribute("aria-current")
+  )
+    return;
   hidePeek();
-  const beginning = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS).replace(/\s+\S*$/, "")} …` : text;
+  const beginning =
+    text.length > MAX_CHARACTERS
+      ? `${text.slice(0, MAX_CHARACTERS).replace(/\s+\S*$/, "")} …`
+      : text;
   peek.replaceChildren(
     element("strong", { text: sourceTitle(source) }),
     element("span", { className: "peek-place", text: sourcePlace(source) }),
-    element("span", { className: "peek-text", text: beginning }));
+    element("span", { className: "peek-text", text: beginning }),
+  );
   peeked = button;
   button.setAttribute("aria-describedby", "peek");
   peek.showPopover();
   const target = button.getBoundingClientRect();
   const { width, height } = peek.getBoundingClientRect();
   const top = target.top - height - MARGIN;
-  const left = Math.min(Math.max(target.left + target.width / 2 - width / 2, MARGIN), innerWidth - width - MARGIN);
+  const left = Math.min(
+    Math.max(target.left + target.width / 2 - width / 2, MARGIN),
+    innerWidth - width - MARGIN,
+  );
   peek.style.left = `${left}px`;
   peek.style.top = `${top < MARGIN ? target.bottom + MARGIN : top}px`;
 }
@@ -160,20 +198,30 @@ export function wirePeek(root, sourceOf, first) {
   const citationAt = ({ target }) => target.closest?.("button.citation");
   const showSoon = (event) => {
     const button = citationAt(event);
-    const isMeant = event.type === "focusin" ? button?.matches(":focus-visible") : event.pointerType === "mouse";
+    const isMeant =
+      event.type === "focusin"
+        ? button?.matches(":focus-visible")
+        : event.pointerType === "mouse";
     if (!button || !isMeant || button === peeked) return;
     clearTimeout(timer);
     timer = setTimeout(() => showPeek(button, sourceOf(button)), PEEK_MS);
   };
   for (const name of ["pointerover", "focusin"]) root.addEventListener(name, showSoon);
-  for (const name of ["pointerout", "focusout"]) root.addEventListener(name, (event) => { if (citationAt(event)) hidePeek(); });
+  for (const name of ["pointerout", "focusout"])
+    root.addEventListener(name, (event) => {
+      if (citationAt(event)) hidePeek();
+    });
   root.addEventListener("click", hidePeek);
   showSoon(first);
 }
 
 addEventListener("scroll", hidePeek, { passive: true });
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape" || !peeked) return;
-  event.preventDefault();
-  hidePeek();
-}, { capture: true });
+document.addEventListener(
+  "keydown",
+  (event) => {
+    if (event.key !== "Escape" || !peeked) return;
+    event.preventDefault();
+    hidePeek();
+  },
+  { capture: true },
+);

@@ -6,7 +6,15 @@ import { sourceTitle, when } from "../common/format.js";
 import { escaped } from "../common/passage.js";
 import { t } from "../common/words.js";
 
-const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size"];
+const STYLES = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "opacity",
+  "font-family",
+  "font-size",
+];
 const PICTURE_WIDTH = 720;
 const PICTURE_SCALE = 2;
 const HEAD_HEIGHT = 34;
@@ -23,7 +31,11 @@ function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
 const COLUMNS = [
   { name: t("Subject"), of: ({ subject }) => subject },
   { name: t("Year"), of: ({ year }) => year },
-  { name: t("Figure"), of: ({ value }) => value, text: ({ text, estimate }) => `${text}${estimate ? ` (${t("estimate")})` : ""}` },
+  {
+    name: t("Figure"),
+    of: ({ value }) => value,
+    text: ({ text, estimate }) => `${text}${estimate ? ` (${t("estimate")})` : ""}`,
+  },
   { name: t("Report of"), of: ({ edition }) => edition ?? "" },
   { name: t("Source"), of: ({ citation }) => citation },
 ];
@@ -31,10 +43,15 @@ const COLUMNS = [
 function rowOf(figure) {
   const { citation, subject, year } = figure;
   const source = element("button", {
-    type: "button", className: "citation", text: citation, "data-citation": citation,
+    type: "button",
+    className: "citation",
+    text: citation,
+    "data-citation": citation,
     "aria-label": `${t("Source {number}", { number: citation })}: ${subject}, ${year}`,
   });
-  const cells = COLUMNS.slice(0, -1).map((column) => element("td", { text: String((column.text ?? column.of)(figure)) }));
+  const cells = COLUMNS.slice(0, -1).map((column) =>
+    element("td", { text: String((column.text ?? column.of)(figure)) }),
+  );
   return element("tr", {}, ...cells, element("td", {}, source));
 }
 
@@ -42,7 +59,11 @@ function rowOf(figure) {
 function tableOf(chart) {
   const body = element("tbody", {}, ...chart.figures.map(rowOf));
   const heads = COLUMNS.map((column) => {
-    const button = element("button", { type: "button", className: "sort", text: column.name });
+    const button = element("button", {
+      type: "button",
+      className: "sort",
+      text: column.name,
+    });
     const head = element("th", { scope: "col" }, button);
     button.addEventListener("click", () => {
       const isDown = head.getAttribute("aria-sort") === "ascending";
@@ -50,36 +71,81 @@ function tableOf(chart) {
       head.setAttribute("aria-sort", isDown ? "descending" : "ascending");
       const sorted = chart.figures.toSorted((one, other) => {
         const [a, b] = [column.of(one), column.of(other)];
-        return (isDown ? -1 : 1) * (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
+        return (
+          (isDown ? -1 : 1) *
+          (typeof a === "number" && typeof b === "number"
+            ? a - b
+            : String(a).localeCompare(String(b)))
+        );
       });
       body.replaceChildren(...sorted.map(rowOf));
     });
     return head;
   });
   const label = t("Table: {title}", { title: titleOf(chart) });
-  return element("div", { className: "figures-table", role: "group", "aria-label": label, tabindex: "0" },
-    element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
+  return element(
+    "div",
+    { className: "figures-table", role: "group", "aria-label": label, tabindex: "0" },
+    element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body),
+  );
 }
 
 /** Return the figures as CSV, with their sources. Text that a spreadsheet would take for a formula is marked as text. */
 function csvOf({ figures, indicator, unit }, sources) {
-  const head = ["indicator", "subject", "year", "value", "unit", "text", "estimate", "edition", "report", "page", "link"];
-  const rows = figures.map(({ subject, year, value, text, estimate, edition, citation, document_id: id }) => {
-    const source = sources.get(citation);
-    const link = new URL(at(`/?document=${encodeURIComponent(id)}`), location.href).href;
-    return [indicator, subject, year, value, unit, text, estimate, edition, sourceTitle(source), source.page, link];
-  });
-  return [head, ...rows].map((cells) => cells.map((value) => {
-    const text = typeof value === "string" && /^[=+@\t\r-]/.test(value) ? `'${value}` : String(value ?? "");
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  }).join(",")).join("\r\n");
+  const head = [
+    "indicator",
+    "subject",
+    "year",
+    "value",
+    "unit",
+    "text",
+    "estimate",
+    "edition",
+    "report",
+    "page",
+    "link",
+  ];
+  const rows = figures.map(
+    ({ subject, year, value, text, estimate, edition, citation, document_id: id }) => {
+      const source = sources.get(citation);
+      const link = new URL(at(`/?document=${encodeURIComponent(id)}`), location.href)
+        .href;
+      return [
+        indicator,
+        subject,
+        year,
+        value,
+        unit,
+        text,
+        estimate,
+        edition,
+        sourceTitle(source),
+        source.page,
+        link,
+      ];
+    },
+  );
+  return [head, ...rows]
+    .map((cells) =>
+      cells
+        .map((value) => {
+          const text =
+            typeof value === "string" && /^[=+@\t\r-]/.test(value)
+              ? `'${value}`
+              : String(value ?? "");
+          return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+        })
+        .join(","),
+    )
+    .join("\r\n");
 }
 
 /** Return words in lines of a picture. */
 function linesOf(text) {
   const lines = [""];
   for (const word of text.split(" ")) {
-    if (lines.at(-1).length + word.length < LINE_CHARACTERS) lines.push(`${lines.pop()} ${word}`.trim());
+    if (lines.at(-1).length + word.length < LINE_CHARACTERS)
+      lines.push(`${lines.pop()} ${word}`.trim());
     else lines.push(word);
   }
   return lines;
@@ -92,8 +158,12 @@ function legendOf({ kind, series }) {
   return series.map(({ subject }, index) => {
     const width = 34 + 7 * subject.length;
     if (x + width > PICTURE_WIDTH) [x, y] = [8, y + LINE_HEIGHT];
-    const entry = shape("g", { transform: `translate(${x + 6} ${y + 10})`, "data-bottom": y + LINE_HEIGHT },
-      marker(index), shape("text", { x: 12, y: 4, text: subject }));
+    const entry = shape(
+      "g",
+      { transform: `translate(${x + 6} ${y + 10})`, "data-bottom": y + LINE_HEIGHT },
+      marker(index),
+      shape("text", { x: 12, y: 4, text: subject }),
+    );
     x += width;
     return entry;
   });
@@ -105,14 +175,29 @@ function pictureOf(chart, sources, box) {
   const plot = draw(chart, PICTURE_WIDTH, titleOf(chart));
   const legend = legendOf(chart);
   const legendHeight = Number(legend.at(-1)?.getAttribute("data-bottom") ?? 0);
-  const reports = [...new Set(chart.figures.map(({ citation }) => sourceTitle(sources.get(citation))))];
-  const notes = linesOf([axisNote(chart), `${t("Sources")}: ${reports.join("; ")}.`, when(new Date().toISOString())]
-    .filter(Boolean).join(" "));
+  const reports = [
+    ...new Set(chart.figures.map(({ citation }) => sourceTitle(sources.get(citation)))),
+  ];
+  const notes = linesOf(
+    [
+      axisNote(chart),
+      `${t("Sources")}: ${reports.join("; ")}.`,
+      when(new Date().toISOString()),
+    ]
+      .filter(Boolean)
+      .join(" "),
+  );
   const plotHeight = Number(plot.getAttribute("height"));
-  const [width, height] = [PICTURE_WIDTH, HEAD_HEIGHT + legendHeight + plotHeight + notes.length * LINE_HEIGHT + 8];
+  const [width, height] = [
+    PICTURE_WIDTH,
+    HEAD_HEIGHT + legendHeight + plotHeight + notes.length * LINE_HEIGHT + 8,
+  ];
   plot.append(
     shape("g", { transform: `translate(0 ${-legendHeight - 4})` }, ...legend),
-    ...notes.map((text, line) => shape("text", { x: 8, y: plotHeight + (line + 1) * LINE_HEIGHT, text })));
+    ...notes.map((text, line) =>
+      shape("text", { x: 8, y: plotHeight + (line + 1) * LINE_HEIGHT, text }),
+    ),
+  );
   holder.append(plot);
   box.append(holder);
   for (const node of [plot, ...plot.querySelectorAll("*")]) {
@@ -121,23 +206,54 @@ function pictureOf(chart, sources, box) {
   }
   holder.remove();
   for (const node of plot.querySelectorAll("*")) {
-    for (const name of ["class", "role", "tabindex", "aria-label", "data-citation", "data-bottom"]) node.removeAttribute(name);
+    for (const name of [
+      "class",
+      "role",
+      "tabindex",
+      "aria-label",
+      "data-citation",
+      "data-bottom",
+    ])
+      node.removeAttribute(name);
   }
-  return shape("svg", { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height },
+  return shape(
+    "svg",
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      viewBox: `0 0 ${width} ${height}`,
+      width,
+      height,
+    },
     shape("rect", { width: "100%", height: "100%", fill: "#ffffff" }),
-    shape("text", { "font-family": "sans-serif", fill: "#1d2024", x: 8, y: 22, "font-size": 16, "font-weight": 600,
-      text: titleOf(chart) }),
-    shape("g", { transform: `translate(0 ${HEAD_HEIGHT + legendHeight})` }, ...plot.childNodes));
+    shape("text", {
+      "font-family": "sans-serif",
+      fill: "#1d2024",
+      x: 8,
+      y: 22,
+      "font-size": 16,
+      "font-weight": 600,
+      text: titleOf(chart),
+    }),
+    shape(
+      "g",
+      { transform: `translate(0 ${HEAD_HEIGHT + legendHeight})` },
+      ...plot.childNodes,
+    ),
+  );
 }
 
-const urlOf = (svg) => `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
+const urlOf = (svg) =>
+  `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
 
 async function pngOf(svg) {
   const image = new Image();
   image.src = urlOf(svg);
   await image.decode();
   const canvas = /** @type {HTMLCanvasElement} */ (element("canvas"));
-  [canvas.width, canvas.height] = [image.width * PICTURE_SCALE, image.height * PICTURE_SCALE];
+  [canvas.width, canvas.height] = [
+    image.width * PICTURE_SCALE,
+    image.height * PICTURE_SCALE,
+  ];
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   return canvas.toDataURL("image/png");
 }
@@ -147,17 +263,28 @@ function downloads(chart, sources, box) {
   const kinds = {
     PNG: () => pngOf(pictureOf(chart, sources, box)),
     SVG: () => urlOf(pictureOf(chart, sources, box)),
-    CSV: () => `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart, sources)}`)}`,
+    CSV: () =>
+      `data:text/csv;charset=utf-8,${encodeURIComponent(`\ufeff${csvOf(chart, sources)}`)}`,
   };
-  return element("div", { className: "figures-files" }, ...Object.entries(kinds).map(([kind, urlFor]) => {
-    const button = element("button", { type: "button", className: "button quiet", text: kind,
-      "aria-label": t("{kind}: download {title}", { kind, title }) });
-    button.addEventListener("click", async () => {
-      const name = `${title}.${kind.toLowerCase()}`.replace(/[^\p{L}\p{N}().,-]+/gu, " ").trim();
-      element("a", { href: await urlFor(), download: name }).click();
-    });
-    return button;
-  }));
+  return element(
+    "div",
+    { className: "figures-files" },
+    ...Object.entries(kinds).map(([kind, urlFor]) => {
+      const button = element("button", {
+        type: "button",
+        className: "button quiet",
+        text: kind,
+        "aria-label": t("{kind}: download {title}", { kind, title }),
+      });
+      button.addEventListener("click", async () => {
+        const name = `${title}.${kind.toLowerCase()}`
+          .replace(/[^\p{L}\p{N}().,-]+/gu, " ")
+          .trim();
+        element("a", { href: await urlFor(), download: name }).click();
+      });
+      return button;
+    }),
+  );
 }
 
 const MIN_ON_MAP = 3;
@@ -165,12 +292,23 @@ const MIN_ON_MAP = 3;
 /** Offer the bars of several countries as a map, which is loaded when it is opened. */
 function mapFold(chart) {
   const box = element("div");
-  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Map") }), box);
+  const fold = element(
+    "details",
+    { className: "figures-fold" },
+    element("summary", { text: t("Map") }),
+    box,
+  );
   wireKeys(box);
-  fold.addEventListener("toggle", async () => {
-    const { mapOf } = await import("./map.js");
-    box.replaceChildren(await mapOf(chart, t("Map: {title}", { title: titleOf(chart) })));
-  }, { once: true });
+  fold.addEventListener(
+    "toggle",
+    async () => {
+      const { mapOf } = await import("./map.js");
+      box.replaceChildren(
+        await mapOf(chart, t("Map: {title}", { title: titleOf(chart) })),
+      );
+    },
+    { once: true },
+  );
   return fold;
 }
 
@@ -179,7 +317,9 @@ function wireKeys(holder) {
   const points = () => [...holder.querySelectorAll(".point")];
   holder.addEventListener("focusin", ({ target }) => {
     const focused = target.closest(".point");
-    if (focused) for (const point of points()) point.setAttribute("tabindex", point === focused ? "0" : "-1");
+    if (focused)
+      for (const point of points())
+        point.setAttribute("tabindex", point === focused ? "0" : "-1");
   });
   holder.addEventListener("keydown", (event) => {
     const all = points();
@@ -187,14 +327,16 @@ function wireKeys(holder) {
     if (place < 0) return;
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step) all[(place + step + all.length) % all.length].focus();
-    else if (event.key === "Enter" || event.key === " ") all[place].dispatchEvent(new MouseEvent("click", { bubbles: true }));
+    else if (event.key === "Enter" || event.key === " ")
+      all[place].dispatchEvent(new MouseEvent("click", { bubbles: true }));
     else return;
     event.preventDefault();
   });
 }
 
 function figureOf(chart, sources, box) {
-  const { kind, series } = chart, title = titleOf(chart);
+  const { kind, series } = chart,
+    title = titleOf(chart);
   const holder = element("div", { className: "plot-holder" });
   const label = `${title}: ${kind === "bars" ? t("bars") : t("lines over the years")}. ${t("Use the arrow keys to move between figures.")}`;
   let width = 0;
@@ -208,34 +350,83 @@ function figureOf(chart, sources, box) {
   wireKeys(holder);
   const caption = element("figcaption", {}, element("h3", { text: title }));
   if (kind === "lines" && series.length > 1) {
-    caption.append(element("ul", { className: "legend" }, ...series.map(({ subject }, index) => element("li", {},
-      shape("svg", { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" }, marker(index)), subject))));
+    caption.append(
+      element(
+        "ul",
+        { className: "legend" },
+        ...series.map(({ subject }, index) =>
+          element(
+            "li",
+            {},
+            shape(
+              "svg",
+              { viewBox: "-8 -8 16 16", width: 14, height: 14, "aria-hidden": "true" },
+              marker(index),
+            ),
+            subject,
+          ),
+        ),
+      ),
+    );
   }
-  if (axisNote(chart)) caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
-  const fold = element("details", { className: "figures-fold" }, element("summary", { text: t("Table") }), tableOf(chart));
-  return element("figure", { className: "chart" }, caption, holder,
-    element("div", { className: "figures-bar" }, fold,
-      ...(kind === "bars" && series.length >= MIN_ON_MAP ? [mapFold(chart)] : []), downloads(chart, sources, box)));
+  if (axisNote(chart))
+    caption.append(element("p", { className: "axis-note", text: axisNote(chart) }));
+  const fold = element(
+    "details",
+    { className: "figures-fold" },
+    element("summary", { text: t("Table") }),
+    tableOf(chart),
+  );
+  return element(
+    "figure",
+    { className: "chart" },
+    caption,
+    holder,
+    element(
+      "div",
+      { className: "figures-bar" },
+      fold,
+      ...(kind === "bars" && series.length >= MIN_ON_MAP ? [mapFold(chart)] : []),
+      downloads(chart, sources, box),
+    ),
+  );
 }
 
 /** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
 export function showFigures(box, answer) {
-  const sources = new Map(answer.citations.map((citation) => [citation.number, citation]));
-  showItems(box, chartsOf(answer).map((chart) => figureOf(chart, sources, box)));
+  const sources = new Map(
+    answer.citations.map((citation) => [citation.number, citation]),
+  );
+  showItems(
+    box,
+    chartsOf(answer).map((chart) => figureOf(chart, sources, box)),
+  );
 }
 
 /** Make the value before each citation bold: in a quotation the one said in the sentence above, else its source's first. */
 export function emphasise(body, figures) {
   for (const button of body.querySelectorAll(".citation")) {
     const said = body.firstElementChild.querySelector("p > strong")?.textContent;
-    const texts = said && button.closest("li")?.textContent.includes(said) ? [escaped(said)]
-      : figures.filter(({ citation }) => String(citation) === button.dataset.citation).map(({ text }) => escaped(text));
-    const value = new RegExp(`(?<![\\d.,])(?:${texts.toSorted((one, other) => other.length - one.length).join("|")})(?![\\d%])`);
-    let node = button.previousSibling, first = null;
-    for (; texts.length && node && !(node instanceof Element && node.matches(".citation")); node = node.previousSibling)
+    const texts =
+      said && button.closest("li")?.textContent.includes(said)
+        ? [escaped(said)]
+        : figures
+            .filter(({ citation }) => String(citation) === button.dataset.citation)
+            .map(({ text }) => escaped(text));
+    const value = new RegExp(
+      `(?<![\\d.,])(?:${texts.toSorted((one, other) => other.length - one.length).join("|")})(?![\\d%])`,
+    );
+    let node = button.previousSibling,
+      first = null;
+    for (
+      ;
+      texts.length && node && !(node instanceof Element && node.matches(".citation"));
+      node = node.previousSibling
+    )
       first = node instanceof Text && value.test(node.data) ? node : first;
     const { 0: text, index } = value.exec(first?.data ?? "") ?? {};
-    if (text) first.splitText(index).splitText(text.length).before(element("strong", { text }));
+    if (text)
+      first.splitText(index).splitText(text.length).before(element("strong", { text }));
     if (text) first.nextSibling.remove();
   }
 }

@@ -18,30 +18,40 @@ let isDeclined = false;
 function show(names) {
   box.hidden = !names.length;
   const line = names.join(comma);
-  if (line && line !== box.dataset.line) announceSoon(t("From your question: {names}", { names: line }));
+  if (line && line !== box.dataset.line)
+    announceSoon(t("From your question: {names}", { names: line }));
   box.dataset.line = line;
-  byId("taken-chips").replaceChildren(...names.map((text) => {
-    const remove = element("button", {
-      type: "button", className: "chip from-question", text, "aria-label": t("Do not limit this question to {name}", { name: text }),
-    });
-    // A question is asked with everything that it names, or with nothing of it.
-    remove.addEventListener("click", () => {
-      isDeclined = true;
-      show([]);
-      textarea.focus();
-    });
-    return element("li", {}, remove);
-  }));
+  byId("taken-chips").replaceChildren(
+    ...names.map((text) => {
+      const remove = element("button", {
+        type: "button",
+        className: "chip from-question",
+        text,
+        "aria-label": t("Do not limit this question to {name}", { name: text }),
+      });
+      // A question is asked with everything that it names, or with nothing of it.
+      remove.addEventListener("click", () => {
+        isDeclined = true;
+        show([]);
+        textarea.focus();
+      });
+      return element("li", {}, remove);
+    }),
+  );
 }
 
 async function load() {
   pending?.abort();
   const text = textarea.value.trim();
   if (!text) isDeclined = false;
-  if (isDeclined || text.length < MIN_CHARACTERS || text.length > MAX_CHARACTERS) return show([]);
+  if (isDeclined || text.length < MIN_CHARACTERS || text.length > MAX_CHARACTERS)
+    return show([]);
   pending = new AbortController();
   try {
-    const { from_question: inferred } = await getJson(`/api/scope?${scope.query(["q", text])}`, pending.signal);
+    const { from_question: inferred } = await getJson(
+      `/api/scope?${scope.query(["q", text])}`,
+      pending.signal,
+    );
     show(scopeNames(inferred));
   } catch (error) {
     // The answer names its scope in any case.

@@ -17,18 +17,34 @@ const topojson = /** @type {any} */ (globalThis).topojson;
 /** Return the rings of a country as points of the drawing. One across the date line goes on beyond the edge. */
 function ringsOf({ type, coordinates }) {
   const rings = (type === "Polygon" ? [coordinates] : coordinates).flat();
-  return rings.map((ring) => ring.map(([longitude, latitude]) =>
-    [longitude + (Math.abs(longitude - ring[0][0]) > 180 ? 360 * Math.sign(ring[0][0]) : 0), -latitude * STRETCH]));
+  return rings.map((ring) =>
+    ring.map(([longitude, latitude]) => [
+      longitude +
+        (Math.abs(longitude - ring[0][0]) > 180 ? 360 * Math.sign(ring[0][0]) : 0),
+      -latitude * STRETCH,
+    ]),
+  );
 }
 
-const pathOf = (rings) => rings.map((ring) => `M${ring.map((point) => point.map((one) => one.toFixed(2)).join(" ")).join("L")}Z`).join("");
+const pathOf = (rings) =>
+  rings
+    .map(
+      (ring) =>
+        `M${ring.map((point) => point.map((one) => one.toFixed(2)).join(" ")).join("L")}Z`,
+    )
+    .join("");
 
 /** Return the part of the world around these points. */
 function viewAround(points) {
-  const [[left, right], [top, bottom]] = [0, 1].map((axis) => points.map((point) => point[axis]))
+  const [[left, right], [top, bottom]] = [0, 1]
+    .map((axis) => points.map((point) => point[axis]))
     .map((values) => [Math.min(...values), Math.max(...values)]);
-  const [width, height] = [right - left, bottom - top].map((size) => Math.max(size, MIN_DEGREES) * (1 + 2 * MARGIN));
-  return [(left + right - width) / 2, (top + bottom - height) / 2, width, height].join(" ");
+  const [width, height] = [right - left, bottom - top].map(
+    (size) => Math.max(size, MIN_DEGREES) * (1 + 2 * MARGIN),
+  );
+  return [(left + right - width) / 2, (top + bottom - height) / 2, width, height].join(
+    " ",
+  );
 }
 
 /** Return how dark each value is, from 1 to `STEPS`, by its rank: one large value must not make all others pale. */
@@ -40,26 +56,68 @@ function stepsOf(values) {
 /** Draw the bars of a chart as a map. Countries that it does not know are left out. @returns {Promise<HTMLElement>} */
 export async function mapOf(chart, label) {
   const [world, { country_name: known }] = await Promise.all([
-    fetch(WORLD).then((response) => response.json()), getJson(`/api/facets?field=country_name&limit=${COUNTRIES}`),
+    fetch(WORLD).then((response) => response.json()),
+    getJson(`/api/facets?field=country_name&limit=${COUNTRIES}`),
   ]);
   const codes = new Map(known.map(({ value, code }) => [value, code]));
-  const figures = new Map(chart.series.map(({ subject, points: [{ figure }] }) => [codes.get(subject), { subject, figure }]));
+  const figures = new Map(
+    chart.series.map(({ subject, points: [{ figure }] }) => [
+      codes.get(subject),
+      { subject, figure },
+    ]),
+  );
   const stepOf = stepsOf(chart.series.map(({ points: [{ value }] }) => value));
   const points = [];
-  const land = topojson.feature(world, world.objects.countries).features.map(({ id, geometry }) => {
-    const rings = ringsOf(geometry);
-    const found = id && figures.get(id);
-    if (!found) return shape("path", { d: pathOf(rings), class: "land" });
-    points.push(...rings.flat());
-    const { figure: { text, year, citation, value }, subject } = found;
-    const name = `${subject}, ${year}: ${text}, ${t("source {number}", { number: citation })}`;
-    return shape("g", { class: "point", role: "button", tabindex: 0, "aria-label": name, "data-citation": citation },
-      shape("title", { text: name }), shape("path", { d: pathOf(rings), class: `land step-${stepOf(value)}` }));
-  });
-  if (!points.length) return element("p", { text: t("The map has none of these countries.") });
-  const [low, high] = [chart.series.at(-1), chart.series[0]].map(({ points: [{ figure }] }) => figure)
+  const land = topojson
+    .feature(world, world.objects.countries)
+    .features.map(({ id, geometry }) => {
+      const rings = ringsOf(geometry);
+      const found = id && figures.get(id);
+      if (!found) return shape("path", { d: pathOf(rings), class: "land" });
+      points.push(...rings.flat());
+      const {
+        figure: { text, year, citation, value },
+        subject,
+      } = found;
+      const name = `${subject}, ${year}: ${text}, ${t("source {number}", { number: citation })}`;
+      return shape(
+        "g",
+        {
+          class: "point",
+          role: "button",
+          tabindex: 0,
+          "aria-label": name,
+          "data-citation": citation,
+        },
+        shape("title", { text: name }),
+        shape("path", { d: pathOf(rings), class: `land step-${stepOf(value)}` }),
+      );
+    });
+  if (!points.length)
+    return element("p", { text: t("The map has none of these countries.") });
+  const [low, high] = [chart.series.at(-1), chart.series[0]]
+    .map(({ points: [{ figure }] }) => figure)
     .toSorted((one, other) => one.value - other.value);
-  const key = element("p", { className: "map-key" }, low.text, ...Array.from({ length: STEPS }, (_, step) =>
-    element("span", { className: `map-step step-${step + 1}`, "aria-hidden": "true" })), high.text);
-  return element("div", {}, shape("svg", { class: "map", viewBox: viewAround(points), role: "group", "aria-label": label }, ...land), key);
+  const key = element(
+    "p",
+    { className: "map-key" },
+    low.text,
+    ...Array.from({ length: STEPS }, (_, step) =>
+      element("span", {
+        className: `map-step step-${step + 1}`,
+        "aria-hidden": "true",
+      }),
+    ),
+    high.text,
+  );
+  return element(
+    "div",
+    {},
+    shape(
+      "svg",
+      { class: "map", viewBox: viewAround(points), role: "group", "aria-label": label },
+      ...land,
+    ),
+    key,
+  );
 }

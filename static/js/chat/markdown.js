@@ -21,15 +21,23 @@ const lineAndScript = {
     const end = text.toLowerCase().indexOf(`</${tag}>`);
     if (end < 0) return undefined;
     const inner = text.slice(open.length, end);
-    return { type: "lineAndScript", raw: text.slice(0, end + tag.length + 3), tag, tokens: this.lexer.inlineTokens(inner) };
+    return {
+      type: "lineAndScript",
+      raw: text.slice(0, end + tag.length + 3),
+      tag,
+      tokens: this.lexer.inlineTokens(inner),
+    };
   },
   renderer({ tag, tokens }) {
-    return tag === "br" ? "<br>" : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
+    return tag === "br"
+      ? "<br>"
+      : `<${tag}>${this.parser.parseInline(tokens)}</${tag}>`;
   },
 };
 
 const BOLD = /^\*\*(?![\s*])((?:[^*\\]|\\[^])+?)(?<!\s)\*\*(?!\*)/;
-const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
+const CJK =
+  /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
 
 /** Read bold beside Chinese, Japanese and Korean, which have no spaces between words: Markdown's rule asks for them. */
 const boldBesideCjk = {
@@ -43,10 +51,12 @@ const boldBesideCjk = {
   },
 };
 
-const FORMULA = /^(?:\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\$\$([^$]+?)\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
+const FORMULA =
+  /^(?:\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\$\$([^$]+?)\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
 
 /** Tell a formula from two prices: it has a sign of TeX, or its letters stand alone. */
-const isFormula = (text) => /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
+const isFormula = (text) =>
+  /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
 
 /** Read formulas: \(...\) and $...$ in a line, \[...\] and $$...$$ on one of their own. */
 const formula = {
@@ -56,23 +66,33 @@ const formula = {
   tokenizer(text) {
     const [raw, inLine, onLine, onLineToo, priced] = FORMULA.exec(text) ?? [];
     if (!raw || (priced && !isFormula(priced))) return undefined;
-    return { type: "formula", raw, text: (inLine ?? priced ?? onLine ?? onLineToo).trim(), tag: onLine ?? onLineToo ? "samp" : "var" };
+    return {
+      type: "formula",
+      raw,
+      text: (inLine ?? priced ?? onLine ?? onLineToo).trim(),
+      tag: (onLine ?? onLineToo) ? "samp" : "var",
+    };
   },
   renderer: ({ tag, text }) => `<${tag}>${escapeHtml(text)}</${tag}>`,
 };
 
-const escapeHtml = (text) => text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
+const escapeHtml = (text) =>
+  text.replace(/[&<>]/g, (mark) => `&#${mark.charCodeAt(0)};`);
 
 const parser = new Marked({
   gfm: true,
   extensions: /** @type {any[]} */ ([lineAndScript, boldBesideCjk, formula]),
   tokenizer: {
     // HTML stays visible as text. A link definition could turn [1] into a link.
-    html: skip, tag: skip, def: skip,
+    html: skip,
+    tag: skip,
+    def: skip,
     // A single tilde means "about": "~$120B (~$55B)".
     del(text) {
       const [raw, inner] = STRUCK.exec(text) ?? [];
-      return raw ? { type: "del", raw, text: inner, tokens: this.lexer.inlineTokens(inner) } : undefined;
+      return raw
+        ? { type: "del", raw, text: inner, tokens: this.lexer.inlineTokens(inner) }
+        : undefined;
     },
   },
   renderer: {
@@ -85,8 +105,35 @@ const parser = new Marked({
 });
 
 const ALLOWED = {
-  ALLOWED_TAGS: ["a", "blockquote", "br", "code", "del", "em", "h3", "h4", "h5", "h6", "hr", "li", "ol", "p",
-    "pre", "samp", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul", "var"],
+  ALLOWED_TAGS: [
+    "a",
+    "blockquote",
+    "br",
+    "code",
+    "del",
+    "em",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "hr",
+    "li",
+    "ol",
+    "p",
+    "pre",
+    "samp",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+    "var",
+  ],
   ALLOWED_ATTR: ["align", "href", "start"],
   ADD_URI_SAFE_ATTR: ["align", "start"],
   ALLOWED_URI_REGEXP: /^https?:\/\//i,
@@ -114,7 +161,8 @@ function nameCells(fragment) {
   for (const cell of fragment.querySelectorAll("tbody td:first-child")) {
     if (cell.querySelector("button") || !cell.textContent.trim()) continue;
     const header = element("th", { scope: "row" }, ...cell.childNodes);
-    if (cell.hasAttribute("align")) header.setAttribute("align", cell.getAttribute("align"));
+    if (cell.hasAttribute("align"))
+      header.setAttribute("align", cell.getAttribute("align"));
     cell.replaceWith(header);
   }
 }
@@ -125,15 +173,23 @@ const NO_NAME = /^(?:\P{L}|sources?|passages?|citations?|refs?)*$/iu;
 function showHosts(fragment) {
   for (const link of fragment.querySelectorAll("a")) {
     const url = URL.canParse(link.href) && new URL(link.href);
-    const host = url ? [element("bdi", { className: "link-host", text: ` (${url.host})` })] : [];
-    if (!url || NO_NAME.test(link.textContent)) link.replaceWith(...link.childNodes, ...host);
-    else if (link.textContent !== link.getAttribute("href") || url.username) link.append(...host);
+    const host = url
+      ? [element("bdi", { className: "link-host", text: ` (${url.host})` })]
+      : [];
+    if (!url || NO_NAME.test(link.textContent))
+      link.replaceWith(...link.childNodes, ...host);
+    else if (link.textContent !== link.getAttribute("href") || url.username)
+      link.append(...host);
   }
 }
 
 /** What is wider than the page scrolls in its own box, also with the keyboard. */
 function beRegion(box, label) {
-  for (const [name, value] of Object.entries({ role: "group", "aria-label": label, tabindex: "0" })) {
+  for (const [name, value] of Object.entries({
+    role: "group",
+    "aria-label": label,
+    tabindex: "0",
+  })) {
     if (label) box.setAttribute(name, value);
     else box.removeAttribute(name);
   }
@@ -148,8 +204,9 @@ function renderBlock(block, decorate) {
   return fragment;
 }
 
-const isSame = (one, other) => one.nodeName === other.nodeName && (!(one instanceof Element)
-  || one.cloneNode().isEqualNode(other.cloneNode()));
+const isSame = (one, other) =>
+  one.nodeName === other.nodeName &&
+  (!(one instanceof Element) || one.cloneNode().isEqualNode(other.cloneNode()));
 
 /** Give a node the content of another. What is the same already stays, and with it a selection and the focus. */
 function grow(shown, target) {
@@ -159,7 +216,8 @@ function grow(shown, target) {
     if (!now) shown.append(next);
     else if (!isSame(now, next)) now.replaceWith(next);
     else if (now instanceof Text) {
-      if (next.data.startsWith(now.data)) now.appendData(next.data.slice(now.data.length));
+      if (next.data.startsWith(now.data))
+        now.appendData(next.data.slice(now.data.length));
       else now.data = next.data;
     } else grow(now, next);
   });
@@ -173,20 +231,26 @@ export function markdownView(container, decorate) {
     const blocks = parser.lexer(markdown).filter((block) => block.type !== "space");
     // An answer's headings come below the question's, and no level is left out.
     const above = [];
-    for (const heading of /** @type {any[]} */ (blocks.filter(({ type }) => type === "heading"))) {
+    for (const heading of /** @type {any[]} */ (
+      blocks.filter(({ type }) => type === "heading")
+    )) {
       while (above.at(-1) >= heading.depth) above.pop();
       heading.level = Math.min(above.push(heading.depth) + 2, 6);
     }
     blocks.forEach((block, index) => {
       const raw = block.raw.trimEnd();
       if (shown[index] === raw) return;
-      const holder = container.children[index] ?? container.appendChild(element("div", { dir: "auto" }));
+      const holder =
+        container.children[index] ??
+        container.appendChild(element("div", { dir: "auto" }));
       grow(holder, renderBlock(block, decorate));
       beRegion(holder, block.type === "table" ? t("Table") : "");
       shown[index] = raw;
     });
-    while (container.children.length > blocks.length) container.lastElementChild.remove();
+    while (container.children.length > blocks.length)
+      container.lastElementChild.remove();
     shown.length = blocks.length;
-    if (container.querySelector("samp, var")) import("./formulas.js").then(({ showFormulas }) => showFormulas(container));
+    if (container.querySelector("samp, var"))
+      import("./formulas.js").then(({ showFormulas }) => showFormulas(container));
   };
 }

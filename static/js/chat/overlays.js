@@ -12,7 +12,11 @@ export function withdrawUndo() {
 /** The notice stays while the pointer or the focus is on it. */
 function hideSoon() {
   clearTimeout(timer);
-  timer = setTimeout(() => (byId("toast").matches(":hover, :focus-within") ? hideSoon() : withdrawUndo()), SHOWN_MS);
+  timer = setTimeout(
+    () =>
+      byId("toast").matches(":hover, :focus-within") ? hideSoon() : withdrawUndo(),
+    SHOWN_MS,
+  );
 }
 
 /** Say what was done and offer to undo it. `takeFocus`: what had the focus is gone. */
@@ -35,19 +39,29 @@ export function offerUndo(text, undo, { takeFocus = false } = {}) {
 
 const isPhone = matchMedia("(max-width: 44rem)");
 /** The topmost one: sheets open from one another in the order of the page. */
-const openSheet = () => /** @type {HTMLDialogElement[]} */ ([...document.querySelectorAll("dialog:modal")]).at(-1);
+const openSheet = () =>
+  /** @type {HTMLDialogElement[]} */ ([
+    ...document.querySelectorAll("dialog:modal"),
+  ]).at(-1);
 
 /** On phones, give sheets a history entry: Back closes them first. */
 export function watchSheets() {
-  if (history.state?.sheet) history.replaceState({ ...history.state, sheet: false }, "");
+  if (history.state?.sheet)
+    history.replaceState({ ...history.state, sheet: false }, "");
   new MutationObserver(() => {
     if (openSheet()) {
-      if (isPhone.matches && !history.state?.sheet) history.pushState({ ...history.state, sheet: true }, "");
+      if (isPhone.matches && !history.state?.sheet)
+        history.pushState({ ...history.state, sheet: true }, "");
     } else if (history.state?.sheet) history.back();
   }).observe(document.body, { subtree: true, attributeFilter: ["open"] });
   addEventListener("popstate", () => {
     const sheet = openSheet();
     // Like Esc: a dialog may have more to do when it closes.
-    if (sheet && !history.state?.sheet && sheet.dispatchEvent(new Event("cancel", { cancelable: true }))) sheet.close();
+    if (
+      sheet &&
+      !history.state?.sheet &&
+      sheet.dispatchEvent(new Event("cancel", { cancelable: true }))
+    )
+      sheet.close();
   });
 }

@@ -9,7 +9,8 @@ const FIELDS = ["country_name", "year", "type", "document_name", "collections"];
 /** Above this number of documents, names are searched on the server. */
 const MAX_LISTED_NAMES = 300;
 
-const isValid = (field, value) => value !== "" && (field !== "year" || /^\d{1,4}$/.test(value));
+const isValid = (field, value) =>
+  value !== "" && (field !== "year" || /^\d{1,4}$/.test(value));
 
 /** The chosen filters. They are kept in the address, so that a link restores them. */
 class Scope extends EventTarget {
@@ -19,11 +20,14 @@ class Scope extends EventTarget {
     super();
     const query = new URLSearchParams(location.search);
     for (const field of FIELDS) {
-      for (const value of query.getAll(field)) if (isValid(field, value)) this.#chosen.get(field).add(value);
+      for (const value of query.getAll(field))
+        if (isValid(field, value)) this.#chosen.get(field).add(value);
     }
   }
 
-  has(field, value) { return this.#chosen.get(field).has(String(value)); }
+  has(field, value) {
+    return this.#chosen.get(field).has(String(value));
+  }
 
   toggle(field, value, isChosen) {
     if (isChosen) this.#chosen.get(field).add(String(value));
@@ -32,29 +36,44 @@ class Scope extends EventTarget {
   }
 
   replace(filters) {
-    for (const field of FIELDS) this.#chosen.set(field, new Set([filters[field] ?? []].flat().map(String)));
+    for (const field of FIELDS)
+      this.#chosen.set(field, new Set([filters[field] ?? []].flat().map(String)));
     this.#changed();
   }
 
-  entries() { return FIELDS.flatMap((field) => this.values(field).map((value) => ({ field, value }))); }
+  entries() {
+    return FIELDS.flatMap((field) =>
+      this.values(field).map((value) => ({ field, value })),
+    );
+  }
 
-  values(field) { return [...this.#chosen.get(field)]; }
+  values(field) {
+    return [...this.#chosen.get(field)];
+  }
 
   /** Return the fields in use as the API takes them, years as numbers. */
   filters() {
     const used = FIELDS.filter((field) => this.#chosen.get(field).size);
-    return Object.fromEntries(used.map((field) =>
-      [field, field === "year" ? this.values(field).map(Number) : this.values(field)]));
+    return Object.fromEntries(
+      used.map((field) => [
+        field,
+        field === "year" ? this.values(field).map(Number) : this.values(field),
+      ]),
+    );
   }
 
   query(...more) {
-    return new URLSearchParams([...this.entries().map(({ field, value }) => [field, value]), ...more]).toString();
+    return new URLSearchParams([
+      ...this.entries().map(({ field, value }) => [field, value]),
+      ...more,
+    ]).toString();
   }
 
   #changed() {
     const url = new URL(location.href);
     for (const field of FIELDS) url.searchParams.delete(field);
-    for (const { field, value } of this.entries()) url.searchParams.append(field, value);
+    for (const { field, value } of this.entries())
+      url.searchParams.append(field, value);
     history.replaceState(history.state, "", url);
     this.dispatchEvent(new Event("change"));
   }
@@ -77,7 +96,11 @@ export function wireBox(name, onOpen) {
     box.hidden = !isOpen;
     button.setAttribute("aria-expanded", String(isOpen));
     if (isOpen) onOpen();
-    else if (box.contains(document.activeElement) || document.activeElement === document.body) button.focus();
+    else if (
+      box.contains(document.activeElement) ||
+      document.activeElement === document.body
+    )
+      button.focus();
   };
   button.addEventListener("click", () => setOpen(box.hidden));
   document.addEventListener("pointerdown", ({ target }) => {
@@ -91,23 +114,31 @@ export function wireBox(name, onOpen) {
   return setOpen;
 }
 
-const setOpen = wireBox("scope", () => byId(hasKeyboard() ? "country-search" : "scope-done").focus({ preventScroll: true }));
+const setOpen = wireBox("scope", () =>
+  byId(hasKeyboard() ? "country-search" : "scope-done").focus({ preventScroll: true }),
+);
 
 function option(field, { value, documents }) {
   /** @type {any} */
   const box = element("input", { type: "checkbox", value });
   box.checked = scope.has(field, value);
   box.addEventListener("change", () => scope.toggle(field, value, box.checked));
-  return element("label", { className: "option" }, box,
+  return element(
+    "label",
+    { className: "option" },
+    box,
     element("span", { className: "option-name", text: valueLabel(field, value) }),
-    element("span", { className: "option-count", text: documents }));
+    element("span", { className: "option-count", text: documents }),
+  );
 }
 
 function filterOptions() {
   for (const search of panel.querySelectorAll(".option-search")) {
     const typed = simplify(search.value.trim());
     for (const label of search.closest("fieldset").querySelectorAll(".option")) {
-      label.hidden = !simplify(label.querySelector(".option-name").textContent).includes(typed);
+      label.hidden = !simplify(
+        label.querySelector(".option-name").textContent,
+      ).includes(typed);
     }
   }
 }
@@ -116,57 +147,89 @@ function showOptions(facets) {
   for (const field of FIELDS) {
     const list = panel.querySelector(`[data-field=${field}] .options`);
     const active = document.activeElement;
-    const focused = active instanceof HTMLInputElement && list.contains(active) ? active.value : null;
+    const focused =
+      active instanceof HTMLInputElement && list.contains(active) ? active.value : null;
     const options = (facets[field] ?? []).filter(({ value }) => value !== null);
     // A chosen value stays listed, even if the rest of the scope leaves no report of it.
-    const missing = scope.values(field).filter((value) => !options.some((facet) => String(facet.value) === value));
-    list.replaceChildren(...[...options, ...missing.map((value) => ({ value, documents: 0 }))].map((facet) => option(field, facet)));
-    [...list.querySelectorAll("input")].find((box) => box.value === focused)?.focus({ preventScroll: true });
+    const missing = scope
+      .values(field)
+      .filter((value) => !options.some((facet) => String(facet.value) === value));
+    list.replaceChildren(
+      ...[...options, ...missing.map((value) => ({ value, documents: 0 }))].map(
+        (facet) => option(field, facet),
+      ),
+    );
+    [...list.querySelectorAll("input")]
+      .find((box) => box.value === focused)
+      ?.focus({ preventScroll: true });
   }
   // A single collection is no choice; once shown, the list stays.
-  panel.querySelector("[data-field=collections]").hidden &&= facets.collections.length < 2;
+  panel.querySelector("[data-field=collections]").hidden &&=
+    facets.collections.length < 2;
   filterOptions();
 }
 
 function showChips() {
   const entries = scope.entries();
-  chips.replaceChildren(...entries.map(({ field, value }, index) => {
-    const [label] = scopeNames({ [field]: value });
-    const remove = element("button", {
-      type: "button", className: "chip", text: label, "aria-label": t("Remove the chosen scope: {label}", { label }),
-    });
-    remove.addEventListener("click", () => {
-      scope.toggle(field, value, false);
-      focusNext(chips, index, byId("scope-button"));
-    });
-    return element("li", {}, remove);
-  }));
+  chips.replaceChildren(
+    ...entries.map(({ field, value }, index) => {
+      const [label] = scopeNames({ [field]: value });
+      const remove = element("button", {
+        type: "button",
+        className: "chip",
+        text: label,
+        "aria-label": t("Remove the chosen scope: {label}", { label }),
+      });
+      remove.addEventListener("click", () => {
+        scope.toggle(field, value, false);
+        focusNext(chips, index, byId("scope-button"));
+      });
+      return element("li", {}, remove);
+    }),
+  );
   byId("chosen-scope").hidden = byId("scope-clear").hidden = entries.length === 0;
 }
 
 /** Drop values of a link that the library does not have, and say so. Returns whether that was the error. */
 function dropUnknown({ status, details }) {
   const wrong = (Array.isArray(details) ? details : [])
-    .map(({ field, valid_values: valid }) => ({ field: String(field).replace("filters.", ""), valid: (valid ?? []).map(String) }))
+    .map(({ field, valid_values: valid }) => ({
+      field: String(field).replace("filters.", ""),
+      valid: (valid ?? []).map(String),
+    }))
     .filter(({ field }) => FIELDS.includes(field));
   if (status !== 400 || !wrong.length) return false;
   const names = wrong.flatMap(({ field, valid }) =>
-    scope.values(field).filter((value) => !valid.includes(value)).flatMap((value) => scopeNames({ [field]: value })));
-  notice = t("Not in this library: {names}. Choose from the values below.", { names: names.join(comma) });
+    scope
+      .values(field)
+      .filter((value) => !valid.includes(value))
+      .flatMap((value) => scopeNames({ [field]: value })),
+  );
+  notice = t("Not in this library: {names}. Choose from the values below.", {
+    names: names.join(comma),
+  });
   setOpen(true);
-  const kept = wrong.map(({ field, valid }) => [field, scope.values(field).filter((value) => valid.includes(value))]);
+  const kept = wrong.map(({ field, valid }) => [
+    field,
+    scope.values(field).filter((value) => valid.includes(value)),
+  ]);
   scope.replace({ ...scope.filters(), ...Object.fromEntries(kept) });
   return true;
 }
 
 async function load() {
   pending?.abort();
-  const { signal } = pending = new AbortController();
+  const { signal } = (pending = new AbortController());
   try {
     const facets = await getJson(`/api/facets?${scope.query()}`, signal);
     if (facets.total?.document_name > MAX_LISTED_NAMES) {
-      const query = scope.query(["field", "document_name"], ["q", byId("document-search").value.trim()]);
-      facets.document_name = (await getJson(`/api/facets?${query}`, signal)).document_name;
+      const query = scope.query(
+        ["field", "document_name"],
+        ["q", byId("document-search").value.trim()],
+      );
+      facets.document_name = (
+        await getJson(`/api/facets?${query}`, signal)
+      ).document_name;
     }
     showText(byId("scope-error"), notice);
     notice = "";
@@ -192,13 +255,18 @@ export function wireScope() {
     scope.replace({});
     byId("scope-done").focus();
   });
-  for (const id of ["country-search", "document-search"]) byId(id).addEventListener("input", filterOptions);
+  for (const id of ["country-search", "document-search"])
+    byId(id).addEventListener("input", filterOptions);
   byId("document-search").addEventListener("change", load);
   for (const fold of all(document, ".coverage")) {
-    fold.addEventListener("toggle", async () => {
-      const { showCoverage } = await import("./coverage.js");
-      showCoverage(fold.querySelector(".coverage-box"));
-    }, { once: true });
+    fold.addEventListener(
+      "toggle",
+      async () => {
+        const { showCoverage } = await import("./coverage.js");
+        showCoverage(fold.querySelector(".coverage-box"));
+      },
+      { once: true },
+    );
   }
   refresh();
   return load;

@@ -14,28 +14,52 @@ export function showStart(facets) {
   byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
   const countries = facets.total?.country_name ?? facets.country_name?.length ?? 0;
   const reports = count(facets.documents, "report");
-  const years = (facets.year ?? []).map(({ value }) => value).filter(Boolean).sort((one, other) => one - other);
+  const years = (facets.year ?? [])
+    .map(({ value }) => value)
+    .filter(Boolean)
+    .sort((one, other) => one - other);
   const contents = [
-    countries > 1 ? t("{reports} on {number} countries", { reports, number: countries }) : reports,
+    countries > 1
+      ? t("{reports} on {number} countries", { reports, number: countries })
+      : reports,
     years.length > 1 && t("{first} to {last}", { first: years[0], last: years.at(-1) }),
-  ].filter(Boolean).join(comma);
+  ]
+    .filter(Boolean)
+    .join(comma);
   if (facets.documents) showContents(contents);
   const list = byId("examples");
   const names = new Set((facets.country_name ?? []).map(({ value }) => value));
   for (const button of list.querySelectorAll("[data-needs]")) {
-    if (!JSON.parse(button.dataset.needs).every((name) => names.has(name))) button.closest("li").remove();
+    if (!JSON.parse(button.dataset.needs).every((name) => names.has(name)))
+      button.closest("li").remove();
   }
   if (list.querySelector("[data-example]")) return;
-  list.append(...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => {
-    const question = t("What is “{title}” about?", { title: value });
-    return element("li", {}, element("button", { type: "button", className: "example", text: question, "data-example": question }));
-  }));
+  list.append(
+    ...(facets.document_name ?? []).slice(0, EXAMPLES).map(({ value }) => {
+      const question = t("What is “{title}” about?", { title: value });
+      return element(
+        "li",
+        {},
+        element("button", {
+          type: "button",
+          className: "example",
+          text: question,
+          "data-example": question,
+        }),
+      );
+    }),
+  );
 }
 
 /** Say what the library holds, and what it is about once that is known. */
 async function showContents(contents) {
   const about = topics?.join(comma);
-  showText(byId("contents"), about ? t("{reports}: {topics}.", { reports: contents, topics: `\u2068${about}\u2069` }) : `${contents}.`);
+  showText(
+    byId("contents"),
+    about
+      ? t("{reports}: {topics}.", { reports: contents, topics: `\u2068${about}\u2069` })
+      : `${contents}.`,
+  );
   if (topics) return;
   ({ topics } = await getJson("/api/topics").catch(() => ({ topics: [] })));
   showContents(contents);
@@ -48,7 +72,9 @@ export async function chooseDocument() {
   if (!id) return null;
   url.searchParams.delete("document");
   history.replaceState(history.state, "", url);
-  const { document_name: name } = await getJson(`/api/documents/${encodeURIComponent(id)}`).catch(() => ({}));
+  const { document_name: name } = await getJson(
+    `/api/documents/${encodeURIComponent(id)}`,
+  ).catch(() => ({}));
   if (name) scope.replace({ document_name: [name] });
   const question = sessionStorage.getItem("first-question");
   sessionStorage.removeItem("first-question");
@@ -61,13 +87,23 @@ const POLL_MS = 1500;
 export async function watchIndexing() {
   let isSeen = false;
   // A server that does not answer while it indexes is busy, not finished.
-  for (let state = await getReadiness(); state?.ingesting || (isSeen && !state); state = await getReadiness()) {
+  for (
+    let state = await getReadiness();
+    state?.ingesting || (isSeen && !state);
+    state = await getReadiness()
+  ) {
     isSeen = true;
     if (state) byId("indexing").hidden = false;
     const samples = state?.sample_data;
     if (samples?.total) {
-      byId("indexing-text").textContent = t("Indexing reports: {ready} of {total}", samples);
-      Object.assign(byId("indexing-progress"), { max: samples.total, value: samples.ready });
+      byId("indexing-text").textContent = t(
+        "Indexing reports: {ready} of {total}",
+        samples,
+      );
+      Object.assign(byId("indexing-progress"), {
+        max: samples.total,
+        value: samples.ready,
+      });
     }
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

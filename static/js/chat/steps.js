@@ -5,29 +5,48 @@ import { sourcePlace, sourceTitle } from "../common/format.js";
 import { comma, count, t } from "../common/words.js";
 
 const LABELS = {
-  attachments: t("Attachment"), auto: t("Answer mode"), mode: t("Answer mode"), collections: t("Collections"),
-  outline: t("Outline"), plan: t("Plan"), search: t("Search"), found: t("Found"), compress: t("Passages"),
-  relevance: t("Relevance"), reflect: t("Reflection"), follow_up: t("Follow-up question"),
-  intermediate: t("Answer so far"), section: t("Section"), generate: t("Answer"), shorten: t("Shortened"),
+  attachments: t("Attachment"),
+  auto: t("Answer mode"),
+  mode: t("Answer mode"),
+  collections: t("Collections"),
+  outline: t("Outline"),
+  plan: t("Plan"),
+  search: t("Search"),
+  found: t("Found"),
+  compress: t("Passages"),
+  relevance: t("Relevance"),
+  reflect: t("Reflection"),
+  follow_up: t("Follow-up question"),
+  intermediate: t("Answer so far"),
+  section: t("Section"),
+  generate: t("Answer"),
+  shorten: t("Shortened"),
   budget: t("Stopped early"),
 };
 
 /** Return the name of a step, or of a stage in the trace. */
-export const stepName = (name) => LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+export const stepName = (name) =>
+  LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
 /** What happens before the server sends the first step: most modes begin with a call of the model. */
 const BEGINNINGS = {
-  auto: t("Choosing how to answer"), deep: t("Planning the searches"),
-  chain: t("Thinking of the first question"), report: t("Planning the report"),
+  auto: t("Choosing how to answer"),
+  deep: t("Planning the searches"),
+  chain: t("Thinking of the first question"),
+  report: t("Planning the report"),
 };
 
 export const beginningText = ({ mode, attachments }) =>
-  (attachments.length ? t("Reading the attachments") : BEGINNINGS[mode] ?? t("Searching the reports"));
+  attachments.length
+    ? t("Reading the attachments")
+    : (BEGINNINGS[mode] ?? t("Searching the reports"));
 
 function stepText({ name, detail }) {
   if (name === "mode") return detail.replace(/(?<=: )\w+/, (mode) => modeLabel(mode));
   // The numbers of an intermediate answer are those of its own passages, listed below it.
-  return name === "intermediate" ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "") : t(detail);
+  return name === "intermediate"
+    ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "")
+    : t(detail);
 }
 
 /** Whether a "found" step belongs to a question. Its detail is the question, "(where)" and, if it failed, ": why". */
@@ -38,13 +57,19 @@ function isSearchFor(question, { detail, failed }) {
 
 /** Return "2 sources (Kenya)", "failed: No answer within 20 s." */
 function foundText({ detail, failed, sources }, question) {
-  const outcome = failed ? t("failed") : sources.length ? count(sources.length, "source") : t("nothing found");
-  const rest = detail.startsWith(question) ? detail.slice(question.length).replace(/^[\s:]+/, "") : "";
+  const outcome = failed
+    ? t("failed")
+    : sources.length
+      ? count(sources.length, "source")
+      : t("nothing found");
+  const rest = detail.startsWith(question)
+    ? detail.slice(question.length).replace(/^[\s:]+/, "")
+    : "";
   return [outcome, rest].filter(Boolean).join(rest.startsWith("(") ? " " : ": ");
 }
 
 let ids = 0;
-const newId = () => `step-${ids += 1}`;
+const newId = () => `step-${(ids += 1)}`;
 
 /** A question that is searched for, with the outcome. `round`: the questions planned together with it, if any. */
 class SubQuestion {
@@ -56,18 +81,34 @@ class SubQuestion {
 
   /** Without a node, it becomes an item of a list. */
   constructor(text, round, node = null) {
-    Object.assign(this, { text, round, node: node ?? element("li", { className: "sub-question" }) });
+    Object.assign(this, {
+      text,
+      round,
+      node: node ?? element("li", { className: "sub-question" }),
+    });
     this.id = node?.querySelector(".step-text").id ?? newId();
-    if (!node) this.node.append(element("h5", { className: "question-text", id: this.id, text }));
+    if (!node)
+      this.node.append(
+        element("h5", { className: "question-text", id: this.id, text }),
+      );
     this.node.append(" ", this.#status);
     round?.push(this);
   }
 
-  say(text) { this.#status.textContent = text && `– ${text}`; }
+  say(text) {
+    this.#status.textContent = text && `– ${text}`;
+  }
 }
 
 /** Steps that every answer has: the line above the answer shows them, a list of these alone would add nothing. */
-const PLAIN = new Set(["attachments", "search", "compress", "relevance", "generate", "shorten"]);
+const PLAIN = new Set([
+  "attachments",
+  "search",
+  "compress",
+  "relevance",
+  "generate",
+  "shorten",
+]);
 const SPLITTING = new Set(["plan", "reflect"]);
 
 /** The list of steps: open while the answer is prepared, folded afterwards, unless the person decides otherwise. */
@@ -85,12 +126,18 @@ export class StepsView {
   constructor(root) {
     this.#root = root;
     this.#list = root.querySelector(".steps-list");
-    root.querySelector("summary").addEventListener("click", () => { root.dataset.chosen = "true"; });
+    root.querySelector("summary").addEventListener("click", () => {
+      root.dataset.chosen = "true";
+    });
   }
 
-  get isShown() { return !this.#root.hidden; }
+  get isShown() {
+    return !this.#root.hidden;
+  }
 
-  source(button) { return this.#sources.get(button); }
+  source(button) {
+    return this.#sources.get(button);
+  }
 
   add(step) {
     if (step.name === "condense") return;
@@ -111,7 +158,8 @@ export class StepsView {
   }
 
   fold() {
-    if (!this.#root.dataset.chosen && !this.#root.contains(document.activeElement)) this.#root.open = false;
+    if (!this.#root.dataset.chosen && !this.#root.contains(document.activeElement))
+      this.#root.open = false;
   }
 
   /** `path`: all steps, for an answer that came without them. */
@@ -129,61 +177,113 @@ export class StepsView {
     const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
     for (const [button, { chunk_id: id }] of this.#sources) {
       if (numbers.has(id)) {
-        button.prepend(element("span", { className: "source-number" },
-          element("span", { className: "visually-hidden", text: `${t("Source")} ` }), numbers.get(id)), " ");
+        button.prepend(
+          element(
+            "span",
+            { className: "source-number" },
+            element("span", { className: "visually-hidden", text: `${t("Source")} ` }),
+            numbers.get(id),
+          ),
+          " ",
+        );
       }
     }
-    const searched = this.#questions.filter(({ isSettled, round }) => isSettled && round);
+    const searched = this.#questions.filter(
+      ({ isSettled, round }) => isSettled && round,
+    );
     const failed = searched.filter((question) => question.failed).length;
     this.#root.querySelector(".steps-summary").textContent = [
       count(this.#steps, "step"),
-      searched.length && count(searched.length, "sub-question") + (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
+      searched.length &&
+        count(searched.length, "sub-question") +
+          (failed ? ` (${t("{number} failed", { number: failed })})` : ""),
       this.#found.size && count(this.#found.size, "source"),
-    ].filter(Boolean).join(comma);
+    ]
+      .filter(Boolean)
+      .join(comma);
   }
 
   #show(step) {
     const { name, detail, failed, items, sources } = step;
     if (name === "found") return this.#showFound(step);
     // The section that is being written is shown already.
-    if (name === "generate" && !failed && this.#list.lastElementChild?.dataset.step === "section") return;
+    if (
+      name === "generate" &&
+      !failed &&
+      this.#list.lastElementChild?.dataset.step === "section"
+    )
+      return;
     this.#steps += 1;
     const id = newId();
     const [label, text] = [stepName(name), stepText(step)];
-    const item = element("li", { className: "step", "data-step": name },
-      element("h4", { className: "step-label", text: failed && name !== "budget" ? t("{name} (failed)", { name: label }) : label }),
-      " ", element("p", { className: "step-text", id, text }));
+    const item = element(
+      "li",
+      { className: "step", "data-step": name },
+      element("h4", {
+        className: "step-label",
+        text:
+          failed && name !== "budget" ? t("{name} (failed)", { name: label }) : label,
+      }),
+      " ",
+      element("p", { className: "step-text", id, text }),
+    );
     item.classList.toggle("failed", failed);
     this.#list.append(item);
     this.#showSources(sources, item, id);
-    if (name === "follow_up" && !failed) this.#questions.push(new SubQuestion(detail, [], item));
+    if (name === "follow_up" && !failed)
+      this.#questions.push(new SubQuestion(detail, [], item));
     else if (items.length && SPLITTING.has(name)) {
       const round = [];
       const questions = items.map((question) => new SubQuestion(question, round));
       this.#questions.push(...questions);
-      item.append(element("ol", { className: "sub-questions", role: "list" }, ...questions.map(({ node }) => node)));
+      item.append(
+        element(
+          "ol",
+          { className: "sub-questions", role: "list" },
+          ...questions.map(({ node }) => node),
+        ),
+      );
     } else if (items.length) {
-      item.append(element("ul", { className: "step-items" }, ...items.map((one) => element("li", { text: one }))));
+      item.append(
+        element(
+          "ul",
+          { className: "step-items" },
+          ...items.map((one) => element("li", { text: one })),
+        ),
+      );
     }
-    this.#say(name === "section" ? t("Writing: {title}", { title: detail }) : text || label);
+    this.#say(
+      name === "section" ? t("Writing: {title}", { title: detail }) : text || label,
+    );
   }
 
   #showSources(sources, item, labelId) {
     if (!sources.length) return;
     const buttons = sources.map((source) => {
       const place = sourcePlace(source);
-      const button = element("button", { type: "button", className: "step-source", "data-chunk": source.chunk_id },
-        element("span", { className: "source-title", text: sourceTitle(source) }), place && " ",
-        element("span", { className: "source-place", text: place }));
+      const button = element(
+        "button",
+        { type: "button", className: "step-source", "data-chunk": source.chunk_id },
+        element("span", { className: "source-title", text: sourceTitle(source) }),
+        place && " ",
+        element("span", { className: "source-place", text: place }),
+      );
       this.#sources.set(button, source);
       return element("li", {}, button);
     });
-    item.append(element("ul", { className: "step-sources", role: "list", "aria-labelledby": labelId }, ...buttons));
+    item.append(
+      element(
+        "ul",
+        { className: "step-sources", role: "list", "aria-labelledby": labelId },
+        ...buttons,
+      ),
+    );
   }
 
   #showFound(step) {
     // One question may begin with another: the longest match is meant.
-    const [match] = this.#questions.filter(({ isSettled, text }) => !isSettled && isSearchFor(text, step))
+    const [match] = this.#questions
+      .filter(({ isSettled, text }) => !isSettled && isSearchFor(text, step))
       .toSorted((one, other) => other.text.length - one.text.length);
     const question = match ?? this.#addQuestion(step);
     Object.assign(question, { isSettled: true, failed: step.failed });
@@ -194,19 +294,29 @@ export class StepsView {
     const { round } = question;
     if (!round) return;
     for (const other of round) if (!other.isSettled) other.say(t("searching …"));
-    this.#say(t("{settled} of {questions} searched", {
-      settled: round.filter(({ isSettled }) => isSettled).length, questions: count(round.length, "sub-question"),
-    }));
+    this.#say(
+      t("{settled} of {questions} searched", {
+        settled: round.filter(({ isSettled }) => isSettled).length,
+        questions: count(round.length, "sub-question"),
+      }),
+    );
   }
 
   /** Add a question that nobody planned, such as the whole one, to the current step. */
   #addQuestion({ detail }) {
     if (!this.#list.lastElementChild) {
-      this.#show({ name: "search", detail: t("Searching the reports"), items: [], sources: [], failed: false });
+      this.#show({
+        name: "search",
+        detail: t("Searching the reports"),
+        items: [],
+        sources: [],
+        failed: false,
+      });
     }
     const step = this.#list.lastElementChild;
-    const list = step.querySelector(".sub-questions")
-      ?? step.appendChild(element("ol", { className: "sub-questions", role: "list" }));
+    const list =
+      step.querySelector(".sub-questions") ??
+      step.appendChild(element("ol", { className: "sub-questions", role: "list" }));
     const question = new SubQuestion(detail, null);
     this.#questions.push(question);
     list.append(question.node);
@@ -223,4 +333,8 @@ const STOPPED = {
 
 /** Return why an answer ended early, or "". */
 export const stoppedText = (reason) =>
-  (reason ? t("Stopped early: {reason}. This is the best answer so far.", { reason: STOPPED[reason] ?? reason }) : "");
+  reason
+    ? t("Stopped early: {reason}. This is the best answer so far.", {
+        reason: STOPPED[reason] ?? reason,
+      })
+    : "";

@@ -11,9 +11,18 @@ import { comma, language, t, translated } from "../common/words.js";
 const PRESET = "preset:";
 
 /** Return what a stored question was asked with; of its attachments only the names are stored. */
-export const storedQuestion = ({ content, mode, preset, scope: filters, collections, page, auto_scope: autoScope, attached }) => ({
+export const storedQuestion = ({
+  content,
+  mode,
+  preset,
+  scope: filters,
+  collections,
+  page,
+  auto_scope: autoScope,
+  attached,
+}) => ({
   question: content,
-  mode: preset ? PRESET + preset : mode ?? chosenMode(),
+  mode: preset ? PRESET + preset : (mode ?? chosenMode()),
   filters: { ...filters, ...(collections?.length && { collections }) },
   page: page ?? undefined,
   autoScope,
@@ -31,7 +40,9 @@ function showQuestion(root, text) {
   const fold = (isFolded) => {
     heading.classList.toggle("folded", isFolded);
     button.setAttribute("aria-expanded", String(!isFolded));
-    button.textContent = isFolded ? t("Show the whole question") : t("Show less of the question");
+    button.textContent = isFolded
+      ? t("Show the whole question")
+      : t("Show less of the question");
   };
   heading.textContent = text;
   heading.classList.toggle("long", text.length > LONG_QUESTION);
@@ -46,19 +57,29 @@ const STOPPED = t("Stopped. This answer is not complete.");
 
 /** Messages for readers, who can do nothing about it: the server names settings and packages. */
 const UNAVAILABLE = {
-  chat_model_unavailable: t("The language model is not available at the moment. Try again later."),
-  database_unavailable: t("The database is not available at the moment. Try again later."),
-  embedder_unavailable: t("The search is not available at the moment. Try again later."),
+  chat_model_unavailable: t(
+    "The language model is not available at the moment. Try again later.",
+  ),
+  database_unavailable: t(
+    "The database is not available at the moment. Try again later.",
+  ),
+  embedder_unavailable: t(
+    "The search is not available at the moment. Try again later.",
+  ),
   search_unavailable: t("The search is not available at the moment. Try again later."),
 };
 
 /** Return the message for an error, and the details that it does not contain. */
 function explain({ name, code, message, details }) {
   if (name === "AbortError" || code === "cancelled") return [STOPPED];
-  if (code === "ingesting") return [t("These reports are still being indexed. Try again in a moment.")];
-  if (UNAVAILABLE[code] && !document.body.dataset.may?.includes("admin")) return [UNAVAILABLE[code]];
-  const lines = (Array.isArray(details) ? details : [])
-    .map(({ field, message: problem, remedy }) => [field, translated(problem ?? remedy)].filter(Boolean).join(": "));
+  if (code === "ingesting")
+    return [t("These reports are still being indexed. Try again in a moment.")];
+  if (UNAVAILABLE[code] && !document.body.dataset.may?.includes("admin"))
+    return [UNAVAILABLE[code]];
+  const lines = (Array.isArray(details) ? details : []).map(
+    ({ field, message: problem, remedy }) =>
+      [field, translated(problem ?? remedy)].filter(Boolean).join(": "),
+  );
   return [message, lines.filter((line) => line && !message.includes(line))];
 }
 
@@ -71,27 +92,43 @@ export class Turn {
   #isTall;
   /** Whether this page has followed the answer. */
   #isFollowed = false;
-  question; mode; filters; page; attachments; autoScope;
+  question;
+  mode;
+  filters;
+  page;
+  attachments;
+  autoScope;
   /** The id of its answer, once the server has sent it. */
   messageId = null;
   isComplete = false;
 
-  constructor(log, { question, mode, filters, page, attachments, autoScope }, next = null) {
+  constructor(
+    log,
+    { question, mode, filters, page, attachments, autoScope },
+    next = null,
+  ) {
     Object.assign(this, { question, mode, filters, page, attachments, autoScope });
     this.node.addEventListener("click", ({ target }) => this.#onClick(target));
-    this.#showAttached("With {names} (not stored)", attachments.map(({ name }) => name));
+    this.#showAttached(
+      "With {names} (not stored)",
+      attachments.map(({ name }) => name),
+    );
     log.insertBefore(this.node, next);
     this.#isTall = showQuestion(this.node, question);
   }
 
-  get #reply() { return this.node.querySelector(".reply"); }
+  get #reply() {
+    return this.node.querySelector(".reply");
+  }
 
   async #onClick(target) {
     if (target.closest(".retry, .regenerate")) askAgain(this);
     if (target.closest(".edit-question")) edit(this);
     const { filters, collections, page } = this.#suggested ?? {};
-    if (target.closest(".suggestion")) askBelow(this.question, { ...filters, collections }, { page });
-    if (target.closest(".taken-remove")) askBelow(this.question, this.filters, { page: this.page, autoScope: false });
+    if (target.closest(".suggestion"))
+      askBelow(this.question, { ...filters, collections }, { page });
+    if (target.closest(".taken-remove"))
+      askBelow(this.question, this.filters, { page: this.page, autoScope: false });
     const next = target.closest(".further-question");
     if (next) askBelow(next.textContent);
     const thumb = target.closest(".thumb");
@@ -102,7 +139,10 @@ export class Turn {
 
   /** Scroll to the top of the turn. @param {ScrollBehavior} [behavior] */
   show(behavior = "auto") {
-    (this.#isTall ? this.#reply : this.node).scrollIntoView({ block: "start", behavior });
+    (this.#isTall ? this.#reply : this.node).scrollIntoView({
+      block: "start",
+      behavior,
+    });
   }
 
   /** Let the question be asked again from the composer only. */
@@ -118,7 +158,9 @@ export class Turn {
     return {
       query: this.question,
       // A preset determines the mode.
-      ...(this.mode.startsWith(PRESET) ? { preset: this.mode.slice(PRESET.length) } : { mode: this.mode }),
+      ...(this.mode.startsWith(PRESET)
+        ? { preset: this.mode.slice(PRESET.length) }
+        : { mode: this.mode }),
       ...(language !== "en" && { language }),
       // An answer from attachments ends with this page: the server does not store them.
       ...(!this.attachments.length && { resume: true }),
@@ -157,11 +199,21 @@ export class Turn {
     const view = this.#startAnswer({ isStored: true });
     if (state) {
       if (content) view.token(content);
-      view.interrupt(state === "stopped" ? STOPPED : t("This answer was not completed."));
+      view.interrupt(
+        state === "stopped" ? STOPPED : t("This answer was not completed."),
+      );
       return;
     }
     if (answer?.trace) view.hits(answer.trace.hits ?? []);
-    this.#complete(view, answer ?? { response: content, answered: answered ?? true, citations: [], unsupported: [] });
+    this.#complete(
+      view,
+      answer ?? {
+        response: content,
+        answered: answered ?? true,
+        citations: [],
+        unsupported: [],
+      },
+    );
     this.#showRating(feedback?.rating);
   }
 
@@ -190,8 +242,11 @@ export class Turn {
   #complete(view, answer) {
     view.done(answer);
     this.isComplete = true;
-    const names = answer.citations.filter(isAttachment).map(({ document_name: name }) => name);
-    if (names.length) this.#showAttached("Answered from {names} (not stored)", [...new Set(names)]);
+    const names = answer.citations
+      .filter(isAttachment)
+      .map(({ document_name: name }) => name);
+    if (names.length)
+      this.#showAttached("Answered from {names} (not stored)", [...new Set(names)]);
     this.#offerScopes(answer);
     this.#showRating(null);
     if (!this.#isFollowed) return;
@@ -207,21 +262,29 @@ export class Turn {
 
   /** Offer a scope that the question names and that was not applied, or all reports where the chosen ones say nothing. */
   #offerScopes({ answered, suggested_scope: suggested, scope }) {
-    const isWidened = !suggested && !answered && (Object.keys(this.filters).length > 0 || this.page);
+    const isWidened =
+      !suggested && !answered && (Object.keys(this.filters).length > 0 || this.page);
     this.#suggested = isWidened ? { filters: {} } : suggested;
     const label = suggested ? suggestionLabel(suggested) : "";
-    showText(this.#reply.querySelector(".suggestion"), isWidened ? t("Ask in all reports") : label);
+    showText(
+      this.#reply.querySelector(".suggestion"),
+      isWidened ? t("Ask in all reports") : label,
+    );
     const names = scopeNames(scope?.from_question).join(" · ");
     this.#reply.querySelector(".taken").hidden = !names;
     const remove = this.#reply.querySelector(".taken-remove");
     remove.textContent = names;
-    remove.setAttribute("aria-label", t("Ask again without the scope from the question: {label}", { label: names }));
+    remove.setAttribute(
+      "aria-label",
+      t("Ask again without the scope from the question: {label}", { label: names }),
+    );
   }
 
   #showRating(rating) {
     const thumbs = this.#reply.querySelector(".thumbs");
     thumbs.hidden = !this.messageId || Boolean(document.body.dataset.shared);
-    for (const thumb of thumbs.children) thumb.setAttribute("aria-pressed", String(thumb.dataset.rating === rating));
+    for (const thumb of thumbs.children)
+      thumb.setAttribute("aria-pressed", String(thumb.dataset.rating === rating));
   }
 
   #startAnswer(options = {}) {

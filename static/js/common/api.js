@@ -36,7 +36,12 @@ export class ApiError extends Error {
 }
 
 export const unreachable = () =>
-  new ApiError({ code: "network", message: t("The server could not be reached. Check the connection, then try again.") });
+  new ApiError({
+    code: "network",
+    message: t(
+      "The server could not be reached. Check the connection, then try again.",
+    ),
+  });
 
 /** The document event that a request was refused because it needs a key. */
 export const KEY_NEEDED = "key-needed";
@@ -44,17 +49,22 @@ export const KEY_NEEDED = "key-needed";
 /** Return the error in a response body; a proxy may answer without one. */
 export function errorOf(body, status) {
   if (status === 401) document.dispatchEvent(new Event(KEY_NEEDED));
-  const fallback = { code: "unknown", message: t("The server answered with an error ({status}).", { status }) };
+  const fallback = {
+    code: "unknown",
+    message: t("The server answered with an error ({status}).", { status }),
+  };
   return new ApiError(body?.error?.message ? body.error : fallback, status);
 }
 
-const asApiError = (error) => (error.name === "AbortError" || error instanceof ApiError ? error : unreachable());
+const asApiError = (error) =>
+  error.name === "AbortError" || error instanceof ApiError ? error : unreachable();
 
 async function request(url, options) {
   const response = await fetch(at(url), options).catch((error) => {
     throw asApiError(error);
   });
-  if (!response.ok) throw errorOf(await response.json().catch(() => null), response.status);
+  if (!response.ok)
+    throw errorOf(await response.json().catch(() => null), response.status);
   return response;
 }
 
@@ -64,7 +74,10 @@ export const getJson = async (url, signal) => (await request(url, { signal })).j
 
 /** Send JSON and return the JSON of the response; null for 204. */
 export async function sendJson(method, url, body) {
-  const response = await request(url, { method, ...(body && { headers: JSON_TYPE, body: JSON.stringify(body) }) });
+  const response = await request(url, {
+    method,
+    ...(body && { headers: JSON_TYPE, body: JSON.stringify(body) }),
+  });
   return response.status === 204 ? null : response.json();
 }
 
@@ -77,7 +90,12 @@ export async function getReadiness() {
 /** Yield the events of one answer. An `error` event and an error before the stream both throw. */
 export async function* askQuestion(payload, files, signal) {
   const json = JSON.stringify(payload);
-  if (!files.length) return yield* answerOf("/api/chat", { method: "POST", body: json, headers: JSON_TYPE }, signal);
+  if (!files.length)
+    return yield* answerOf(
+      "/api/chat",
+      { method: "POST", body: json, headers: JSON_TYPE },
+      signal,
+    );
   // Files are sent as a form next to the question; the browser sets the content type.
   const body = new FormData();
   body.append("request", json);
@@ -91,7 +109,11 @@ export async function* resumeAnswer(messageId, signal) {
 }
 
 async function* answerOf(url, options, signal) {
-  const response = await request(url, { ...options, headers: { ...options.headers, Accept: "text/event-stream" }, signal });
+  const response = await request(url, {
+    ...options,
+    headers: { ...options.headers, Accept: "text/event-stream" },
+    signal,
+  });
   try {
     for await (const event of readEvents(response.body)) {
       if (event.name === "error") throw new ApiError(event.data.error);
@@ -101,5 +123,8 @@ async function* answerOf(url, options, signal) {
   } catch (error) {
     throw asApiError(error);
   }
-  throw new ApiError({ code: "incomplete", message: t("The connection ended before the answer was complete.") });
+  throw new ApiError({
+    code: "incomplete",
+    message: t("The connection ended before the answer was complete."),
+  });
 }

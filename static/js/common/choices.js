@@ -6,14 +6,18 @@
       window[name].getItem("theme");
     } catch {
       const kept = new Map();
-      const getItem = (key) => kept.get(key) ?? null, setItem = (key, text) => kept.set(key, text);
-      Object.defineProperty(window, name, { value: { getItem, setItem, removeItem: (key) => kept.delete(key) } });
+      const getItem = (key) => kept.get(key) ?? null,
+        setItem = (key, text) => kept.set(key, text);
+      Object.defineProperty(window, name, {
+        value: { getItem, setItem, removeItem: (key) => kept.delete(key) },
+      });
     }
   }
   const NEXT = { auto: "light", light: "dark", dark: "auto" };
   const YEAR_SECONDS = 365 * 86_400;
   const root = document.documentElement;
-  const chosen = () => (NEXT[localStorage.getItem("theme")] ? localStorage.getItem("theme") : "auto");
+  const chosen = () =>
+    NEXT[localStorage.getItem("theme")] ? localStorage.getItem("theme") : "auto";
 
   const show = () => {
     const theme = chosen();
@@ -32,7 +36,9 @@
       localStorage.setItem("theme", NEXT[chosen()]);
       show();
     });
-    const chosenLanguage = /** @type {HTMLSelectElement} */ (document.getElementById("language"));
+    const chosenLanguage = /** @type {HTMLSelectElement} */ (
+      document.getElementById("language")
+    );
     chosenLanguage.addEventListener("change", () => {
       document.cookie = `language=${chosenLanguage.value}; path=${root.dataset.root}/; max-age=${YEAR_SECONDS}; samesite=lax`;
       location.reload();

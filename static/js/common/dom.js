@@ -11,10 +11,15 @@ export const byId = (id) => document.getElementById(id);
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
 
 /** Create an element with text, never markup: everything shown comes from documents, models or people. */
-export function element(tag, { text, className, ...attributes } = /** @type {any} */ ({}), ...children) {
+export function element(
+  tag,
+  { text, className, ...attributes } = /** @type {any} */ ({}),
+  ...children
+) {
   const node = document.createElement(tag);
   if (className) node.className = className;
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes))
+    node.setAttribute(name, value);
   if (text !== undefined) node.textContent = text;
   node.append(...children);
   return node;
@@ -32,8 +37,18 @@ export function showText(node, text) {
 
 /** Show the facts that have a value, by name. */
 export const showFacts = (list, facts) =>
-  list.replaceChildren(...Object.entries(facts).filter(([, value]) => value).map(([name, value]) =>
-    element("div", {}, element("dt", { text: name }), element("dd", { text: value }))));
+  list.replaceChildren(
+    ...Object.entries(facts)
+      .filter(([, value]) => value)
+      .map(([name, value]) =>
+        element(
+          "div",
+          {},
+          element("dt", { text: name }),
+          element("dd", { text: value }),
+        ),
+      ),
+  );
 
 /** Show an error with the request id under which the server logged it; null clears. */
 export function showError(box, error, message = error?.message) {
@@ -41,15 +56,21 @@ export function showError(box, error, message = error?.message) {
   if (!error) return box.replaceChildren();
   // A poll meets the same error every few seconds: an alert must not be read out again.
   if (box.firstChild?.textContent === message) return;
-  const id = error.requestId && element("p", { className: "request-id", text: t("Request id: {id}", { id: error.requestId }) });
+  const id =
+    error.requestId &&
+    element("p", {
+      className: "request-id",
+      text: t("Request id: {id}", { id: error.requestId }),
+    });
   box.replaceChildren(element("p", { text: message }), ...(id ? [id] : []));
 }
 
 /** Do something when a form is submitted, which the browser would send otherwise. */
-export const onSubmit = (form, act) => form.addEventListener("submit", (event) => {
-  event.preventDefault();
-  act();
-});
+export const onSubmit = (form, act) =>
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    act();
+  });
 
 /** Show a list only if it has items. */
 export function showItems(list, items) {
@@ -59,9 +80,12 @@ export function showItems(list, items) {
 
 /** Let a dialog be closed by its buttons, by Esc and by a click beside it. */
 export function wireDialog(dialog) {
-  for (const button of dialog.querySelectorAll("[data-close]")) button.addEventListener("click", () => dialog.close());
+  for (const button of dialog.querySelectorAll("[data-close]"))
+    button.addEventListener("click", () => dialog.close());
   let pressed = null;
-  dialog.addEventListener("pointerdown", ({ target }) => { pressed = target; });
+  dialog.addEventListener("pointerdown", ({ target }) => {
+    pressed = target;
+  });
   // A text selection that begins inside may end outside.
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog && pressed === dialog) dialog.close();
@@ -74,7 +98,9 @@ export function focusNext(list, index, otherwise) {
   (buttons[Math.min(index, buttons.length - 1)] ?? otherwise).focus();
 }
 
-export function announce(text) { byId("announcer").textContent = text; }
+export function announce(text) {
+  byId("announcer").textContent = text;
+}
 
 const PAUSE_MS = 1500;
 let timer = 0;
@@ -106,9 +132,16 @@ export class AnswerAnnouncer {
   /** @param {string} text all text so far */
   update(text) {
     const sentences = oneLine(SENTENCES.exec(text)?.[0] ?? "");
-    if (!sentences.startsWith(this.#announced) || sentences.length <= this.#announced.length) return;
+    if (
+      !sentences.startsWith(this.#announced) ||
+      sentences.length <= this.#announced.length
+    )
+      return;
     // Unlike progress, no sentence may be skipped.
-    announceSoon(sentences.slice(this.#announced.length).trim(), timer ? `${latest} ` : "");
+    announceSoon(
+      sentences.slice(this.#announced.length).trim(),
+      timer ? `${latest} ` : "",
+    );
     this.#announced = sentences;
   }
 
@@ -116,6 +149,13 @@ export class AnswerAnnouncer {
   finish(outcome, text) {
     const whole = oneLine(text);
     const isBegun = this.#announced && whole.startsWith(this.#announced);
-    announceNow((isBegun ? [whole.slice(this.#announced.length).trim(), outcome] : [outcome, whole]).filter(Boolean).join(" "));
+    announceNow(
+      (isBegun
+        ? [whole.slice(this.#announced.length).trim(), outcome]
+        : [outcome, whole]
+      )
+        .filter(Boolean)
+        .join(" "),
+    );
   }
 }

@@ -18,30 +18,47 @@ export function loadFormats() {
 function refusal(file, { suffixes, max_bytes: limit }) {
   const name = file.name.toLowerCase();
   if (!suffixes.some((suffix) => name.endsWith(suffix.toLowerCase()))) {
-    return t("This file type is not supported. Supported: {suffixes}.", { suffixes: suffixes.join(comma) });
+    return t("This file type is not supported. Supported: {suffixes}.", {
+      suffixes: suffixes.join(comma),
+    });
   }
-  if (file.size > limit) return t("The file is {size}. The limit is {limit}.", { size: bytes(file.size), limit: bytes(limit) });
+  if (file.size > limit)
+    return t("The file is {size}. The limit is {limit}.", {
+      size: bytes(file.size),
+      limit: bytes(limit),
+    });
   return file.size === 0 ? t("The file is empty.") : "";
 }
 
 /** Split {name, file} into accepted ones and refused ones with a reason. Without known formats the server decides. */
 export async function sortOut(items) {
   const known = await loadFormats().catch(() => null);
-  const judged = items.map((item) => ({ ...item, reason: known ? refusal(item.file, known) : "" }));
+  const judged = items.map((item) => ({
+    ...item,
+    reason: known ? refusal(item.file, known) : "",
+  }));
   return {
-    accepted: judged.filter(({ reason }) => !reason).map(({ name, file }) => ({ name, file })),
+    accepted: judged
+      .filter(({ reason }) => !reason)
+      .map(({ name, file }) => ({ name, file })),
     refused: judged.filter(({ reason }) => reason),
   };
 }
 
 /** Return items with distinct names: the last one of each. */
-export const distinct = (items) => [...new Map(items.map((item) => [item.name, item])).values()];
+export const distinct = (items) => [
+  ...new Map(items.map((item) => [item.name, item])).values(),
+];
 
 /** Read a web address from its field. Returns null, after a message, if it is not one. */
 export function takeAddress(input, showProblem) {
   const text = input.value.trim();
   const url = webAddress(text);
-  showProblem(url || !text ? "" : t("This is not a web address. It must begin with https:// or http://."));
+  showProblem(
+    url || !text
+      ? ""
+      : t("This is not a web address. It must begin with https:// or http://."),
+  );
   if (url) input.value = "";
   input.focus();
   return url;
@@ -63,22 +80,33 @@ export function webAddress(text) {
 }
 
 /** Return chosen files by name, in a folder with its path: two of its folders may each hold a report.pdf. */
-export const namedFiles = (files) => [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
+export const namedFiles = (files) =>
+  [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
 
 /** Leave out hidden files of a folder, such as .DS_Store or .git. */
 export const visible = (items) => items.filter(({ name }) => !/(^|\/)\./.test(name));
 
-const readEntries = (reader) => new Promise((resolve, reject) => { reader.readEntries(resolve, reject); });
+const readEntries = (reader) =>
+  new Promise((resolve, reject) => {
+    reader.readEntries(resolve, reject);
+  });
 
 async function filesOfEntry(entry) {
   if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => { entry.file(resolve, reject); });
+    const file = await new Promise((resolve, reject) => {
+      entry.file(resolve, reject);
+    });
     return [{ name: entry.fullPath.replace(/^\//, ""), file }];
   }
   const entries = [];
   const reader = entry.createReader();
   // A folder is read in portions; an empty one marks the end.
-  for (let part = await readEntries(reader); part.length; part = await readEntries(reader)) entries.push(...part);
+  for (
+    let part = await readEntries(reader);
+    part.length;
+    part = await readEntries(reader)
+  )
+    entries.push(...part);
   return visible((await Promise.all(entries.map(filesOfEntry))).flat());
 }
 
@@ -99,7 +127,13 @@ export function wireDrop(target, onFiles) {
     mark(false);
     if (document.querySelector("dialog:modal")) return;
     // The entries are gone once anything has been awaited.
-    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
-    onFiles(entries.length ? Promise.all(entries.map(filesOfEntry)).then((files) => files.flat()) : namedFiles(event.dataTransfer.files));
+    const entries = [...event.dataTransfer.items]
+      .map((item) => item.webkitGetAsEntry?.())
+      .filter(Boolean);
+    onFiles(
+      entries.length
+        ? Promise.all(entries.map(filesOfEntry)).then((files) => files.flat())
+        : namedFiles(event.dataTransfer.files),
+    );
   });
 }

@@ -13,13 +13,20 @@ export function valueLabel(field, value) {
 /** Name one field of a scope. Its year is that of the report, not of a figure. */
 function scopeName(field, filter) {
   const isRange = typeof filter === "object" && !Array.isArray(filter);
-  const label = isRange ? `${filter.gte ?? ""}–${filter.lte ?? ""}`
-    : [filter].flat().map((value) => valueLabel(field, value)).join(comma);
+  const label = isRange
+    ? `${filter.gte ?? ""}–${filter.lte ?? ""}`
+    : [filter]
+        .flat()
+        .map((value) => valueLabel(field, value))
+        .join(comma);
   if (field !== "year") return label;
-  return label.length > 4 ? t("reports of {years}", { years: label }) : t("report of {year}", { year: label });
+  return label.length > 4
+    ? t("reports of {years}", { years: label })
+    : t("report of {year}", { year: label });
 }
 
-export const scopeNames = (filters) => Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
+export const scopeNames = (filters) =>
+  Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
 
 const pageName = ({ page }) => page && t("page {page}", { page });
 
@@ -27,43 +34,71 @@ const pageName = ({ page }) => page && t("page {page}", { page });
 export function scopeLine(scope, chosen = {}, attached = []) {
   const inferred = scope.from_question ?? {};
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
-    const origin = field in inferred ? ` (${t("from your question")})` : field in chosen ? ` (${t("chosen")})` : "";
+    const origin =
+      field in inferred
+        ? ` (${t("from your question")})`
+        : field in chosen
+          ? ` (${t("chosen")})`
+          : "";
     return `${scopeName(field, filter)}${origin}`;
   });
-  names.push(...scope.collections ?? []);
+  names.push(...(scope.collections ?? []));
   if (scope.page) names.push(pageName(scope));
-  const whole = attached.length && scope.documents <= attached.length ? attached.map(({ name }) => name).join(comma) : t("All reports");
-  return t("Scope: {names} — {size}", { names: names.join(" · ") || whole, size: scopeSize(scope) });
+  const whole =
+    attached.length && scope.documents <= attached.length
+      ? attached.map(({ name }) => name).join(comma)
+      : t("All reports");
+  return t("Scope: {names} — {size}", {
+    names: names.join(" · ") || whole,
+    size: scopeSize(scope),
+  });
 }
 
 /** Offer to ask again within the scope that a question names. */
 export const suggestionLabel = ({ filters, page }) =>
-  t("Ask again about {names} only", { names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma) });
+  t("Ask again about {names} only", {
+    names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma),
+  });
 
-export const decimal = (number, digits = 0) => number.toLocaleString(locale, { maximumFractionDigits: digits });
+export const decimal = (number, digits = 0) =>
+  number.toLocaleString(locale, { maximumFractionDigits: digits });
 
-export const seconds = (ms) => (ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`);
+export const seconds = (ms) =>
+  ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`;
 
 /** Return an amount in the currency of the server's prices; a fraction of a cent stays readable. */
 export const cost = (amount) =>
-  amount.toLocaleString(locale, amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 });
+  amount.toLocaleString(
+    locale,
+    amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 },
+  );
 
 export function sourceTitle(source) {
   const title = source.title || source.document_name;
   return source.general ? t("General: {source}", { source: title }) : title;
 }
 
-export const ocrName = ({ confidence }) => confidence && t("read by OCR, {percent} %", { percent: Math.floor(100 * confidence) });
+export const ocrName = ({ confidence }) =>
+  confidence &&
+  t("read by OCR, {percent} %", { percent: Math.floor(100 * confidence) });
 
-export const sourcePlace = (source) => [source.section, pageName(source), ocrName(source)].filter(Boolean).join(comma);
+export const sourcePlace = (source) =>
+  [source.section, pageName(source), ocrName(source)].filter(Boolean).join(comma);
 
 /** Return "Kenya: Country Report 2023, Economy, page 4". */
-export const sourceName = (source) => [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(comma);
+export const sourceName = (source) =>
+  [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(comma);
 
-const SEARCHES = { vector: t("meaning"), keyword: t("keywords"), beginning: t("beginning"), summary: t("summary") };
+const SEARCHES = {
+  vector: t("meaning"),
+  keyword: t("keywords"),
+  beginning: t("beginning"),
+  summary: t("summary"),
+};
 
 /** Return "meaning and keywords": the searches that found a passage. */
-export const foundBy = ({ found_by: names }) => listed((names ?? []).map((name) => SEARCHES[name] ?? name));
+export const foundBy = ({ found_by: names }) =>
+  listed((names ?? []).map((name) => SEARCHES[name] ?? name));
 
 /** Whether a source was attached to the question. The server does not store it; its text is in the answer. */
 export const isAttachment = ({ chunk_id: id }) => String(id).startsWith("attachment-");
@@ -72,7 +107,10 @@ const UNITS = ["bytes", "kB", "MB", "GB"];
 
 /** Return a size; a megabyte is 1024 kilobytes, as in the server's limit. */
 export function bytes(number) {
-  const power = Math.min(Math.floor(Math.log2(Math.max(number, 1)) / 10), UNITS.length - 1);
+  const power = Math.min(
+    Math.floor(Math.log2(Math.max(number, 1)) / 10),
+    UNITS.length - 1,
+  );
   const value = number / 1024 ** power;
   return `${value.toLocaleString(locale, { maximumFractionDigits: value < 10 && power ? 1 : 0 })} ${UNITS[power]}`;
 }
@@ -83,7 +121,10 @@ export function when(iso, time = false) {
   if (!iso || Number.isNaN(date.getTime())) return "";
   /** @type {Intl.DateTimeFormatOptions} */
   const day = { day: "numeric", month: "short", year: "numeric" };
-  return date.toLocaleString(locale === "en" ? "en-GB" : locale, time ? { ...day, hour: "2-digit", minute: "2-digit" } : day);
+  return date.toLocaleString(
+    locale === "en" ? "en-GB" : locale,
+    time ? { ...day, hour: "2-digit", minute: "2-digit" } : day,
+  );
 }
 
 const DAY_MS = 86_400_000;

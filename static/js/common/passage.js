@@ -6,15 +6,24 @@ export const isPdf = (file) => /\.pdf$/i.test(file ?? "");
 
 function formatLine(line) {
   const heading = /^#{1,6}\s+(.+?)\s*$/.exec(line);
-  if (heading) return [element("strong", { className: "passage-heading", text: heading[1] })];
-  return line.split(/\*\*(.+?)\*\*/).map((part, index) => (index % 2 ? element("strong", { text: part }) : part));
+  if (heading)
+    return [element("strong", { className: "passage-heading", text: heading[1] })];
+  return line
+    .split(/\*\*(.+?)\*\*/)
+    .map((part, index) => (index % 2 ? element("strong", { text: part }) : part));
 }
 
 /** Return the items with a separator between them. */
-const between = (items, separator) => items.flatMap((item, index) => (index ? [separator(), ...item] : item));
+const between = (items, separator) =>
+  items.flatMap((item, index) => (index ? [separator(), ...item] : item));
 
-export const formatText = (text) => between(text.split(/\n\s*\n/)
-  .map((paragraph) => between(paragraph.split("\n").map(formatLine), () => "\n")), () => element("span", { className: "passage-gap" }));
+export const formatText = (text) =>
+  between(
+    text
+      .split(/\n\s*\n/)
+      .map((paragraph) => between(paragraph.split("\n").map(formatLine), () => "\n")),
+    () => element("span", { className: "passage-gap" }),
+  );
 
 /** Return a text as a pattern that matches it. */
 export const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -31,13 +40,23 @@ const WHOLE = 0.9;
  * most with what the answer says, with those beside it that are cited whole; "" if that is nothing, or all. */
 export function splitAtCited(passage, said) {
   const own = new Set(wordsOf(said));
-  const split = (text, pattern, offset = 0) => [...text.matchAll(pattern)].map(({ 0: part, index }) => ({ part, start: offset + index }));
-  const sentences = split(passage, SENTENCE)
-    .flatMap(({ part, start }) => (part.length > LONG ? split(part, /[^;]+;?/g, start) : [{ part, start }]));
+  const split = (text, pattern, offset = 0) =>
+    [...text.matchAll(pattern)].map(({ 0: part, index }) => ({
+      part,
+      start: offset + index,
+    }));
+  const sentences = split(passage, SENTENCE).flatMap(({ part, start }) =>
+    part.length > LONG ? split(part, /[^;]+;?/g, start) : [{ part, start }],
+  );
   const parts = sentences.map(({ part, start }) => {
     const words = wordsOf(part);
     const shared = words.filter((word) => own.has(word)).length;
-    return { start, end: start + part.length, share: shared / (words.length || 1), score: shared ** 2 / (words.length || 1) };
+    return {
+      start,
+      end: start + part.length,
+      share: shared / (words.length || 1),
+      score: shared ** 2 / (words.length || 1),
+    };
   });
   const best = parts.toSorted((one, other) => other.score - one.score)[0];
   if (!best?.score) return [passage, "", ""];
@@ -46,21 +65,37 @@ export function splitAtCited(passage, said) {
   while (parts[last + 1]?.share >= WHOLE) last += 1;
   const [start, end] = [parts[first].start, parts[last].end];
   const isAll = !(passage.slice(0, start) + passage.slice(end)).trim();
-  return isAll ? [passage, "", ""] : [passage.slice(0, start), passage.slice(start, end), passage.slice(end)];
+  return isAll
+    ? [passage, "", ""]
+    : [passage.slice(0, start), passage.slice(start, end), passage.slice(end)];
 }
 
 /** Return a passage marked, and in it the words that an answer cites. */
 export function markedPassage(passage, said) {
   const [before, cited, after] = splitAtCited(passage, said);
-  return element("mark", {}, ...formatText(before),
-    ...(cited ? [element("strong", { className: "cited" }, ...formatText(cited)), ...formatText(after)] : []));
+  return element(
+    "mark",
+    {},
+    ...formatText(before),
+    ...(cited
+      ? [
+          element("strong", { className: "cited" }, ...formatText(cited)),
+          ...formatText(after),
+        ]
+      : []),
+  );
 }
 
 /** Return the text around a passage with the passage marked, or the passage alone. White space may differ. */
 export function passageNodes(passage, widerText, said) {
   const words = passage.trim().split(/\s+/).map(escaped);
-  const match = widerText && passage.trim() && new RegExp(words.join("\\s+")).exec(widerText);
+  const match =
+    widerText && passage.trim() && new RegExp(words.join("\\s+")).exec(widerText);
   if (!match) return [markedPassage(passage.trim(), said)];
   const end = match.index + match[0].length;
-  return [...formatText(widerText.slice(0, match.index)), markedPassage(match[0], said), ...formatText(widerText.slice(end))];
+  return [
+    ...formatText(widerText.slice(0, match.index)),
+    markedPassage(match[0], said),
+    ...formatText(widerText.slice(end)),
+  ];
 }

@@ -8,11 +8,14 @@ export const locale = lang === "ar" ? "ar-u-nu-latn" : lang;
 export const language = lang;
 
 /** From right to left, a name in Latin letters keeps its own direction: a colon behind it would jump before it. */
-const placed = (value) => (document.dir === "rtl" && /[a-z]/i.test(value) ? `\u2068${value}\u2069` : value);
+const placed = (value) =>
+  document.dir === "rtl" && /[a-z]/i.test(value) ? `\u2068${value}\u2069` : value;
 
 /** Return an English text in the language of the page with its {placeholders} filled. */
 export const t = (text, values = {}) =>
-  (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) => placed(values[name] ?? placeholder));
+  (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) =>
+    placed(values[name] ?? placeholder),
+  );
 
 /** The least letters of a message besides its values: shorter texts are too alike. */
 const MIN_LETTERS = 12;
@@ -20,12 +23,20 @@ let patterns = null;
 
 /** Return texts with places for values as patterns of whole messages, those that say most first. */
 function readPatterns() {
-  const parts = Object.keys(words).map((text) => ({ text, between: text.split(/\{\w+\}/) }));
+  const parts = Object.keys(words).map((text) => ({
+    text,
+    between: text.split(/\{\w+\}/),
+  }));
   const letters = ({ between }) => between.join("").length;
-  return parts.filter((one) => one.between.length > 1 && letters(one) >= MIN_LETTERS).toSorted((a, b) => letters(b) - letters(a))
+  return parts
+    .filter((one) => one.between.length > 1 && letters(one) >= MIN_LETTERS)
+    .toSorted((a, b) => letters(b) - letters(a))
     .map(({ text, between }) => ({
-      text, names: text.match(/(?<=\{)\w+(?=\})/g),
-      pattern: new RegExp(`^${between.map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("([^]*?)")}$`),
+      text,
+      names: text.match(/(?<=\{)\w+(?=\})/g),
+      pattern: new RegExp(
+        `^${between.map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("([^]*?)")}$`,
+      ),
     }));
 }
 
@@ -35,7 +46,11 @@ export function translated(message) {
   patterns ??= readPatterns();
   for (const { text, names, pattern } of patterns) {
     const values = pattern.exec(message)?.slice(1);
-    if (values) return t(text, Object.fromEntries(names.map((name, index) => [name, t(values[index])])));
+    if (values)
+      return t(
+        text,
+        Object.fromEntries(names.map((name, index) => [name, t(values[index])])),
+      );
   }
   // A message about a field begins with its name.
   const [, field, rest] = /^([\w.]+: )([^]+)$/.exec(message) ?? [];
@@ -47,8 +62,12 @@ export const comma = t(", ");
 
 /** Return "1 passage" or "2 passages" for an English noun. */
 export const count = (number, noun) =>
-  t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, { number: number.toLocaleString(locale) });
+  t(`{number} ${noun}${plurals.select(number) === "one" ? "" : "s"}`, {
+    number: number.toLocaleString(locale),
+  });
 
 /** Return "a and b", or with `type` "disjunction" "a or b". */
-export const listed = (parts, /** @type {"conjunction" | "disjunction"} */ type = "conjunction") =>
-  new Intl.ListFormat(lang, { type }).format(parts.map(String));
+export const listed = (
+  parts,
+  /** @type {"conjunction" | "disjunction"} */ type = "conjunction",
+) => new Intl.ListFormat(lang, { type }).format(parts.map(String));

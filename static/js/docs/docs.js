@@ -10,4 +10,7 @@ const node = /** @type {HTMLElement} */ (document.getElementById("api"));
   defaultModelsExpandDepth: 0,
   tryItOutEnabled: true,
 });
-document.documentElement.classList.toggle("dark-mode", matchMedia("(prefers-color-scheme: dark)").matches);
+document.documentElement.classList.toggle(
+  "dark-mode",
+  matchMedia("(prefers-color-scheme: dark)").matches,
+);

@@ -3,7 +3,15 @@ import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
-import { announce, byId, element, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
+import {
+  announce,
+  byId,
+  element,
+  onSubmit,
+  showError,
+  showText,
+  wireDialog,
+} from "../common/dom.js";
 import { clearErrors, showFormError } from "../common/forms.js";
 import { sourceTitle } from "../common/format.js";
 import { Activity } from "../upload/activity.js";
@@ -14,7 +22,8 @@ const pathOf = ({ document_id: id }) => `/api/documents/${encodeURIComponent(id)
 let knownTypes = [];
 
 function suggest() {
-  const options = (values) => [...new Set(values)].map((value) => element("option", { value }));
+  const options = (values) =>
+    [...new Set(values)].map((value) => element("option", { value }));
   byId("countries").replaceChildren(...options(list.values("country_name")));
   byId("types").replaceChildren(...options([...knownTypes, ...list.values("type")]));
 }
@@ -30,7 +39,9 @@ let deleting = null;
 function confirmDelete(document) {
   const title = sourceTitle(document);
   const passages = count(document.chunks, "passage");
-  const loss = document.chunks ? `${t("Its {passages} will no longer be found or cited.", { passages })} ` : "";
+  const loss = document.chunks
+    ? `${t("Its {passages} will no longer be found or cited.", { passages })} `
+    : "";
   byId("confirm-title").textContent = t("Delete “{title}”?", { title });
   byId("confirm-text").textContent = loss + t("This cannot be undone.");
   deleting = document;
@@ -72,24 +83,38 @@ const fieldsOf = (document) => ({
 
 function editDocument(document) {
   editing = document;
-  byId("edit-heading").textContent = t("Edit “{title}”", { title: sourceTitle(document) });
-  for (const [name, value] of Object.entries(fieldsOf(document))) form.elements[name].value = value;
+  byId("edit-heading").textContent = t("Edit “{title}”", {
+    title: sourceTitle(document),
+  });
+  for (const [name, value] of Object.entries(fieldsOf(document)))
+    form.elements[name].value = value;
   clearErrors(form, byId("edit-error"));
-  showText(byId("edit-note"), document.parts > 1
-    ? t("Each row of this table has its own country and year. A country or year set here applies to all rows.") : "");
+  showText(
+    byId("edit-note"),
+    document.parts > 1
+      ? t(
+          "Each row of this table has its own country and year. A country or year set here applies to all rows.",
+        )
+      : "",
+  );
   edit.showModal();
   form.elements.title.focus();
 }
 
 /** Return a field as the API takes it. A year that is not a number is sent as it is: the server explains the error. */
 function apiValue(name, text) {
-  if (name === "labels") return text.split(",").map((label) => label.trim()).filter(Boolean);
+  if (name === "labels")
+    return text
+      .split(",")
+      .map((label) => label.trim())
+      .filter(Boolean);
   if (name === "year") return /^\d+$/.test(text) ? Number(text) : text || null;
   return OPTIONAL.includes(name) ? text || null : text;
 }
 
 async function save() {
-  const changed = Object.entries(fieldsOf(editing)).map(([name, before]) => [name, before.trim(), form.elements[name].value.trim()])
+  const changed = Object.entries(fieldsOf(editing))
+    .map(([name, before]) => [name, before.trim(), form.elements[name].value.trim()])
     .filter(([, before, text]) => text !== before);
   if (!changed.length) return edit.close();
   const button = byId("edit-save");
@@ -97,7 +122,9 @@ async function save() {
   button.textContent = t("Saving …");
   clearErrors(form, byId("edit-error"));
   try {
-    const changes = Object.fromEntries(changed.map(([name, , text]) => [name, apiValue(name, text)]));
+    const changes = Object.fromEntries(
+      changed.map(([name, , text]) => [name, apiValue(name, text)]),
+    );
     const saved = await sendJson("PATCH", pathOf(editing), changes);
     edit.close();
     if (view.isOpen) view.show(saved);
@@ -132,7 +159,12 @@ async function reingest(document) {
   }
 }
 
-const ACTIONS = { open: (document) => view.open(document), edit: editDocument, reingest, delete: confirmDelete };
+const ACTIONS = {
+  open: (document) => view.open(document),
+  edit: editDocument,
+  reingest,
+  delete: confirmDelete,
+};
 const act = (action, document) => ACTIONS[action](document);
 const list = new DocumentList(act);
 const view = new DocumentView(act);
@@ -146,10 +178,14 @@ async function openById(id) {
   }
 }
 
-const activity = new Activity({ onChange: reload, onOpen: openById, guideFor: async (id) => {
-  const path = pathOf({ document_id: id });
-  return guideTo(await getJson(path), async () => editDocument(await getJson(path)));
-} });
+const activity = new Activity({
+  onChange: reload,
+  onOpen: openById,
+  guideFor: async (id) => {
+    const path = pathOf({ document_id: id });
+    return guideTo(await getJson(path), async () => editDocument(await getJson(path)));
+  },
+});
 
 wireUpload({ onIngestion: follow }).then((types) => {
   knownTypes = types;

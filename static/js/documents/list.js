@@ -10,8 +10,10 @@ const TYPING_MS = 250;
 const NAMES = ["q", "country_name", "year", "status"];
 const form = byId("filters");
 
-const option = (select, value) => element("option", { value, text: valueLabel(select.name, value) });
-const hasOption = (select, value) => [...select.options].some((other) => other.value === value);
+const option = (select, value) =>
+  element("option", { value, text: valueLabel(select.name, value) });
+const hasOption = (select, value) =>
+  [...select.options].some((other) => other.value === value);
 
 /** The filters of the list. They are kept in the address, so that a reload keeps them. */
 class Filters {
@@ -20,7 +22,8 @@ class Filters {
     for (const name of NAMES) {
       const control = form.elements[name];
       const value = query.get(name) ?? "";
-      if (control.options && !hasOption(control, value)) control.append(option(control, value));
+      if (control.options && !hasOption(control, value))
+        control.append(option(control, value));
       control.value = value;
     }
   }
@@ -40,10 +43,14 @@ class Filters {
     });
   }
 
-  get areUsed() { return this.query() !== ""; }
+  get areUsed() {
+    return this.query() !== "";
+  }
 
   query(more = {}) {
-    const chosen = NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value);
+    const chosen = NAMES.map((name) => [name, form.elements[name].value.trim()]).filter(
+      ([, value]) => value,
+    );
     return new URLSearchParams([...chosen, ...Object.entries(more)]).toString();
   }
 
@@ -51,7 +58,10 @@ class Filters {
   offer(name, values) {
     const select = form.elements[name];
     const chosen = select.value;
-    select.replaceChildren(select.options[0], ...values.map((value) => option(select, value)));
+    select.replaceChildren(
+      select.options[0],
+      ...values.map((value) => option(select, value)),
+    );
     if (!hasOption(select, chosen)) select.append(option(select, chosen));
     select.value = chosen;
   }
@@ -64,7 +74,9 @@ const rows = byId("rows");
 
 function cell(row, name, ...content) {
   const node = row.querySelector(`[data-name=${name}]`);
-  node.replaceChildren(...content.map((part) => (part instanceof Node ? part : String(part))));
+  node.replaceChildren(
+    ...content.map((part) => (part instanceof Node ? part : String(part))),
+  );
   node.classList.toggle("none", node.textContent === "");
 }
 
@@ -73,19 +85,39 @@ function rowOf(document) {
   const title = sourceTitle(document);
   row.dataset.id = document.document_id;
   row.querySelector(".document-title").textContent = title;
-  showText(row.querySelector(".document-name"), originOf(document) === title ? "" : originOf(document));
+  showText(
+    row.querySelector(".document-name"),
+    originOf(document) === title ? "" : originOf(document),
+  );
   showText(row.querySelector(".document-error"), translated(document.error));
-  for (const field of ["country_name", "year", "type"]) cell(row, field, scopeValue(document, field));
+  for (const field of ["country_name", "year", "type"])
+    cell(row, field, scopeValue(document, field));
   cell(row, "pages", document.pages?.toLocaleString(locale) ?? "");
   cell(row, "chunks", document.chunks ? document.chunks.toLocaleString(locale) : "");
-  cell(row, "updated_at", element("time", { datetime: document.updated_at, text: when(document.updated_at) }));
+  cell(
+    row,
+    "updated_at",
+    element("time", { datetime: document.updated_at, text: when(document.updated_at) }),
+  );
   const status = statusOf(document);
-  cell(row, "status", element("span", { className: `status ${document.status}` }, icon(status.icon), status.text));
+  cell(
+    row,
+    "status",
+    element(
+      "span",
+      { className: `status ${document.status}` },
+      icon(status.icon),
+      status.text,
+    ),
+  );
   const ask = row.querySelector(".row-ask");
   ask.href = at(`/?document=${encodeURIComponent(document.document_id)}`);
   ask.setAttribute("aria-label", t("Ask “{title}”", { title }));
   ask.hidden = !document.chunks;
-  for (const [action, verb] of [["edit", t("Edit")], ["delete", t("Delete")]]) {
+  for (const [action, verb] of [
+    ["edit", t("Edit")],
+    ["delete", t("Delete")],
+  ]) {
     const button = row.querySelector(`[data-action=${action}]`);
     button.setAttribute("aria-label", `${verb} ${title}`);
     button.title = verb;
@@ -105,7 +137,9 @@ export class DocumentList {
 
   /** `onAction` gets "open", "edit" or "delete" and the document. */
   constructor(onAction) {
-    const offset = Math.trunc(Number(new URLSearchParams(location.search).get("offset")) / LIMIT) * LIMIT;
+    const offset =
+      Math.trunc(Number(new URLSearchParams(location.search).get("offset")) / LIMIT) *
+      LIMIT;
     this.#offset = Math.max(0, offset || 0);
     this.#filters.wire(() => this.#goTo(0));
     byId("page-back").addEventListener("click", () => this.#turn(-LIMIT));
@@ -120,20 +154,26 @@ export class DocumentList {
 
   /** Return the values in use, for suggestions. */
   values(field) {
-    return (this.#facets[field] ?? []).map(({ value }) => value).filter((value) => value !== null && value !== "");
+    return (this.#facets[field] ?? [])
+      .map(({ value }) => value)
+      .filter((value) => value !== null && value !== "");
   }
 
   /** Load the current page; a focus in it stays. */
   async load() {
     this.#pending?.abort();
-    const { signal } = this.#pending = new AbortController();
+    const { signal } = (this.#pending = new AbortController());
     clearTimeout(this.#timer);
     try {
       const [page, facets] = await Promise.all([
-        getJson(`/api/documents?${this.#filters.query({ limit: LIMIT, cursor: this.#offset })}`, signal),
+        getJson(
+          `/api/documents?${this.#filters.query({ limit: LIMIT, cursor: this.#offset })}`,
+          signal,
+        ),
         getJson("/api/facets", signal),
       ]);
-      if (!page.documents.length && page.total && this.#offset) return this.#goTo(Math.floor((page.total - 1) / LIMIT) * LIMIT);
+      if (!page.documents.length && page.total && this.#offset)
+        return this.#goTo(Math.floor((page.total - 1) / LIMIT) * LIMIT);
       showError(byId("list-error"), null);
       this.#show(page, facets);
       this.#pollWhile(page.documents.some(isUnsettled));
@@ -152,7 +192,11 @@ export class DocumentList {
 
   #goTo(offset) {
     this.#offset = offset;
-    history.replaceState(history.state, "", `?${this.#filters.query(offset ? { offset } : {})}`);
+    history.replaceState(
+      history.state,
+      "",
+      `?${this.#filters.query(offset ? { offset } : {})}`,
+    );
     return this.load();
   }
 
@@ -166,22 +210,34 @@ export class DocumentList {
     this.#facets = facets;
     this.#documents = documents;
     this.#filters.offer("country_name", this.values("country_name"));
-    this.#filters.offer("year", this.values("year").toSorted((a, b) => b - a));
+    this.#filters.offer(
+      "year",
+      this.values("year").toSorted((a, b) => b - a),
+    );
     form.hidden = total === 0 && !this.#filters.areUsed;
     byId("filters-clear").hidden = !this.#filters.areUsed;
     this.#showRows();
-    showText(byId("total"), this.#filters.areUsed
-      ? t("{documents} found", { documents: count(total, "document") }) : count(total, "document"));
+    showText(
+      byId("total"),
+      this.#filters.areUsed
+        ? t("{documents} found", { documents: count(total, "document") })
+        : count(total, "document"),
+    );
     byId("paging").hidden = total <= LIMIT;
     byId("page-range").textContent = t("{range} of {total}", {
-      range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`, total: total.toLocaleString(locale),
+      range: `${this.#offset + 1}–${Math.min(this.#offset + LIMIT, total)}`,
+      total: total.toLocaleString(locale),
     });
     byId("page-back").disabled = this.#offset === 0;
     byId("page-on").disabled = this.#offset + LIMIT >= total;
     const [title, text] = this.#filters.areUsed
       ? [t("No document matches."), t("Change or clear the filters.")]
-      : [t("There are no documents yet."),
-        t("Drop files above, choose them, or enter a web address. You can ask about them once they are indexed.")];
+      : [
+          t("There are no documents yet."),
+          t(
+            "Drop files above, choose them, or enter a web address. You can ask about them once they are indexed.",
+          ),
+        ];
     byId("empty").hidden = total > 0;
     byId("documents").hidden = total === 0;
     byId("empty").querySelector(".empty-title").textContent = title;
@@ -196,9 +252,13 @@ export class DocumentList {
     rows.replaceChildren(...this.#documents.map(rowOf));
     byId("documents").setAttribute("aria-busy", "false");
     if (!row) return;
-    const same = [...rows.children].find((other) => other.dataset.id === row.dataset.id);
+    const same = [...rows.children].find(
+      (other) => other.dataset.id === row.dataset.id,
+    );
     const next = same ?? rows.children[Math.min(index, rows.children.length - 1)];
-    const target = next?.querySelector(`[data-action=${same ? focused.dataset.action : "open"}]`) ?? byId("list-title");
+    const target =
+      next?.querySelector(`[data-action=${same ? focused.dataset.action : "open"}]`) ??
+      byId("list-title");
     target.focus({ preventScroll: true });
   }
 }

@@ -1,7 +1,15 @@
 /** One document in a sheet beside the list: its facts, its passages and its actions. */
 import { guideTo } from "./guide.js";
 import { at, getJson } from "../common/api.js";
-import { all, byId, element, showError, showFacts, showText, wireDialog } from "../common/dom.js";
+import {
+  all,
+  byId,
+  element,
+  showError,
+  showFacts,
+  showText,
+  wireDialog,
+} from "../common/dom.js";
 import { sourcePlace, sourceTitle, when } from "../common/format.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
@@ -14,7 +22,9 @@ function chunkingLine({ chunking }) {
   if (!chunking) return "";
   const { strategy, used, size, unit, overlap } = chunking;
   const limit = t("up to {size} {unit}", { size: used ?? size, unit });
-  return [strategy, limit, overlap && t("overlap {overlap}", { overlap })].filter(Boolean).join(comma);
+  return [strategy, limit, overlap && t("overlap {overlap}", { overlap })]
+    .filter(Boolean)
+    .join(comma);
 }
 
 const factsOf = (document) => ({
@@ -46,7 +56,9 @@ export class DocumentView {
     byId("passages-more").addEventListener("click", () => this.#loadMore());
   }
 
-  get isOpen() { return dialog.open; }
+  get isOpen() {
+    return dialog.open;
+  }
 
   open(document) {
     this.show(document);
@@ -63,7 +75,8 @@ export class DocumentView {
 
   async #showGuide(document) {
     const guide = await guideTo(document);
-    if (guide && this.#document.document_id === document.document_id) byId("document-guide").replaceChildren(guide);
+    if (guide && this.#document.document_id === document.document_id)
+      byId("document-guide").replaceChildren(guide);
   }
 
   /** Show the facts, also after a change. */
@@ -72,43 +85,75 @@ export class DocumentView {
     byId("document-name").textContent = originOf(document);
     byId("document-title").textContent = sourceTitle(document);
     showFacts(byId("document-facts"), factsOf(document));
-    for (const button of all(dialog, "[data-action]")) button.hidden = !document.may_change;
-    dialog.querySelector("[data-action=reingest]").hidden = !document.may_change || !document.can_reingest;
+    for (const button of all(dialog, "[data-action]"))
+      button.hidden = !document.may_change;
+    dialog.querySelector("[data-action=reingest]").hidden =
+      !document.may_change || !document.can_reingest;
     byId("document-ask").hidden = document.status !== "ready";
-    byId("document-ask").href = at(`/?document=${encodeURIComponent(document.document_id)}`);
+    byId("document-ask").href = at(
+      `/?document=${encodeURIComponent(document.document_id)}`,
+    );
     byId("document-file").hidden = !document.has_file;
-    byId("document-file").href = at(`/api/documents/${encodeURIComponent(document.document_id)}/file`);
-    showError(byId("document-message"), document.error ? { message: translated(document.error) } : null);
+    byId("document-file").href = at(
+      `/api/documents/${encodeURIComponent(document.document_id)}/file`,
+    );
+    showError(
+      byId("document-message"),
+      document.error ? { message: translated(document.error) } : null,
+    );
   }
 
-  fail(error) { showError(byId("document-message"), error); }
+  fail(error) {
+    showError(byId("document-message"), error);
+  }
 
-  close() { dialog.close(); }
+  close() {
+    dialog.close();
+  }
 
   async #loadMore() {
     this.#pending?.abort();
-    const { signal } = this.#pending = new AbortController();
+    const { signal } = (this.#pending = new AbortController());
     const list = byId("passages");
     const more = byId("passages-more");
     const offset = list.children.length;
     const path = `/api/documents/${encodeURIComponent(this.#document.document_id)}/chunks`;
     try {
-      const { chunks, total } = await getJson(`${path}?cursor=${offset}&limit=${LIMIT}`, signal);
+      const { chunks, total } = await getJson(
+        `${path}?cursor=${offset}&limit=${LIMIT}`,
+        signal,
+      );
       if (signal.aborted) return;
-      const items = chunks.map((chunk) => element("li", { className: "passage-item" },
-        element("p", { className: "eyebrow", text: sourcePlace(chunk) || t("Passage") }),
-        element("div", { className: "passage-text" }, ...formatText(chunk.text))));
+      const items = chunks.map((chunk) =>
+        element(
+          "li",
+          { className: "passage-item" },
+          element("p", {
+            className: "eyebrow",
+            text: sourcePlace(chunk) || t("Passage"),
+          }),
+          element("div", { className: "passage-text" }, ...formatText(chunk.text)),
+        ),
+      );
       list.append(...items);
       const shown = list.children.length;
       more.hidden = shown >= total || !chunks.length;
       const passages = count(total, "passage");
-      showText(byId("passages-count"), shown < total ? t("{range} of {total}", { range: shown, total: passages }) : passages);
+      showText(
+        byId("passages-count"),
+        shown < total
+          ? t("{range} of {total}", { range: shown, total: passages })
+          : passages,
+      );
       if (!offset || !items.length) return;
       items[0].tabIndex = -1;
       items[0].focus();
     } catch (error) {
       if (error.name === "AbortError") return;
-      showText(byId("passages-count"), `${t("The passages could not be loaded.")} ${error.message}`);
+      showText(
+        byId("passages-count"),
+        `${t("The passages could not be loaded.")} ${error.message}`,
+      );
       more.hidden = false;
     }
   }

@@ -1,6 +1,13 @@
 /** API keys: their table, the form that creates one, and revoking. */
 import { getJson, sendJson } from "../common/api.js";
-import { byId, element, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
+import {
+  byId,
+  element,
+  onSubmit,
+  showError,
+  showText,
+  wireDialog,
+} from "../common/dom.js";
 import { decimal, scopeNames, when } from "../common/format.js";
 import { clearErrors, showFormError } from "../common/forms.js";
 import { t } from "../common/words.js";
@@ -11,18 +18,31 @@ const form = byId("key-form");
 const revocation = byId("revoke-dialog");
 let revoked = null;
 
-function limits({ filters, collections, daily_tokens: tokens, requests_per_minute: requests }) {
+function limits({
+  filters,
+  collections,
+  daily_tokens: tokens,
+  requests_per_minute: requests,
+}) {
   return [
-    ...scopeNames(filters), ...collections,
+    ...scopeNames(filters),
+    ...collections,
     tokens && t("{number} tokens a day", { number: decimal(tokens) }),
     requests && t("{number} requests a minute", { number: decimal(requests) }),
-  ].filter(Boolean).join(" · ");
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 function action(key) {
   if (key.revoked_at) return t("Revoked");
   const label = t("Revoke {name}", key);
-  const button = element("button", { type: "button", className: "button quiet danger", "aria-label": label, text: t("Revoke") });
+  const button = element("button", {
+    type: "button",
+    className: "button quiet danger",
+    "aria-label": label,
+    text: t("Revoke"),
+  });
   button.addEventListener("click", () => {
     revoked = key;
     byId("revoke-title").textContent = t("Revoke “{name}”?", key);
@@ -36,21 +56,37 @@ function action(key) {
 export async function showKeys() {
   const { keys } = await getJson("/api/keys");
   fill("keys", keys, [
-    [t("Name"), ({ name }) => name], [t("Key"), ({ id }) => element("code", { text: `${id}…`, dir: "ltr" })],
-    [t("Role"), ({ role }) => role], [t("Limits"), limits],
-    [t("Created"), ({ created_at: at }) => when(at, true)], [t("Last used"), ({ used_at: at }) => (at ? when(at, true) : t("never"))],
+    [t("Name"), ({ name }) => name],
+    [t("Key"), ({ id }) => element("code", { text: `${id}…`, dir: "ltr" })],
+    [t("Role"), ({ role }) => role],
+    [t("Limits"), limits],
+    [t("Created"), ({ created_at: at }) => when(at, true)],
+    [t("Last used"), ({ used_at: at }) => (at ? when(at, true) : t("never"))],
     [t("Status"), action],
   ]);
 }
 
-const parts = (text) => text.split(",").map((part) => part.trim()).filter(Boolean);
-const numberOr = (text) => (text && (Number.isNaN(Number(text)) ? text : Number(text)));
+const parts = (text) =>
+  text
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+const numberOr = (text) => text && (Number.isNaN(Number(text)) ? text : Number(text));
 
 function body() {
-  const { name, role, country_name: countries, collections, daily_tokens: tokens, requests_per_minute: requests } =
-    Object.fromEntries([...new FormData(form)].map(([field, value]) => [field, String(value).trim()]));
+  const {
+    name,
+    role,
+    country_name: countries,
+    collections,
+    daily_tokens: tokens,
+    requests_per_minute: requests,
+  } = Object.fromEntries(
+    [...new FormData(form)].map(([field, value]) => [field, String(value).trim()]),
+  );
   return {
-    name, role,
+    name,
+    role,
     ...(countries && { filters: { country_name: parts(countries) } }),
     ...(collections && { collections: parts(collections) }),
     ...(tokens && { daily_tokens: numberOr(tokens) }),

@@ -17,7 +17,11 @@ const HEIGHT = 100;
 const MEASURES = [
   { name: t("Questions"), of: ({ questions }) => questions, text: decimal },
   { name: t("Tokens"), of: ({ metered_tokens: tokens }) => tokens, text: decimal },
-  { name: t("Cost"), of: ({ cost: sum }) => sum, text: (sum) => (sum === null ? t("unknown") : cost(sum)) },
+  {
+    name: t("Cost"),
+    of: ({ cost: sum }) => sum,
+    text: (sum) => (sum === null ? t("unknown") : cost(sum)),
+  },
 ];
 
 /** Return the last days, including those without usage. */
@@ -37,36 +41,76 @@ function plot({ name, of, text }, days) {
   const label = t("{name} per day (peak: {highest})", { name, highest: text(highest) });
   const bars = values.map((value, place) => {
     const height = (value / highest) * HEIGHT;
-    return shape("rect", { x: place * STEP + 1, y: HEIGHT - height, width: STEP - 2, height });
+    return shape("rect", {
+      x: place * STEP + 1,
+      y: HEIGHT - height,
+      width: STEP - 2,
+      height,
+    });
   });
-  const drawn = shape("svg", {
-    viewBox: `0 0 ${DAYS * STEP} ${HEIGHT}`, preserveAspectRatio: "none", role: "img", "aria-label": label,
-  }, ...bars);
+  const drawn = shape(
+    "svg",
+    {
+      viewBox: `0 0 ${DAYS * STEP} ${HEIGHT}`,
+      preserveAspectRatio: "none",
+      role: "img",
+      "aria-label": label,
+    },
+    ...bars,
+  );
   return [element("figure", {}, element("figcaption", { text: label }), drawn)];
 }
 
 function showQuestions(id, rows, more = []) {
   fill(id, rows, [
-    [t("Question"), ({ question }) => question], ...more,
-    [t("Scope"), ({ filters, collections }) => [...scopeNames(filters), ...collections].join(" · ")],
-    [t("Answer mode"), ({ mode }) => mode], [t("When"), ({ at }) => when(at, true)],
+    [t("Question"), ({ question }) => question],
+    ...more,
+    [
+      t("Scope"),
+      ({ filters, collections }) =>
+        [...scopeNames(filters), ...collections].join(" · "),
+    ],
+    [t("Answer mode"), ({ mode }) => mode],
+    [t("When"), ({ at }) => when(at, true)],
   ]);
 }
 
 const OUTCOMES = {
-  added: t("added"), replaced: t("replaced"), unchanged: t("unchanged"), removed: t("removed"), failed: t("failed"),
-  deleted: t("deleted by a person"), gone: t("no longer there"),
+  added: t("added"),
+  replaced: t("replaced"),
+  unchanged: t("unchanged"),
+  removed: t("removed"),
+  failed: t("failed"),
+  deleted: t("deleted by a person"),
+  gone: t("no longer there"),
 };
 
 async function showSources() {
   const { sources } = await getJson("/api/sources");
   fill("sources", sources, [
     [t("Source"), ({ name }) => name],
-    [t("Last run"), ({ started_at: from, finished_at: to }) => (to ? when(to, true) : from ? t("not finished") : t("never"))],
-    [t("Files"), ({ counts }) =>
-      Object.entries(counts).map(([outcome, number]) => `${decimal(number)} ${OUTCOMES[outcome] ?? outcome}`).join(comma)],
-    [t("Problem"), ({ problem, failures }) =>
-      [problem, ...failures.map(({ name, detail }) => `${name}: ${detail}`)].filter(Boolean).map(translated).join(" · ")],
+    [
+      t("Last run"),
+      ({ started_at: from, finished_at: to }) =>
+        to ? when(to, true) : from ? t("not finished") : t("never"),
+    ],
+    [
+      t("Files"),
+      ({ counts }) =>
+        Object.entries(counts)
+          .map(
+            ([outcome, number]) => `${decimal(number)} ${OUTCOMES[outcome] ?? outcome}`,
+          )
+          .join(comma),
+    ],
+    [
+      t("Problem"),
+      ({ problem, failures }) =>
+        [problem, ...failures.map(({ name, detail }) => `${name}: ${detail}`)]
+          .filter(Boolean)
+          .map(translated)
+          .join(" · "),
+    ],
   ]);
 }
 
@@ -79,10 +123,15 @@ async function check() {
   try {
     const { findings } = await getJson("/api/doctor");
     const wrong = findings.filter(({ severity }) => severity !== "ok").length;
-    showText(byId("check-state"), wrong ? count(wrong, "finding") : t("Nothing is wrong."));
+    showText(
+      byId("check-state"),
+      wrong ? count(wrong, "finding") : t("Nothing is wrong."),
+    );
     fill("findings", findings, [
-      [t("Result"), ({ severity }) => SEVERITY[severity], "severity"], [t("Area"), ({ area }) => area.replaceAll("_", " ")],
-      [t("Finding"), ({ message }) => message], [t("What to do"), ({ remedy }) => remedy],
+      [t("Result"), ({ severity }) => SEVERITY[severity], "severity"],
+      [t("Area"), ({ area }) => area.replaceAll("_", " ")],
+      [t("Finding"), ({ message }) => message],
+      [t("What to do"), ({ remedy }) => remedy],
     ]);
   } catch (error) {
     showText(byId("check-state"), translated(error.message));
@@ -92,27 +141,56 @@ async function check() {
 
 async function show() {
   const [usage, unanswered, negative, jobs, { settings }, session] = await Promise.all([
-    getJson(`/api/usage?days=${DAYS}`), getJson("/api/unanswered"), getJson("/api/feedback?rating=down"),
-    getJson("/api/ingestions?limit=50"), getJson("/api/settings"), getJson("/api/session"), showKeys(), showSources(),
+    getJson(`/api/usage?days=${DAYS}`),
+    getJson("/api/unanswered"),
+    getJson("/api/feedback?rating=down"),
+    getJson("/api/ingestions?limit=50"),
+    getJson("/api/settings"),
+    getJson("/api/session"),
+    showKeys(),
+    showSources(),
   ]);
   const days = everyDay(usage.days);
   byId("plots").replaceChildren(...MEASURES.flatMap((measure) => plot(measure, days)));
-  fill("usage", usage.days, [[t("Day"), ({ day }) => day], ...MEASURES.map(({ name, of, text }) =>
-    /** @type {[string, (row: any) => any, string]} */ ([name, (day) => text(of(day)), "number"]))]);
+  fill("usage", usage.days, [
+    [t("Day"), ({ day }) => day],
+    ...MEASURES.map(
+      ({ name, of, text }) =>
+        /** @type {[string, (row: any) => any, string]} */ ([
+          name,
+          (day) => text(of(day)),
+          "number",
+        ]),
+    ),
+  ]);
   showQuestions("unanswered", unanswered.questions);
-  showQuestions("negative", negative.feedback,
-    [[t("Problem"), ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": ")]]);
+  showQuestions("negative", negative.feedback, [
+    [
+      t("Problem"),
+      ({ reason, comment }) => [REASONS[reason], comment].filter(Boolean).join(": "),
+    ],
+  ]);
   fill("jobs", jobs.ingestions, [
     [t("Files"), ({ files }) => files.map(({ name }) => name).join(comma)],
     [t("Status"), (job) => stateText(job)],
-    [t("Progress"), ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`, "number"],
+    [
+      t("Progress"),
+      ({ progress }) => `${decimal(100 * (progress ?? 0), 0)} %`,
+      "number",
+    ],
     [t("When"), ({ created_at: at }) => when(at, true)],
   ]);
   fill("settings", settings, [
     [t("Setting"), ({ name }) => element("code", { text: name })],
-    [t("Value"), ({ value, is_default: isDefault }) => element(isDefault ? "span" : "strong", { text: value })],
+    [
+      t("Value"),
+      ({ value, is_default: isDefault }) =>
+        element(isDefault ? "span" : "strong", { text: value }),
+    ],
   ]);
-  byId("own-only").hidden = (session.key ?? session.person)?.role === "admin" || "local" in byId("own-only").dataset;
+  byId("own-only").hidden =
+    (session.key ?? session.person)?.role === "admin" ||
+    "local" in byId("own-only").dataset;
   byId("operation").hidden = false;
 }
 

@@ -10,8 +10,29 @@ export function fill(id, rows, columns) {
   byId(`${id}-none`).hidden = rows.length > 0;
   byId(id).closest(".operator-table").hidden = !rows.length;
   byId(id).replaceChildren(
-    element("thead", {}, element("tr", {}, ...columns.map(([name, , kind = ""]) =>
-      element("th", { scope: "col", className: kind, text: name })))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map(([, of, kind = ""]) =>
-      element("td", { className: kind }, of(row) ?? ""))))));
+    element(
+      "thead",
+      {},
+      element(
+        "tr",
+        {},
+        ...columns.map(([name, , kind = ""]) =>
+          element("th", { scope: "col", className: kind, text: name }),
+        ),
+      ),
+    ),
+    element(
+      "tbody",
+      {},
+      ...rows.map((row) =>
+        element(
+          "tr",
+          {},
+          ...columns.map(([, of, kind = ""]) =>
+            element("td", { className: kind }, of(row) ?? ""),
+          ),
+        ),
+      ),
+    ),
+  );
 }

@@ -13,7 +13,8 @@ const message = byId("original-message");
 let pages = null;
 let pending = null;
 
-const showPosition = (page) => showText(position, t("Page {page} of {total}", { page, total: pages.total }));
+const showPosition = (page) =>
+  showText(position, t("Page {page} of {total}", { page, total: pages.total }));
 
 /** The text of a report in order, with a passage marked; more is loaded on request. */
 class ReportText {
@@ -29,31 +30,50 @@ class ReportText {
   }
 
   async show() {
-    const { offset, parts, total } = await this.#load(`around=${encodeURIComponent(this.source.chunk_id)}&limit=${STEP}`);
+    const { offset, parts, total } = await this.#load(
+      `around=${encodeURIComponent(this.source.chunk_id)}&limit=${STEP}`,
+    );
     [this.#first, this.#next, this.#total] = [offset, offset + parts.length, total];
-    box.replaceChildren(this.#button(t("Show earlier text"), "earlier"), ...this.#nodes(parts),
-      this.#button(t("Show later text"), "later"));
+    box.replaceChildren(
+      this.#button(t("Show earlier text"), "earlier"),
+      ...this.#nodes(parts),
+      this.#button(t("Show later text"), "later"),
+    );
     this.#showButtons();
-    (box.querySelector(".cited") ?? box.querySelector("mark"))?.scrollIntoView({ block: "center" });
+    (box.querySelector(".cited") ?? box.querySelector("mark"))?.scrollIntoView({
+      block: "center",
+    });
     position.textContent = t("Extracted text, with the passage marked.");
   }
 
   #load(query) {
-    return getJson(`/api/documents/${encodeURIComponent(this.source.document_id)}/text?${query}`, this.signal);
+    return getJson(
+      `/api/documents/${encodeURIComponent(this.source.document_id)}/text?${query}`,
+      this.signal,
+    );
   }
 
   #nodes(parts) {
     return parts.flatMap(({ section, text, chunk_id: id }) => {
       const isNew = section && section !== this.#section;
       this.#section = section;
-      const nodes = id === this.source.chunk_id ? [markedPassage(text, this.said)] : formatText(text);
-      return [...(isNew ? [element("p", { className: "eyebrow", text: section })] : []),
-        element("div", { className: "read-part" }, ...nodes)];
+      const nodes =
+        id === this.source.chunk_id
+          ? [markedPassage(text, this.said)]
+          : formatText(text);
+      return [
+        ...(isNew ? [element("p", { className: "eyebrow", text: section })] : []),
+        element("div", { className: "read-part" }, ...nodes),
+      ];
     });
   }
 
   #button(text, name) {
-    const button = element("button", { type: "button", className: `button quiet ${name}`, text });
+    const button = element("button", {
+      type: "button",
+      className: `button quiet ${name}`,
+      text,
+    });
     button.addEventListener("click", async () => {
       const isEarlier = name === "earlier";
       const offset = isEarlier ? Math.max(0, this.#first - STEP) : this.#next;
@@ -84,10 +104,12 @@ class ReportText {
 /** Open the report of a passage. `file`: the name of the stored file, if any. `said`: what an answer says with it. */
 export async function openOriginal(source, file, said = "") {
   pending?.abort();
-  const { signal } = pending = new AbortController();
+  const { signal } = (pending = new AbortController());
   const url = at(`/api/documents/${encodeURIComponent(source.document_id)}/file`);
   byId("original-title").textContent = sourceTitle(source);
-  byId("original-place").textContent = [file, sourcePlace(source)].filter(Boolean).join(comma);
+  byId("original-place").textContent = [file, sourcePlace(source)]
+    .filter(Boolean)
+    .join(comma);
   byId("original-keep").hidden = !file;
   byId("original-keep").href = url;
   byId("original-turn").hidden = byId("original-tab").hidden = !isPdf(file);
@@ -103,7 +125,11 @@ export async function openOriginal(source, file, said = "") {
     const { Pages } = await import("./pages.js");
     pages ??= new Pages(box, showPosition);
     const [, quoted] = splitAtCited(source.text ?? "", said);
-    await pages.open(`${url}?disposition=inline`, { page: source.page ?? 1, passage: source.text ?? "", quoted });
+    await pages.open(`${url}?disposition=inline`, {
+      page: source.page ?? 1,
+      passage: source.text ?? "",
+      quoted,
+    });
     showPosition(pages.page);
   } catch (error) {
     if (error.name === "AbortError" || !dialog.open) return;
@@ -123,4 +149,7 @@ for (const [id, act] of /** @type {[string, () => void][]} */ ([
   ["original-next", () => pages.show(pages.page + 1)],
   ["original-larger", () => pages.zoom(1.25)],
   ["original-smaller", () => pages.zoom(0.8)],
-])) byId(id).addEventListener("click", () => { if (pages?.total) act(); });
+]))
+  byId(id).addEventListener("click", () => {
+    if (pages?.total) act();
+  });

@@ -9,14 +9,19 @@ import { count, t, translated } from "../common/words.js";
 const hasFailed = ({ files }) => files.some(({ state }) => state === "failed");
 
 const pathOf = ({ ingestion_id: id }) => `/api/ingestions/${encodeURIComponent(id)}`;
-const nameOf = ({ files }) => (files.length === 1 ? files[0].name : count(files.length, "document"));
+const nameOf = ({ files }) =>
+  files.length === 1 ? files[0].name : count(files.length, "document");
 const finishedFiles = ({ files }) => files.filter(isFinished).length;
 
 function titleOf(ingestion) {
   const { files, state, progress } = ingestion;
   const name = nameOf(ingestion);
   if (state === "queued") return t("{name}: queued", { name });
-  if (state === "running") return t("{name}: indexing, {percent} %", { name, percent: Math.floor((progress ?? 0) * 100) });
+  if (state === "running")
+    return t("{name}: indexing, {percent} %", {
+      name,
+      percent: Math.floor((progress ?? 0) * 100),
+    });
   return `${name}: ${files.length === 1 ? stateText(files[0]).toLowerCase() : outcomeLine(files)}`;
 }
 
@@ -31,7 +36,8 @@ class IngestionCard {
     this.#onChange = onChange;
     this.#guideFor = guideFor;
     this.#find(".file-progress").addEventListener("click", ({ target }) => {
-      if (target.closest(".file-open")) onOpen(target.closest(".file-row").dataset.document);
+      if (target.closest(".file-open"))
+        onOpen(target.closest(".file-row").dataset.document);
     });
     this.#wire(".cancel", "DELETE", pathOf(ingestion));
     this.#wire(".retry", "POST", `${pathOf(ingestion)}/retry`);
@@ -45,39 +51,76 @@ class IngestionCard {
     const bar = this.#find("summary progress");
     bar.hidden = finished;
     bar.value = ingestion.progress ?? 0;
-    bar.setAttribute("aria-label", t("Indexing of {name}", { name: nameOf(ingestion) }));
+    bar.setAttribute(
+      "aria-label",
+      t("Indexing of {name}", { name: nameOf(ingestion) }),
+    );
     this.root.dataset.state = ingestion.state;
-    showIcon(this.#find(".state-icon"), stateIcon(hasFailed(ingestion) ? "failed" : ingestion.state));
+    showIcon(
+      this.#find(".state-icon"),
+      stateIcon(hasFailed(ingestion) ? "failed" : ingestion.state),
+    );
     showText(this.#find(".ingestion-title"), titleOf(ingestion));
-    ingestion.files.forEach((file, index) => this.#showFile(file, index, before?.files[index]));
+    ingestion.files.forEach((file, index) =>
+      this.#showFile(file, index, before?.files[index]),
+    );
     this.#find(".cancel").hidden = finished;
-    this.#find(".retry").hidden = !finished || !ingestion.files.some(({ state }) => state === "failed" || state === "cancelled");
+    this.#find(".retry").hidden =
+      !finished ||
+      !ingestion.files.some(({ state }) => state === "failed" || state === "cancelled");
     this.note(finished ? when(ingestion.created_at, true) : "");
   }
 
-  note(text) { showText(this.#find(".ingestion-note"), text); }
+  note(text) {
+    showText(this.#find(".ingestion-note"), text);
+  }
 
-  #find(selector) { return this.root.querySelector(selector); }
+  #find(selector) {
+    return this.root.querySelector(selector);
+  }
 
   #showFile(file, index, before) {
-    const row = this.#rows[index] ??= this.#find(".file-progress").appendChild(cloneTemplate("file-progress-template"));
-    const [bar, open, ask] = ["progress", ".file-open", ".file-ask"].map((selector) => row.querySelector(selector));
+    const row = (this.#rows[index] ??= this.#find(".file-progress").appendChild(
+      cloneTemplate("file-progress-template"),
+    ));
+    const [bar, open, ask] = ["progress", ".file-open", ".file-ask"].map((selector) =>
+      row.querySelector(selector),
+    );
     Object.assign(row.dataset, { state: file.state, document: file.document_id });
     bar.hidden = isFinished(file);
-    bar.value = (file.chunks ? file.done_chunks / file.chunks : file.pages_read / file.pages) || 0;
+    bar.value =
+      (file.chunks ? file.done_chunks / file.chunks : file.pages_read / file.pages) ||
+      0;
     bar.setAttribute("aria-label", t("Indexing of {name}", file));
     showIcon(row.querySelector(".state-icon"), stateIcon(file.state));
     showText(row.querySelector(".file-name"), file.name);
     showText(row.querySelector(".file-state"), stateText(file));
     showText(row.querySelector(".file-error"), translated(file.error));
-    showText(row.querySelector(".file-notes"), (file.notes ?? []).map(translated).join(" "));
+    showText(
+      row.querySelector(".file-notes"),
+      (file.notes ?? []).map(translated).join(" "),
+    );
     open.hidden = ask.hidden = file.state !== "done" || !file.document_id;
     open.setAttribute("aria-label", t("Show {name}", file));
     ask.href = at(`/?document=${encodeURIComponent(file.document_id)}`);
     ask.setAttribute("aria-label", t("Ask {name}", file));
-    if (before && !isFinished(before) && !open.hidden && this.ingestion.files.length === 1) this.#showGuide(row, file);
-    if (before && before.state !== file.state && (isFinished(file) || file.state === "waiting")) {
-      announce([`${file.name}: ${stateText(file)}.`, translated(file.error)].filter(Boolean).join(" "));
+    if (
+      before &&
+      !isFinished(before) &&
+      !open.hidden &&
+      this.ingestion.files.length === 1
+    )
+      this.#showGuide(row, file);
+    if (
+      before &&
+      before.state !== file.state &&
+      (isFinished(file) || file.state === "waiting")
+    ) {
+      announce(
+        [`${file.name}: ${stateText(file)}.`, translated(file.error)]
+          .filter(Boolean)
+          .join(" "),
+      );
     }
   }
 
@@ -96,7 +139,14 @@ class IngestionCard {
       try {
         this.#onChange(await sendJson(method, path));
       } catch (error) {
-        this.note([error.message, error.requestId && `(${t("Request id: {id}", { id: error.requestId })})`].filter(Boolean).join(" "));
+        this.note(
+          [
+            error.message,
+            error.requestId && `(${t("Request id: {id}", { id: error.requestId })})`,
+          ]
+            .filter(Boolean)
+            .join(" "),
+        );
       } finally {
         button.disabled = false;
         if (button.hidden) this.#find("summary").focus();
@@ -123,18 +173,25 @@ export class Activity {
   constructor({ onChange, ...callbacks }) {
     this.#onChange = onChange;
     this.#callbacks = callbacks;
-    document.addEventListener("visibilitychange", () => document.hidden || this.#pollSoon());
+    document.addEventListener(
+      "visibilitychange",
+      () => document.hidden || this.#pollSoon(),
+    );
   }
 
   /** Show ingestions that run or ran recently, also those of another tab. */
   async load() {
     const { ingestions } = await getJson("/api/ingestions?limit=10");
-    const isRecent = ({ created_at: at_ }) => Date.now() - new Date(at_).getTime() < RECENT_MS;
-    const finished = ingestions.filter((ingestion) => isFinished(ingestion) && isRecent(ingestion)).slice(0, RECENT);
+    const isRecent = ({ created_at: at_ }) =>
+      Date.now() - new Date(at_).getTime() < RECENT_MS;
+    const finished = ingestions
+      .filter((ingestion) => isFinished(ingestion) && isRecent(ingestion))
+      .slice(0, RECENT);
     for (const ingestion of finished.toReversed()) {
       this.add(ingestion, ingestion === ingestions[0] && hasFailed(ingestion));
     }
-    for (const ingestion of ingestions.toReversed()) if (!isFinished(ingestion)) this.add(ingestion);
+    for (const ingestion of ingestions.toReversed())
+      if (!isFinished(ingestion)) this.add(ingestion);
   }
 
   /** Show an ingestion above all others. */
@@ -156,15 +213,23 @@ export class Activity {
     return card;
   }
 
-  #running() { return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion)); }
+  #running() {
+    return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion));
+  }
 
   /** Ask for the progress of what runs, ever less often while nobody looks or the server does not answer. */
   #pollSoon(delay = POLL_MS) {
     clearTimeout(this.#timer);
     if (!this.#running().length) return;
     this.#timer = setTimeout(async () => {
-      const reached = await Promise.all(this.#running().map((card) => this.#refresh(card)));
-      this.#pollSoon(document.hidden || reached.includes(false) ? Math.min(2 * delay, SLOWEST_POLL_MS) : POLL_MS);
+      const reached = await Promise.all(
+        this.#running().map((card) => this.#refresh(card)),
+      );
+      this.#pollSoon(
+        document.hidden || reached.includes(false)
+          ? Math.min(2 * delay, SLOWEST_POLL_MS)
+          : POLL_MS,
+      );
     }, delay);
   }
 

@@ -1,7 +1,27 @@
 /** Choosing documents to add, and sending them with their fields. */
 import { sendJson } from "../common/api.js";
-import { all, announce, byId, cloneTemplate, element, focusNext, onSubmit, showError, showText, wireDialog } from "../common/dom.js";
-import { distinct, loadFormats, namedFiles, sortOut, takeAddress, visible, wireDrop, wireEnter } from "../common/files.js";
+import {
+  all,
+  announce,
+  byId,
+  cloneTemplate,
+  element,
+  focusNext,
+  onSubmit,
+  showError,
+  showText,
+  wireDialog,
+} from "../common/dom.js";
+import {
+  distinct,
+  loadFormats,
+  namedFiles,
+  sortOut,
+  takeAddress,
+  visible,
+  wireDrop,
+  wireEnter,
+} from "../common/files.js";
 import { clearErrors, showFormError, showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
 import { fieldsFor, lookInto, MAX_LOOKED_BYTES } from "./preview.js";
@@ -17,11 +37,14 @@ function showStaged() {
   const documents = count(staged.length, "document");
   byId("staging").hidden = staged.length === 0;
   byId("staged-title").textContent = t("{documents} to add", { documents });
-  byId("upload-submit").querySelector("span").textContent = t("Add {documents}", { documents });
+  byId("upload-submit").querySelector("span").textContent = t("Add {documents}", {
+    documents,
+  });
   byId("upload-submit").disabled = sending !== null;
   // A single document has these fields of its own.
-  byId("upload-fields").hidden = byId("upload-fields").disabled = staged.length === 1 && staged[0].isRead !== false;
-  byId("staged").replaceChildren(...staged.map((item) => item.row ??= rowOf(item)));
+  byId("upload-fields").hidden = byId("upload-fields").disabled =
+    staged.length === 1 && staged[0].isRead !== false;
+  byId("staged").replaceChildren(...staged.map((item) => (item.row ??= rowOf(item))));
   if (!staged.length) showError(byId("upload-error"), null);
 }
 
@@ -43,16 +66,22 @@ function rowOf(item) {
 /** Stage documents. A request can hold each name once: the last one counts. */
 function stage(items) {
   staged = distinct(items);
-  for (const item of staged) if (item.file?.size > MAX_LOOKED_BYTES) item.isRead = false;
+  for (const item of staged)
+    if (item.file?.size > MAX_LOOKED_BYTES) item.isRead = false;
   showStaged();
   lookInto(staged, showStaged);
 }
 
 function showRefused(refused) {
   byId("refused").hidden = refused.length === 0;
-  byId("refused-title").textContent = refused.length ? t("Not added: {files}", { files: count(refused.length, "file") }) : "";
-  byId("refused-list").replaceChildren(...refused.map(({ name, reason }) =>
-    element("li", {}, element("strong", { text: name }), ` ${reason}`)));
+  byId("refused-title").textContent = refused.length
+    ? t("Not added: {files}", { files: count(refused.length, "file") })
+    : "";
+  byId("refused-list").replaceChildren(
+    ...refused.map(({ name, reason }) =>
+      element("li", {}, element("strong", { text: name }), ` ${reason}`),
+    ),
+  );
 }
 
 async function addFiles(choosing) {
@@ -61,11 +90,14 @@ async function addFiles(choosing) {
   const { accepted, refused } = await sortOut(chosen);
   showRefused(refused);
   stage([...staged, ...accepted]);
-  if (accepted.length) announce(t("{documents} to add", { documents: count(staged.length, "document") }));
+  if (accepted.length)
+    announce(t("{documents} to add", { documents: count(staged.length, "document") }));
 }
 
 function addAddress() {
-  const url = takeAddress(byId("url-input"), (problem) => showText(byId("url-error"), problem));
+  const url = takeAddress(byId("url-input"), (problem) =>
+    showText(byId("url-error"), problem),
+  );
   if (url) stage([...staged, { name: url, url }]);
 }
 
@@ -75,7 +107,8 @@ let resolveConflict = null;
 /** Send what is staged; whatever the server did not accept is staged again. `choice`: what to do with names it has. */
 async function submit(onIngestion, choice = "") {
   const items = staged;
-  const fields = [...new FormData(form)].filter(([, value]) => typeof value === "string" && value.trim())
+  const fields = [...new FormData(form)]
+    .filter(([, value]) => typeof value === "string" && value.trim())
     .map(([name, value]) => [name, String(value).trim()]);
   const left = new Set(items);
   const onSent = (ingestion, sent) => {
@@ -93,15 +126,29 @@ async function submit(onIngestion, choice = "") {
       onSent(await sendJson("POST", "/api/documents", body), [item]);
     }
     if (choice) fields.push(["on_conflict", choice]);
-    await sendFiles(items.filter(({ file }) => file), fields, { signal: sending.signal, onSent });
+    await sendFiles(
+      items.filter(({ file }) => file),
+      fields,
+      { signal: sending.signal, onSent },
+    );
     byId("advanced").open = false;
     form.reset();
   } catch (error) {
     stage([...left, ...staged]);
-    if (error.code !== "document_exists") return showFormError(error.item?.isRead ? error.item.row : form, byId("upload-error"), error);
+    if (error.code !== "document_exists")
+      return showFormError(
+        error.item?.isRead ? error.item.row : form,
+        byId("upload-error"),
+        error,
+      );
     const names = error.details.map(({ name }) => name);
-    byId("conflict-text").textContent = names.length > 10
-      ? t("{names} and {number} more", { names: names.slice(0, 10).join(comma), number: names.length - 10 }) : names.join(comma);
+    byId("conflict-text").textContent =
+      names.length > 10
+        ? t("{names} and {number} more", {
+            names: names.slice(0, 10).join(comma),
+            number: names.length - 10,
+          })
+        : names.join(comma);
     resolveConflict = (chosen) => submit(onIngestion, chosen);
     conflict.showModal();
   } finally {
@@ -114,13 +161,22 @@ async function showFormats() {
   try {
     const formats = await loadFormats();
     byId("file-input").accept = formats.suffixes.join(",");
-    byId("upload-chunk_strategy").options[0].text = t("Server default ({strategy})", { strategy: formats.chunk_strategy });
-    byId("upload-chunk_strategy").append(...formats.chunk_strategies.map((name) => element("option", { value: name, text: name })));
+    byId("upload-chunk_strategy").options[0].text = t("Server default ({strategy})", {
+      strategy: formats.chunk_strategy,
+    });
+    byId("upload-chunk_strategy").append(
+      ...formats.chunk_strategies.map((name) =>
+        element("option", { value: name, text: name }),
+      ),
+    );
     byId("upload-chunk_size").placeholder = formats.chunk_size;
     byId("upload-chunk_overlap").placeholder = formats.chunk_overlap;
     return formats.types;
   } catch (error) {
-    showText(byId("formats-hint"), `${t("The supported file types could not be loaded.")} ${error.message}`);
+    showText(
+      byId("formats-hint"),
+      `${t("The supported file types could not be loaded.")} ${error.message}`,
+    );
     return [];
   }
 }
@@ -136,9 +192,12 @@ function wireChoosing() {
   }
   // A value for all is shown in the fields of each, where it can still be changed.
   byId("upload-fields").addEventListener("input", ({ target }) => {
-    for (const { row } of staged) row.querySelector(`[data-name=${target.name}]`).value = target.value;
+    for (const { row } of staged)
+      row.querySelector(`[data-name=${target.name}]`).value = target.value;
   });
-  byId("folder-input").hidden = byId("folder-button").hidden = !("webkitdirectory" in byId("folder-input"));
+  byId("folder-input").hidden = byId("folder-button").hidden = !(
+    "webkitdirectory" in byId("folder-input")
+  );
   wireDrop(byId("drop-zone"), addFiles);
   byId("url-add").addEventListener("click", addAddress);
   wireEnter(byId("url-input"), addAddress);
@@ -175,9 +234,12 @@ export function wireUpload({ onIngestion }) {
   }
   onSubmit(form, () => {
     if (!staged.length || sending) return;
-    if (!summaries || staged.length <= form.dataset.askAbove) return void submit(onIngestion);
-    byId("summaries-text").textContent =
-      t("The language model writes a summary of each of these {number} documents, one request for each.", { number: staged.length });
+    if (!summaries || staged.length <= form.dataset.askAbove)
+      return void submit(onIngestion);
+    byId("summaries-text").textContent = t(
+      "The language model writes a summary of each of these {number} documents, one request for each.",
+      { number: staged.length },
+    );
     summaries.showModal();
   });
   return showFormats();

@@ -10,21 +10,26 @@ const AT_ONCE = 2;
 let running = 0;
 
 const ORIGINS = {
-  "title": t("from the title"),
+  title: t("from the title"),
   "title block": t("from the first lines"),
   "running head": t("from the page heads"),
   "file name": t("from the file name"),
   "document properties": t("from the file's properties"),
   "web address": t("from a web address in the text"),
   "first pages": t("from the first pages"),
-  "file": t("from the file"),
+  file: t("from the file"),
 };
 
 async function request(item) {
   if (item.url) return sendJson("POST", "/api/documents/preview", { url: item.url });
   const body = new FormData();
   body.append("files", item.file, item.name);
-  const response = await fetch(at("/api/documents/preview"), { method: "POST", body }).catch(() => { throw unreachable(); });
+  const response = await fetch(at("/api/documents/preview"), {
+    method: "POST",
+    body,
+  }).catch(() => {
+    throw unreachable();
+  });
   const json = await response.json().catch(() => null);
   if (!response.ok) throw errorOf(json, response.status);
   return json;
@@ -32,7 +37,9 @@ async function request(item) {
 
 function show(item, { proposed, notes, error }) {
   const { row } = item;
-  item.proposed = Object.fromEntries(proposed.map(({ field, value, taken }) => [field, { value: String(value), taken }]));
+  item.proposed = Object.fromEntries(
+    proposed.map(({ field, value, taken }) => [field, { value: String(value), taken }]),
+  );
   showText(row.querySelector(".staged-note"), notes.map(translated).join(" "));
   showText(row.querySelector(".file-error"), translated(error));
   row.querySelector(".staged-fields").hidden = Boolean(error);
@@ -41,7 +48,9 @@ function show(item, { proposed, notes, error }) {
     if (!input || input.value) continue;
     input.value = value;
     const from = ORIGINS[origin] ?? origin;
-    input.previousElementSibling.textContent = taken ? from : t("{origin}, please check", { origin: from });
+    input.previousElementSibling.textContent = taken
+      ? from
+      : t("{origin}, please check", { origin: from });
   }
 }
 
@@ -52,33 +61,51 @@ export function lookInto(items, onRead) {
   if (!next || running >= AT_ONCE) return;
   next.isAsked = true;
   running += 1;
-  showText(next.row.querySelector(".staged-note"), t("Reading what it says about itself …"));
-  request(next).then(({ files: [file] }) => {
-    show(next, file);
-    next.isRead = !file.error;
-  }, (error) => {
-    if (!(error instanceof ApiError)) throw error;
-    next.isRead = false;
-    showText(next.row.querySelector(".staged-note"), "");
-  }).finally(() => {
-    running -= 1;
-    onRead();
-    lookInto(items, onRead);
-  });
+  showText(
+    next.row.querySelector(".staged-note"),
+    t("Reading what it says about itself …"),
+  );
+  request(next)
+    .then(
+      ({ files: [file] }) => {
+        show(next, file);
+        next.isRead = !file.error;
+      },
+      (error) => {
+        if (!(error instanceof ApiError)) throw error;
+        next.isRead = false;
+        showText(next.row.querySelector(".staged-note"), "");
+      },
+    )
+    .finally(() => {
+      running -= 1;
+      onRead();
+      lookInto(items, onRead);
+    });
   lookInto(items, onRead);
 }
 
 /** Return what a person states about one document: values that the server would not take by itself, null for none. */
 function statedOf({ row, isRead, proposed }) {
   if (!isRead) return {};
-  return Object.fromEntries([...row.querySelectorAll("[data-name]")].flatMap(({ dataset: { name }, value }) => {
-    const [text, { value: known = "", taken = false } = {}] = [value.trim(), proposed[name]];
-    if (text === known && (taken || !text)) return [];
-    return text || name !== "title" ? [[name, text || null]] : [];
-  }));
+  return Object.fromEntries(
+    [...row.querySelectorAll("[data-name]")].flatMap(({ dataset: { name }, value }) => {
+      const [text, { value: known = "", taken = false } = {}] = [
+        value.trim(),
+        proposed[name],
+      ];
+      if (text === known && (taken || !text)) return [];
+      return text || name !== "title" ? [[name, text || null]] : [];
+    }),
+  );
 }
 
 /** Return the fields of the form for one document: of those that it has itself, its own count. */
 export const fieldsFor = (item, fields) => ({
-  ...Object.fromEntries(fields.filter(([name]) => !item.isRead || !item.row.querySelector(`[data-name=${name}]`))), ...statedOf(item),
+  ...Object.fromEntries(
+    fields.filter(
+      ([name]) => !item.isRead || !item.row.querySelector(`[data-name=${name}]`),
+    ),
+  ),
+  ...statedOf(item),
 });

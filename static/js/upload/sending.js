@@ -14,13 +14,18 @@ function postForm(url, form, { onProgress, signal }) {
     request.open("POST", at(url));
     // A body that is not JSON, as of a proxy, is then null.
     request.responseType = "json";
-    request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(loaded, total));
+    request.upload.addEventListener("progress", ({ loaded, total }) =>
+      onProgress(loaded, total),
+    );
     request.addEventListener("load", () => {
       if (request.status < 300 && request.response) resolve(request.response);
       else reject(errorOf(request.response, request.status));
     });
     request.addEventListener("error", () => reject(unreachable()));
-    const stopped = new ApiError({ code: "stopped", message: t("Stopped. The documents listed above were not added.") });
+    const stopped = new ApiError({
+      code: "stopped",
+      message: t("Stopped. The documents listed above were not added."),
+    });
     request.addEventListener("abort", () => reject(stopped));
     signal.addEventListener("abort", () => request.abort());
     request.send(form);
@@ -36,7 +41,13 @@ function batchesOf(items, fields, maxBytes) {
   for (const item of items) {
     const own = fieldsFor(item, fields);
     const shared = JSON.stringify(Object.entries(own).sort());
-    if (!batches.length || batches.at(-1).length === BATCH_FILES || item.file.size > room || shared !== before || "title" in own) {
+    if (
+      !batches.length ||
+      batches.at(-1).length === BATCH_FILES ||
+      item.file.size > room ||
+      shared !== before ||
+      "title" in own
+    ) {
       batches.push([]);
       room = maxBytes;
     }
@@ -50,7 +61,8 @@ function batchesOf(items, fields, maxBytes) {
 /** Return the share of each file that has been sent (0..1). They are sent in order, with parts of the form between them. */
 function sentShares(items, loaded, total) {
   const sizes = items.map(({ file }) => file.size);
-  const between = Math.max(0, total - sizes.reduce((sum, size) => sum + size, 0)) / items.length;
+  const between =
+    Math.max(0, total - sizes.reduce((sum, size) => sum + size, 0)) / items.length;
   let start = 0;
   return sizes.map((size) => {
     start += between;
@@ -63,14 +75,20 @@ function sentShares(items, loaded, total) {
 function rowOf({ name }) {
   const row = cloneTemplate("file-progress-template");
   row.querySelector(".file-name").textContent = name;
-  row.querySelector("progress").setAttribute("aria-label", t("Upload of {name}", { name }));
+  row
+    .querySelector("progress")
+    .setAttribute("aria-label", t("Upload of {name}", { name }));
   return row;
 }
 
 function showShare(row, { file: { size } }, share) {
   row.querySelector("progress").value = share;
-  showText(row.querySelector(".file-state"), share < 1
-    ? t("{sent} of {size} uploaded", { sent: bytes(share * size), size: bytes(size) }) : t("Uploaded"));
+  showText(
+    row.querySelector(".file-state"),
+    share < 1
+      ? t("{sent} of {size} uploaded", { sent: bytes(share * size), size: bytes(size) })
+      : t("Uploaded"),
+  );
   showIcon(row.querySelector(".state-icon"), share < 1 ? "clock" : "check");
 }
 
@@ -82,9 +100,15 @@ export async function sendFiles(items, fields, { signal, onSent }) {
   if (!items.length) return;
   const formats = await loadFormats().catch(() => null);
   const rows = new Map(items.map((item) => [item, rowOf(item)]));
-  const show = (batch, shares) => batch.forEach((item, index) => showShare(rows.get(item), item, shares[index]));
-  show(items, items.map(() => 0));
-  byId("sending-title").textContent = t("Uploading {files}", { files: count(items.length, "file") });
+  const show = (batch, shares) =>
+    batch.forEach((item, index) => showShare(rows.get(item), item, shares[index]));
+  show(
+    items,
+    items.map(() => 0),
+  );
+  byId("sending-title").textContent = t("Uploading {files}", {
+    files: count(items.length, "file"),
+  });
   byId("sending-files").replaceChildren(...rows.values());
   byId("sending").hidden = false;
   byId("sending-title").focus({ preventScroll: true });
@@ -93,11 +117,17 @@ export async function sendFiles(items, fields, { signal, onSent }) {
       const form = new FormData();
       const stated = Object.entries(fieldsFor(batch[0], fields));
       for (const [name, value] of stated) if (value !== null) form.append(name, value);
-      const removed = stated.filter(([, value]) => value === null).map(([name]) => name);
+      const removed = stated
+        .filter(([, value]) => value === null)
+        .map(([name]) => name);
       if (removed.length) form.append("without", removed.join(","));
       for (const { name, file } of batch) form.append("files", file, name);
-      const onProgress = (loaded, total) => show(batch, sentShares(batch, loaded, total));
-      const ingestion = await postForm("/api/documents", form, { onProgress, signal }).catch((error) => {
+      const onProgress = (loaded, total) =>
+        show(batch, sentShares(batch, loaded, total));
+      const ingestion = await postForm("/api/documents", form, {
+        onProgress,
+        signal,
+      }).catch((error) => {
         throw Object.assign(error, { item: batch[0] });
       });
       onSent(ingestion, batch);
