@@ -1,4 +1,7 @@
-/** What can be done with a conversation of the list (rename, share, export, delete), and the files of an answer. */
+/**
+ * What can be done with a conversation of the list (rename, share, export, delete), and
+ * the files of an answer.
+ */
 import { markdownFile } from "./after.js";
 import { wireCopy } from "./answer.js";
 import { current, go, newChat } from "./conversation.js";

@@ -17,7 +17,10 @@ const MAX_COMMENT_CHARACTERS = "2000";
 const send = (id, feedback) =>
   sendJson("POST", `/api/messages/${encodeURIComponent(id)}/feedback`, feedback);
 
-/** Save a rating, or remove it if it was chosen before. `show` marks the thumb of a rating. */
+/**
+ * Save a rating, or remove it if it was chosen before. `show` marks the thumb of a
+ * rating.
+ */
 export async function rate(reply, button, id, show) {
   const rating =
     button.getAttribute("aria-pressed") === "true" ? null : button.dataset.rating;
@@ -122,7 +125,10 @@ export const markdownFile = (markdown, question) => ({
   download: fileName(markdown, question),
 });
 
-/** Return an answer as HTML for mail and word processors: raised numbers, highlighted marks, sources with their links. */
+/**
+ * Return an answer as HTML for mail and word processors: raised numbers, highlighted
+ * marks, sources with their links.
+ */
 export function richText(answer, sources) {
   const copy = answer.querySelector(".answer-body").cloneNode(true);
   for (const node of copy.querySelectorAll(".copy-code, .visually-hidden"))
@@ -155,7 +161,10 @@ export function richText(answer, sources) {
     .join("");
 }
 
-/** Offer questions that the cited report can answer in the same scope; without an answer, or if the request fails, none. */
+/**
+ * Offer questions that the cited report can answer in the same scope; without an
+ * answer, or if the request fails, none.
+ */
 export async function showFurther(
   section,
   { question, filters },

@@ -14,7 +14,10 @@ import { count, t } from "../common/words.js";
 
 const COPIED_MS = 2000;
 
-/** Copy text, also as HTML, and say so on the button. Without a clipboard, as on insecure pages, hide the button. */
+/**
+ * Copy text, also as HTML, and say so on the button. Without a clipboard, as on
+ * insecure pages, hide the button.
+ */
 export function wireCopy(button, textOf, label = button, htmlOf = null) {
   const { clipboard } = navigator;
   button.hidden = !clipboard;
@@ -57,7 +60,10 @@ export class AnswerView {
   #text = "";
   #frame = 0;
   #sources = new Map();
-  /** The numbers shown for those of the stream: 1 for the first that is cited, as in the complete answer. */
+  /**
+   * The numbers shown for those of the stream: 1 for the first that is cited, as in the
+   * complete answer.
+   */
   #shown = new Map();
   #showMarkdown;
   #announcer;
@@ -77,7 +83,8 @@ export class AnswerView {
       ),
     );
     this.#progress(beginningText(turn));
-    // The preview of passages is loaded when a pointer or the focus first comes near a citation.
+    // The preview of passages is loaded when a pointer or the focus first comes near a
+    // citation.
     const first = new AbortController();
     for (const name of ["pointerover", "focusin"]) {
       root.addEventListener(
@@ -92,7 +99,9 @@ export class AnswerView {
     }
   }
 
-  /** Return the source behind the button of a citation, or of a passage in the steps. */
+  /**
+   * Return the source behind the button of a citation, or of a passage in the steps.
+   */
   sourceOf(button) {
     const { citation } = button.dataset;
     if (citation)
@@ -180,7 +189,10 @@ export class AnswerView {
     });
   }
 
-  /** End without a complete answer: the text so far stays, with the reason and a way to try again. */
+  /**
+   * End without a complete answer: the text so far stays, with the reason and a way to
+   * try again.
+   */
   interrupt(message, details = []) {
     this.#settle();
     this.#steps.finish();
@@ -208,7 +220,10 @@ export class AnswerView {
     }
   }
 
-  /** List the passages by their numbers in the text; those that are not cited yet come after them. */
+  /**
+   * List the passages by their numbers in the text; those that are not cited yet come
+   * after them.
+   */
   #listFound() {
     const items = [...new Set([...this.#shown.keys(), ...this.#sources.keys()])].map(
       (number, place) =>
@@ -261,7 +276,8 @@ export class AnswerView {
     this.#find(".scope-line").textContent = scope
       ? scopeLine(scope, this.#turn.filters, this.#turn.attachments)
       : "";
-    // The threshold always descends until enough passages pass: only an answer without any above its start is weak.
+    // The threshold always descends until enough passages pass: only an answer without
+    // any above its start is weak.
     this.#find(".threshold-line").hidden =
       !threshold?.relaxed || trace.hits?.some(({ score }) => score > threshold.start);
     this.#find(".truncated-line").hidden = !trace?.truncated;

@@ -23,7 +23,10 @@ import { bytes } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
 const chips = byId("attachment-chips");
-/** Sent with each question until removed: {name, file}, {name, url}, or {name} of a file that this page does not have. */
+/**
+ * Sent with each question until removed: {name, file}, {name, url}, or {name} of a file
+ * that this page does not have.
+ */
 let attached = [];
 /** While chosen files are checked; resolves to whether all were accepted. */
 let checking = null;
@@ -117,10 +120,16 @@ const setOpen = wireBox("attach", async () => {
   }
 });
 
-/** Wait for files chosen a moment ago; false if some were refused, for reasons that are shown. */
+/**
+ * Wait for files chosen a moment ago; false if some were refused, for reasons that are
+ * shown.
+ */
 export const attachmentsReady = async () => (await checking) !== false;
 
-/** Replace what is attached. @param {{name: string, file?: File, url?: string}[]} items */
+/**
+ * Replace what is attached.
+ * @param {{name: string, file?: File, url?: string}[]} items
+ */
 export function setAttachments(items) {
   replacements += 1;
   showErrors([]);
@@ -131,7 +140,10 @@ export function setAttachments(items) {
 export const restoreAttachments = (items) =>
   show(distinct([...completed(items), ...attached]));
 
-/** Complete items that are only known by name with the file that this page still has, or with their address. */
+/**
+ * Complete items that are only known by name with the file that this page still has, or
+ * with their address.
+ */
 export function completed(items) {
   return items.map((item) => {
     if (!isMissing(item)) return item;

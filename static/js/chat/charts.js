@@ -1,4 +1,7 @@
-/** Charts of the figures in an answer: which can be drawn, and their SVG. The style sheet has colours and sizes. */
+/**
+ * Charts of the figures in an answer: which can be drawn, and their SVG. The style
+ * sheet has colours and sizes.
+ */
 import { escaped } from "../common/passage.js";
 import { comma, locale, t } from "../common/words.js";
 
@@ -8,7 +11,10 @@ const MAX_BARS = 30;
 const MIN_YEARS = 3;
 const MIN_RANKED = 3;
 
-/** Of one subject and year, draw the figure of the newest report, and older reports' figures that differ. */
+/**
+ * Of one subject and year, draw the figure of the newest report, and older reports'
+ * figures that differ.
+ */
 function pointOf(figures, response) {
   const [figure, ...older] = figures.toSorted(
     (one, other) => (other.edition ?? 0) - (one.edition ?? 0),
@@ -23,7 +29,10 @@ function pointOf(figures, response) {
   };
 }
 
-/** Return where an answer states a figure ("4.5% (2024 est.) [1]"); -1 if nowhere. `response` has no backslashes. */
+/**
+ * Return where an answer states a figure ("4.5% (2024 est.) [1]"); -1 if nowhere.
+ * `response` has no backslashes.
+ */
 function statedAt({ text, year, citation }, response) {
   const cited = `(?:\\[[\\d, ]+\\])*?\\[(?:\\d+, ?)*${citation}\\b`;
   const stated = new RegExp(
@@ -37,7 +46,10 @@ function statedAt({ text, year, citation }, response) {
   );
 }
 
-/** Return bars for an answer that states one figure of each of several subjects, as a ranking does, in its order. */
+/**
+ * Return bars for an answer that states one figure of each of several subjects, as a
+ * ranking does, in its order.
+ */
 function statedBars(series) {
   const bars = series.map(({ subject, points }) => ({
     subject,
@@ -111,7 +123,10 @@ function chartOf(figures, response) {
   );
 }
 
-/** Return the charts of figures that have a year and that their source supports, those with most figures first. */
+/**
+ * Return the charts of figures that have a year and that their source supports, those
+ * with most figures first.
+ */
 export function chartsOf({ figures = [], citations, response = "" }) {
   const supported = new Set(
     citations
@@ -245,7 +260,10 @@ const axisOf = ({ figures }) => {
   return ticks(Math.min(...values), Math.max(...values));
 };
 
-/** Return a note that the axis of lines does not begin at zero; "" where it does, or where there is no axis. */
+/**
+ * Return a note that the axis of lines does not begin at zero; "" where it does, or
+ * where there is no axis.
+ */
 export function axisNote(chart) {
   const [first] = chart.kind === "lines" ? axisOf(chart) : [0];
   return first > 0

@@ -12,7 +12,10 @@ export function textNodes(root) {
   return nodes;
 }
 
-/** Turn [1] and [1, 2] of sanitised nodes into buttons with the numbers to show; those without a source stay text. */
+/**
+ * Turn [1] and [1, 2] of sanitised nodes into buttons with the numbers to show; those
+ * without a source stay text.
+ */
 export function linkCitations(fragment, sourceOf, shownOf) {
   fragment.normalize();
   for (const node of textNodes(fragment)) {

@@ -71,7 +71,10 @@ export const showReason = (text) => {
   byId("busy").textContent = text;
 };
 
-/** Return the focus after an answer, unless the person has moved on to a passage or the scope. */
+/**
+ * Return the focus after an answer, unless the person has moved on to a passage or the
+ * scope.
+ */
 export function returnToComposer() {
   if (document.activeElement === document.body) focusComposer();
 }

@@ -1,4 +1,7 @@
-/** The conversation on the page: its turns, its address, its draft, and every way to ask a question in it. */
+/**
+ * The conversation on the page: its turns, its address, its draft, and every way to ask
+ * a question in it.
+ */
 import {
   attachments,
   attachmentsReady,
@@ -29,7 +32,10 @@ import { announce, byId } from "../common/dom.js";
 import { when } from "../common/format.js";
 import { t } from "../common/words.js";
 
-/** Turns shown when a conversation is opened, added by "Show earlier questions", and kept while it grows. */
+/**
+ * Turns shown when a conversation is opened, added by "Show earlier questions", and
+ * kept while it grows.
+ */
 const FIRST_TURNS = 4;
 const EARLIER_TURNS = 10;
 const MAX_TURNS = 20;
@@ -45,9 +51,14 @@ let turns = [];
 let streaming = null;
 /** @type {Turn | null} the turn that the question in the composer will replace */
 let edited = null;
-/** Another object for each conversation shown; `loaded` resolves once it is on the page. */
+/**
+ * Another object for each conversation shown; `loaded` resolves once it is on the page.
+ */
 let visit = null;
-/** @type {(() => false | undefined) | null} whether the words of a question may narrow its scope */
+/**
+ * @type {(() => false | undefined) | null} whether the words of a question may narrow
+ * its scope
+ */
 let takeAutoScope = null;
 
 export const current = () => conversationId;
@@ -109,7 +120,8 @@ export function stop() {
 }
 
 function empty() {
-  // Only the stream is closed: the answer continues for a while, for somebody who returns to it.
+  // Only the stream is closed: the answer continues for a while, for somebody who
+  // returns to it.
   streaming?.abort();
   streaming = null;
   setStreaming(false);
@@ -180,7 +192,8 @@ async function answer(turn, start) {
   if (response?.conversation_id) onStarted(turn, response);
   // The conversation was deleted on the server; a retry starts a new one.
   else if (error?.status === 404 || error?.code === "not_found") setConversation(null);
-  // An unreadable attachment must be changed before the next attempt: the question returns to the composer.
+  // An unreadable attachment must be changed before the next attempt: the question
+  // returns to the composer.
   const isRefused = ["invalid_request", "too_large", "unreadable_document"].includes(
     error?.code,
   );
@@ -194,7 +207,10 @@ async function answer(turn, start) {
 const dropFrom = (turn) =>
   turns.splice(turns.indexOf(turn)).forEach(({ node }) => node.remove());
 
-/** Return whether the attachments are complete and the page still shows the same conversation. */
+/**
+ * Return whether the attachments are complete and the page still shows the same
+ * conversation.
+ */
 export async function ready() {
   const before = visit;
   await visit.loaded;
@@ -275,7 +291,10 @@ export function askBelow(question, filters, options) {
   focusComposer();
 }
 
-/** Show stored turns before the node `next`; an answer that is still being written is followed. */
+/**
+ * Show stored turns before the node `next`; an answer that is still being written is
+ * followed.
+ */
 function showMessages(messages, next = null) {
   const added = [];
   for (let index = 0; index + 1 < messages.length; index += 2) {

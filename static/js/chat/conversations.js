@@ -1,4 +1,7 @@
-/** The list of conversations: beside the page where there is room, otherwise a modal sheet. */
+/**
+ * The list of conversations: beside the page where there is room, otherwise a modal
+ * sheet.
+ */
 import { showReason } from "./composer.js";
 import { addressOf, current, go } from "./conversation.js";
 import { getJson } from "../common/api.js";
@@ -34,7 +37,10 @@ function showToggle() {
   document.body.classList.toggle("has-list", isDocked());
 }
 
-/** Dock or undock the list: without conversations it is hidden, and beside the page it stays as the person left it. */
+/**
+ * Dock or undock the list: without conversations it is hidden, and beside the page it
+ * stays as the person left it.
+ */
 function arrange() {
   const isWanted = hasAny && hasRoom.matches && !localStorage.getItem(CLOSED);
   if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked()))

@@ -1,4 +1,7 @@
-/** A table of countries and years with their numbers of reports. Its cells, rows and columns choose the scope. */
+/**
+ * A table of countries and years with their numbers of reports. Its cells, rows and
+ * columns choose the scope.
+ */
 import { scope } from "./scope.js";
 import { getJson } from "../common/api.js";
 import { all, element } from "../common/dom.js";

@@ -1,4 +1,7 @@
-/** The passage behind a citation: a preview while the pointer or the focus is on it, and the panel that a click opens. */
+/**
+ * The passage behind a citation: a preview while the pointer or the focus is on it, and
+ * the panel that a click opens.
+ */
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
 import {
@@ -13,7 +16,8 @@ import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
 
 const dialog = byId("evidence");
-// Beside the answer where there is room, otherwise a modal sheet; the same width is in evidence.css.
+// Beside the answer where there is room, otherwise a modal sheet; the same width is in
+// evidence.css.
 const hasRoom = matchMedia("(min-width: 60rem)");
 let opener = null;
 let pending = null;
@@ -32,7 +36,10 @@ const factsOf = (source) => ({
   [t("Stored")]: isAttachment(source) && t("no (attached to this question)"),
 });
 
-/** Return what an answer says before a citation, back to the one before; a point of a chart has it in its name. */
+/**
+ * Return what an answer says before a citation, back to the one before; a point of a
+ * chart has it in its name.
+ */
 function saidBefore(button) {
   const same = `.answer-body [data-citation="${button.dataset.citation}"]`;
   const citation = button.closest(".answer-body")
@@ -56,7 +63,9 @@ function showPassage(text, widerText) {
   passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
 }
 
-/** Load the text around a passage. An attachment has none: the server does not store it. */
+/**
+ * Load the text around a passage. An attachment has none: the server does not store it.
+ */
 async function loadWiderText(source) {
   pending?.abort();
   if (isAttachment(source)) {
@@ -90,7 +99,10 @@ async function loadWiderText(source) {
   }
 }
 
-/** Open the panel. `source.number` is its citation; a passage that was only found has none. */
+/**
+ * Open the panel. `source.number` is its citation; a passage that was only found has
+ * none.
+ */
 export function openEvidence(source, button) {
   opener?.removeAttribute("aria-current");
   opener = button;
@@ -117,7 +129,8 @@ export function closeEvidence() {
   pending?.abort();
   dialog.close();
   opener.removeAttribute("aria-current");
-  // The stream may have replaced the button: the one with the same number stands in for it.
+  // The stream may have replaced the button: the one with the same number stands in for
+  // it.
   const same = `.turn:last-child [data-citation="${opener.dataset.citation}"]`;
   (opener.isConnected
     ? opener
@@ -162,7 +175,8 @@ function hidePeek() {
 /** Show the preview above the citation, or below it where there is no room. */
 function showPeek(button, source) {
   const text = (source.text ?? source.snippet ?? "").trim().replaceAll("**", "");
-  // This module may arrive after the pointer has left, or the click has opened the panel.
+  // This module may arrive after the pointer has left, or the click has opened the
+  // panel.
   if (
     !text ||
     !button.matches(":hover, :focus-visible") ||
@@ -193,7 +207,10 @@ function showPeek(button, source) {
   peek.style.top = `${top < MARGIN ? target.bottom + MARGIN : top}px`;
 }
 
-/** Show previews for the citations in an answer. `first`: the event that loaded this module. */
+/**
+ * Show previews for the citations in an answer. `first`: the event that loaded this
+ * module.
+ */
 export function wirePeek(root, sourceOf, first) {
   const citationAt = ({ target }) => target.closest?.("button.citation");
   const showSoon = (event) => {

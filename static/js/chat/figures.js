@@ -1,4 +1,7 @@
-/** Charts below an answer: their points open passages, a table has the figures, and both can be downloaded. */
+/**
+ * Charts below an answer: their points open passages, a table has the figures, and both
+ * can be downloaded.
+ */
 import { axisNote, chartsOf, draw, isMoney, marker, shape } from "./charts.js";
 import { at } from "../common/api.js";
 import { element, showItems } from "../common/dom.js";
@@ -22,7 +25,10 @@ const LINE_HEIGHT = 18;
 /** Characters of small text on a line of a picture. */
 const LINE_CHARACTERS = 110;
 
-/** Name what nothing else in the chart shows: a single subject, the year of bars, a unit that is not on the axis. */
+/**
+ * Name what nothing else in the chart shows: a single subject, the year of bars, a unit
+ * that is not on the axis.
+ */
 function titleOf({ indicator, kind, year, unit, series: [first, ...others] }) {
   const title = `${others.length ? "" : `${first.subject}: `}${indicator}${kind === "bars" && year ? `, ${year}` : ""}`;
   return !unit || unit === "%" || isMoney(unit) ? title : `${title} (${unit})`;
@@ -90,7 +96,10 @@ function tableOf(chart) {
   );
 }
 
-/** Return the figures as CSV, with their sources. Text that a spreadsheet would take for a formula is marked as text. */
+/**
+ * Return the figures as CSV, with their sources. Text that a spreadsheet would take for
+ * a formula is marked as text.
+ */
 function csvOf({ figures, indicator, unit }, sources) {
   const head = [
     "indicator",
@@ -169,7 +178,10 @@ function legendOf({ kind, series }) {
   });
 }
 
-/** Draw a chart for a slide: in light colours, on white, with title, legend, sources, date and the styles of the page. */
+/**
+ * Draw a chart for a slide: in light colours, on white, with title, legend, sources,
+ * date and the styles of the page.
+ */
 function pictureOf(chart, sources, box) {
   const holder = element("div", { className: "figures light off-page" });
   const plot = draw(chart, PICTURE_WIDTH, titleOf(chart));
@@ -392,7 +404,10 @@ function figureOf(chart, sources, box) {
   );
 }
 
-/** Show the charts of an answer, if any. A click on a point opens its passage in the turn's own listener. */
+/**
+ * Show the charts of an answer, if any. A click on a point opens its passage in the
+ * turn's own listener.
+ */
 export function showFigures(box, answer) {
   const sources = new Map(
     answer.citations.map((citation) => [citation.number, citation]),
@@ -403,7 +418,10 @@ export function showFigures(box, answer) {
   );
 }
 
-/** Make the value before each citation bold: in a quotation the one said in the sentence above, else its source's first. */
+/**
+ * Make the value before each citation bold: in a quotation the one said in the sentence
+ * above, else its source's first.
+ */
 export function emphasise(body, figures) {
   for (const button of body.querySelectorAll(".citation")) {
     const said = body.firstElementChild.querySelector("p > strong")?.textContent;

@@ -1,4 +1,7 @@
-/** Formulas in TeX as MathML, which browsers draw. Temml is loaded with the first formula. */
+/**
+ * Formulas in TeX as MathML, which browsers draw. Temml is loaded with the first
+ * formula.
+ */
 import DOMPurify from "../../vendor/dompurify-3.4.18.js";
 import { element } from "../common/dom.js";
 
@@ -20,7 +23,10 @@ const SANITIZED = {
   RETURN_DOM_FRAGMENT: true,
 };
 
-/** Show the formulas in an answer, <samp> on lines of their own. What is no TeX is shown as it was written. */
+/**
+ * Show the formulas in an answer, <samp> on lines of their own. What is no TeX is shown
+ * as it was written.
+ */
 export function showFormulas(root) {
   for (const node of root.querySelectorAll("samp, var")) {
     try {

@@ -1,4 +1,7 @@
-/** The scope that the words of a question will set: shown while it is written, and removable before it is sent. */
+/**
+ * The scope that the words of a question will set: shown while it is written, and
+ * removable before it is sent.
+ */
 import { setAutoScope } from "./conversation.js";
 import { scope } from "./scope.js";
 import { getJson } from "../common/api.js";

@@ -1,4 +1,7 @@
-/** A map of the world with the figures of a chart: the larger a figure, the darker its country. */
+/**
+ * A map of the world with the figures of a chart: the larger a figure, the darker its
+ * country.
+ */
 import "../../vendor/topojson-client-3.1.0.js";
 import { shape } from "./charts.js";
 import { getJson } from "../common/api.js";
@@ -8,13 +11,18 @@ import { t } from "../common/words.js";
 const WORLD = new URL("../../vendor/world-atlas-2.0.2.json", import.meta.url);
 const STEPS = 5;
 const COUNTRIES = 1000;
-/** A degree of latitude is drawn longer than one of longitude, as maps of the world do. */
+/**
+ * A degree of latitude is drawn longer than one of longitude, as maps of the world do.
+ */
 const STRETCH = 1.15;
 const MIN_DEGREES = 40;
 const MARGIN = 0.08;
 const topojson = /** @type {any} */ (globalThis).topojson;
 
-/** Return the rings of a country as points of the drawing. One across the date line goes on beyond the edge. */
+/**
+ * Return the rings of a country as points of the drawing. One across the date line goes
+ * on beyond the edge.
+ */
 function ringsOf({ type, coordinates }) {
   const rings = (type === "Polygon" ? [coordinates] : coordinates).flat();
   return rings.map((ring) =>
@@ -47,13 +55,19 @@ function viewAround(points) {
   );
 }
 
-/** Return how dark each value is, from 1 to `STEPS`, by its rank: one large value must not make all others pale. */
+/**
+ * Return how dark each value is, from 1 to `STEPS`, by its rank: one large value must
+ * not make all others pale.
+ */
 function stepsOf(values) {
   const sorted = [...new Set(values)].toSorted((one, other) => one - other);
   return (value) => 1 + Math.floor((sorted.indexOf(value) * STEPS) / sorted.length);
 }
 
-/** Draw the bars of a chart as a map. Countries that it does not know are left out. @returns {Promise<HTMLElement>} */
+/**
+ * Draw the bars of a chart as a map. Countries that it does not know are left out.
+ * @returns {Promise<HTMLElement>}
+ */
 export async function mapOf(chart, label) {
   const [world, { country_name: known }] = await Promise.all([
     fetch(WORLD).then((response) => response.json()),

@@ -1,4 +1,7 @@
-/** Answers as HTML: Markdown is parsed, sanitised, and shown so that only what changes is touched. */
+/**
+ * Answers as HTML: Markdown is parsed, sanitised, and shown so that only what changes
+ * is touched.
+ */
 import DOMPurify from "../../vendor/dompurify-3.4.18.js";
 import { Marked } from "../../vendor/marked-18.2.1.js";
 import { element } from "../common/dom.js";
@@ -8,7 +11,10 @@ const skip = () => undefined;
 const STRUCK = /^~~(?=[^\s~])([^]*?[^\s~])~~(?!~)/;
 const TAG = /^<(br|sub|sup)\s*\/?>/i;
 
-/** Read the three tags that models write because Markdown has no signs for them: <br>, <sub> and <sup>. */
+/**
+ * Read the three tags that models write because Markdown has no signs for them: <br>,
+ * <sub> and <sup>.
+ */
 const lineAndScript = {
   name: "lineAndScript",
   level: "inline",
@@ -39,7 +45,10 @@ const BOLD = /^\*\*(?![\s*])((?:[^*\\]|\\[^])+?)(?<!\s)\*\*(?!\*)/;
 const CJK =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/u;
 
-/** Read bold beside Chinese, Japanese and Korean, which have no spaces between words: Markdown's rule asks for them. */
+/**
+ * Read bold beside Chinese, Japanese and Korean, which have no spaces between words:
+ * Markdown's rule asks for them.
+ */
 const boldBesideCjk = {
   name: "boldBesideCjk",
   level: "inline",
@@ -58,7 +67,9 @@ const FORMULA =
 const isFormula = (text) =>
   /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
 
-/** Read formulas: \(...\) and $...$ in a line, \[...\] and $$...$$ on one of their own. */
+/**
+ * Read formulas: \(...\) and $...$ in a line, \[...\] and $$...$$ on one of their own.
+ */
 const formula = {
   name: "formula",
   level: "inline",
@@ -152,7 +163,10 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export const withholdOpenBracket = (text) =>
   text.replace(/\[[^[\]\n]{0,120}$|\[[^[\]\n]{1,120}\]\([^()\s]*$/, "");
 
-/** Make the first cell of a row its header, unless it has a citation and so states something. An empty header is none. */
+/**
+ * Make the first cell of a row its header, unless it has a citation and so states
+ * something. An empty header is none.
+ */
 function nameCells(fragment) {
   for (const header of fragment.querySelectorAll("thead th")) {
     if (header.textContent.trim()) header.setAttribute("scope", "col");
@@ -169,7 +183,10 @@ function nameCells(fragment) {
 
 const NO_NAME = /^(?:\P{L}|sources?|passages?|citations?|refs?)*$/iu;
 
-/** Show the host beside a link, whatever its text says. A link that looks like a citation becomes text. */
+/**
+ * Show the host beside a link, whatever its text says. A link that looks like a
+ * citation becomes text.
+ */
 function showHosts(fragment) {
   for (const link of fragment.querySelectorAll("a")) {
     const url = URL.canParse(link.href) && new URL(link.href);
@@ -208,7 +225,10 @@ const isSame = (one, other) =>
   one.nodeName === other.nodeName &&
   (!(one instanceof Element) || one.cloneNode().isEqualNode(other.cloneNode()));
 
-/** Give a node the content of another. What is the same already stays, and with it a selection and the focus. */
+/**
+ * Give a node the content of another. What is the same already stays, and with it a
+ * selection and the focus.
+ */
 function grow(shown, target) {
   const children = [...target.childNodes];
   children.forEach((next, index) => {
@@ -224,7 +244,10 @@ function grow(shown, target) {
   while (shown.childNodes.length > children.length) shown.lastChild.remove();
 }
 
-/** Return a function that shows Markdown in the container, block by block. `decorate` gets each sanitised block. */
+/**
+ * Return a function that shows Markdown in the container, block by block. `decorate`
+ * gets each sanitised block.
+ */
 export function markdownView(container, decorate) {
   const shown = [];
   return (markdown) => {

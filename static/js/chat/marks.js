@@ -1,9 +1,15 @@
-/** Marks of what the sources of an answer do not support, at its sentences. Loaded with the first one. */
+/**
+ * Marks of what the sources of an answer do not support, at its sentences. Loaded with
+ * the first one.
+ */
 import { missingParts, textNodes } from "./citations.js";
 import { element } from "../common/dom.js";
 import { comma, count, listed, t } from "../common/words.js";
 
-/** Return in words what is wrong with a sentence: what its sources lack or contradict, and which do not exist. */
+/**
+ * Return in words what is wrong with a sentence: what its sources lack or contradict,
+ * and which do not exist.
+ */
 function explainUnsupported(sentence) {
   const { numbers, unknown, contradicted = [] } = sentence;
   const missing = missingParts(sentence);
@@ -26,7 +32,10 @@ function explainUnsupported(sentence) {
     .join(" ");
 }
 
-/** The most serious first; each has its own sign, so that nothing depends on colour alone. */
+/**
+ * The most serious first; each has its own sign, so that nothing depends on colour
+ * alone.
+ */
 const MARKS = {
   unknown: {
     sign: "∅",
@@ -54,7 +63,9 @@ const MARKS = {
 const kindOf = (sentence) =>
   Object.keys(MARKS).find((kind) => MARKS[kind].applies(sentence)) ?? "figure";
 
-/** Explain the marks that an answer has, if any, and the sign of supported citations. */
+/**
+ * Explain the marks that an answer has, if any, and the sign of supported citations.
+ */
 function legend(unsupported, citations) {
   const kinds = Object.keys(MARKS).filter((kind) =>
     unsupported.some((sentence) => kindOf(sentence) === kind),
@@ -76,7 +87,10 @@ function legend(unsupported, citations) {
   ];
 }
 
-/** List the sentences that their sources do not support, folded: the marks in the text are seen first. */
+/**
+ * List the sentences that their sources do not support, folded: the marks in the text
+ * are seen first.
+ */
 export function showCheck(root, unsupported, citations) {
   const statements = count(unsupported.length, "statement");
   root.querySelector(".check").hidden = false;
@@ -103,7 +117,10 @@ export function showCheck(root, unsupported, citations) {
 
 const SIGN = /[\p{L}\p{N}]/gu;
 
-/** Return the letters and digits of a text; what lies between them differs by Markdown. An emoji counts as one. */
+/**
+ * Return the letters and digits of a text; what lies between them differs by Markdown.
+ * An emoji counts as one.
+ */
 const signsOf = (text) => text.match(SIGN) ?? [];
 
 /** Return every letter and digit on the page with its place. */
@@ -123,7 +140,10 @@ function readSigns(container) {
   );
 }
 
-/** Return where the signs of a sentence begin, not in the middle of a word; -1 if nowhere. */
+/**
+ * Return where the signs of a sentence begin, not in the middle of a word; -1 if
+ * nowhere.
+ */
 function findSigns(shown, signs, from) {
   for (let start = from; start + signs.length <= shown.length; start += 1) {
     const [before, first] = [shown[start - 1], shown[start]];
@@ -134,7 +154,10 @@ function findSigns(shown, signs, from) {
   return -1;
 }
 
-/** Wrap a part of a text node; a citation's button is coloured as a whole. Returns the wrapping element. */
+/**
+ * Wrap a part of a text node; a citation's button is coloured as a whole. Returns the
+ * wrapping element.
+ */
 function wrap(node, start, end, kind) {
   const formula = node.parentElement.closest("samp, var, math");
   if (formula) return formula;
@@ -156,7 +179,8 @@ function markRange(places, explanation, kind) {
   const { end } = places.at(-1);
   let last;
   for (const [order, node] of nodes.entries()) {
-    // The bracket of a number without a source, or the unit of a figure, belongs to the sentence.
+    // The bracket of a number without a source, or the unit of a figure, belongs to the
+    // sentence.
     const stop = end + (/^(?:\]|\s?[%‰])/.exec(node.data.slice(end))?.[0].length ?? 0);
     last = wrap(
       node,
@@ -175,7 +199,10 @@ function markRange(places, explanation, kind) {
   );
 }
 
-/** Mark the sentences that their sources do not support; where one cannot be found on the page, its citations. */
+/**
+ * Mark the sentences that their sources do not support; where one cannot be found on
+ * the page, its citations.
+ */
 export function markUnsupported(container, unsupported) {
   let from = 0;
   for (const sentence of unsupported) {

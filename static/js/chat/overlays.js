@@ -1,4 +1,7 @@
-/** What lies over the page: the notice that offers to undo, and the Back button for sheets on phones. */
+/**
+ * What lies over the page: the notice that offers to undo, and the Back button for
+ * sheets on phones.
+ */
 import { byId } from "../common/dom.js";
 
 const SHOWN_MS = 12_000;

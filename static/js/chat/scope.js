@@ -1,4 +1,7 @@
-/** The scope of questions: the filters that a person chose, and the panel to choose them. */
+/**
+ * The scope of questions: the filters that a person chose, and the panel to choose
+ * them.
+ */
 import { getJson } from "../common/api.js";
 import { all, byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
@@ -88,7 +91,10 @@ const simplify = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerC
 let notice = "";
 let pending = null;
 
-/** Wire the panel above the composer that a button opens. Returns the function that opens or closes it. */
+/**
+ * Wire the panel above the composer that a button opens. Returns the function that
+ * opens or closes it.
+ */
 export function wireBox(name, onOpen) {
   const [box, button] = [byId(`${name}-panel`), byId(`${name}-button`)];
   const setOpen = (isOpen) => {
@@ -150,7 +156,8 @@ function showOptions(facets) {
     const focused =
       active instanceof HTMLInputElement && list.contains(active) ? active.value : null;
     const options = (facets[field] ?? []).filter(({ value }) => value !== null);
-    // A chosen value stays listed, even if the rest of the scope leaves no report of it.
+    // A chosen value stays listed, even if the rest of the scope leaves no report of
+    // it.
     const missing = scope
       .values(field)
       .filter((value) => !options.some((facet) => String(facet.value) === value));
@@ -190,7 +197,10 @@ function showChips() {
   byId("chosen-scope").hidden = byId("scope-clear").hidden = entries.length === 0;
 }
 
-/** Drop values of a link that the library does not have, and say so. Returns whether that was the error. */
+/**
+ * Drop values of a link that the library does not have, and say so. Returns whether
+ * that was the error.
+ */
 function dropUnknown({ status, details }) {
   const wrong = (Array.isArray(details) ? details : [])
     .map(({ field, valid_values: valid }) => ({

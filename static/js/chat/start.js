@@ -1,4 +1,7 @@
-/** The page before the first question: what the library holds, and questions that it can answer. */
+/**
+ * The page before the first question: what the library holds, and questions that it can
+ * answer.
+ */
 import { scope } from "./scope.js";
 import { getJson, getReadiness } from "../common/api.js";
 import { announce, byId, element, showText } from "../common/dom.js";
@@ -65,7 +68,10 @@ async function showContents(contents) {
   showContents(contents);
 }
 
-/** Choose the document that a link names by its id ("Ask"). Resolves to the question that its guide was left with. */
+/**
+ * Choose the document that a link names by its id ("Ask"). Resolves to the question
+ * that its guide was left with.
+ */
 export async function chooseDocument() {
   const url = new URL(location.href);
   const id = url.searchParams.get("document");

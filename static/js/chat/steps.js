@@ -1,4 +1,7 @@
-/** The steps to an answer. The server says what each step does, in English; the page translates it and names its kind. */
+/**
+ * The steps to an answer. The server says what each step does, in English; the page
+ * translates it and names its kind.
+ */
 import { modeLabel } from "./composer.js";
 import { announceSoon, element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
@@ -28,7 +31,10 @@ const LABELS = {
 export const stepName = (name) =>
   LABELS[name] ?? name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** What happens before the server sends the first step: most modes begin with a call of the model. */
+/**
+ * What happens before the server sends the first step: most modes begin with a call of
+ * the model.
+ */
 const BEGINNINGS = {
   auto: t("Choosing how to answer"),
   deep: t("Planning the searches"),
@@ -43,13 +49,17 @@ export const beginningText = ({ mode, attachments }) =>
 
 function stepText({ name, detail }) {
   if (name === "mode") return detail.replace(/(?<=: )\w+/, (mode) => modeLabel(mode));
-  // The numbers of an intermediate answer are those of its own passages, listed below it.
+  // The numbers of an intermediate answer are those of its own passages, listed below
+  // it.
   return name === "intermediate"
     ? detail.replace(/\s*\[\d+(?:,\s*\d+)*\]/g, "")
     : t(detail);
 }
 
-/** Whether a "found" step belongs to a question. Its detail is the question, "(where)" and, if it failed, ": why". */
+/**
+ * Whether a "found" step belongs to a question. Its detail is the question, "(where)"
+ * and, if it failed, ": why".
+ */
 function isSearchFor(question, { detail, failed }) {
   const rest = detail.startsWith(question) ? detail.slice(question.length) : null;
   return rest === "" || (failed ? /^(?: \(.*?\))?: /s : /^ \(.*\)$/s).test(rest ?? "");
@@ -71,7 +81,10 @@ function foundText({ detail, failed, sources }, question) {
 let ids = 0;
 const newId = () => `step-${(ids += 1)}`;
 
-/** A question that is searched for, with the outcome. `round`: the questions planned together with it, if any. */
+/**
+ * A question that is searched for, with the outcome. `round`: the questions planned
+ * together with it, if any.
+ */
 class SubQuestion {
   isSettled = false;
   failed = false;
@@ -100,7 +113,10 @@ class SubQuestion {
   }
 }
 
-/** Steps that every answer has: the line above the answer shows them, a list of these alone would add nothing. */
+/**
+ * Steps that every answer has: the line above the answer shows them, a list of these
+ * alone would add nothing.
+ */
 const PLAIN = new Set([
   "attachments",
   "search",
@@ -111,7 +127,10 @@ const PLAIN = new Set([
 ]);
 const SPLITTING = new Set(["plan", "reflect"]);
 
-/** The list of steps: open while the answer is prepared, folded afterwards, unless the person decides otherwise. */
+/**
+ * The list of steps: open while the answer is prepared, folded afterwards, unless the
+ * person decides otherwise.
+ */
 export class StepsView {
   #root;
   #list;

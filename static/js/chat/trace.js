@@ -1,4 +1,7 @@
-/** How an answer was found: each passage against the threshold, and the time, model calls and tokens of each stage. */
+/**
+ * How an answer was found: each passage against the threshold, and the time, model
+ * calls and tokens of each stage.
+ */
 import { stepName } from "./steps.js";
 import { element, showText } from "../common/dom.js";
 import {
@@ -105,7 +108,10 @@ function showStages(table, rows, totalCost) {
   );
 }
 
-/** Return "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in, 1,204 out." */
+/**
+ * Return "This conversation so far: 3 questions, 14 model calls, 31,044 tokens in,
+ * 1,204 out."
+ */
 function conversationText(usage) {
   const parts = [
     count(usage.questions, "question"),
@@ -124,7 +130,10 @@ function conversationText(usage) {
   });
 }
 
-/** Where the scale of similarities begins, unless one is lower: within a language they are never near zero. */
+/**
+ * Where the scale of similarities begins, unless one is lower: within a language they
+ * are never near zero.
+ */
 const SCALE_START = 0.4;
 
 const percent = (share) => `${(100 * Math.min(Math.max(share, 0), 1)).toFixed(1)}%`;

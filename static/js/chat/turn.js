@@ -1,4 +1,6 @@
-/** A question with its answer: from its form as a request or as stored, to its buttons. */
+/**
+ * A question with its answer: from its form as a request or as stored, to its buttons.
+ */
 import { AnswerView } from "./answer.js";
 import { chosenMode } from "./composer.js";
 import { askAgain, askBelow, edit, onStarted } from "./conversation.js";
@@ -10,7 +12,10 @@ import { comma, language, t, translated } from "../common/words.js";
 /** How names of presets begin among the answer modes. */
 const PRESET = "preset:";
 
-/** Return what a stored question was asked with; of its attachments only the names are stored. */
+/**
+ * Return what a stored question was asked with; of its attachments only the names are
+ * stored.
+ */
 export const storedQuestion = ({
   content,
   mode,
@@ -33,7 +38,10 @@ const LONG_QUESTION = 160;
 /** A question that is only a little taller than its folded height is not folded. */
 const WORTH_FOLDING = 1.5;
 
-/** Show the question, folded if it is very long. Returns whether it still takes most of the window. */
+/**
+ * Show the question, folded if it is very long. Returns whether it still takes most of
+ * the window.
+ */
 function showQuestion(root, text) {
   const heading = root.querySelector(".question");
   const button = root.querySelector(".question-fold");
@@ -55,7 +63,10 @@ function showQuestion(root, text) {
 
 const STOPPED = t("Stopped. This answer is not complete.");
 
-/** Messages for readers, who can do nothing about it: the server names settings and packages. */
+/**
+ * Messages for readers, who can do nothing about it: the server names settings and
+ * packages.
+ */
 const UNAVAILABLE = {
   chat_model_unavailable: t(
     "The language model is not available at the moment. Try again later.",
@@ -151,7 +162,11 @@ export class Turn {
     this.#reply.querySelector(".notice-again").hidden = false;
   }
 
-  /** Return the body of the request. @param {string | null} conversationId @param {Turn | null} [replaced] */
+  /**
+   * Return the body of the request.
+   * @param {string | null} conversationId
+   * @param {Turn | null} [replaced]
+   */
   payload(conversationId, replaced) {
     const { collections, ...fields } = this.filters;
     const urls = this.attachments.flatMap(({ url }) => (url ? [{ url }] : []));
@@ -260,7 +275,10 @@ export class Turn {
     line.querySelector("span").textContent = t(text, { names: names.join(comma) });
   }
 
-  /** Offer a scope that the question names and that was not applied, or all reports where the chosen ones say nothing. */
+  /**
+   * Offer a scope that the question names and that was not applied, or all reports
+   * where the chosen ones say nothing.
+   */
   #offerScopes({ answered, suggested_scope: suggested, scope }) {
     const isWidened =
       !suggested && !answered && (Object.keys(this.filters).length > 0 || this.page);

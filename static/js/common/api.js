@@ -1,7 +1,10 @@
 /** Requests to the server. */
 import { t, translated } from "./words.js";
 
-/** Return a path of this server as the browser must request it: a proxy may serve it below another path. */
+/**
+ * Return a path of this server as the browser must request it: a proxy may serve it
+ * below another path.
+ */
 export const at = (path) => `${document.documentElement.dataset.root}${path}`;
 
 function parseEvent(block) {
@@ -14,7 +17,10 @@ function parseEvent(block) {
   return data.length ? { name, data: JSON.parse(data.join("\n")) } : null;
 }
 
-/** Yield the server-sent events of a fetch body (EventSource cannot POST); comments are dropped. */
+/**
+ * Yield the server-sent events of a fetch body (EventSource cannot POST); comments are
+ * dropped.
+ */
 async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";
@@ -28,7 +34,10 @@ async function* readEvents(body) {
 }
 
 export class ApiError extends Error {
-  /** @param {{code: string, message: string, details?: any, request_id?: string}} body @param {number} [status] */
+  /**
+   * @param {{code: string, message: string, details?: any, request_id?: string}} body
+   * @param {number} [status]
+   */
   constructor({ code, message, details, request_id: requestId }, status) {
     super(translated(message));
     Object.assign(this, { code, details, requestId, status });
@@ -81,13 +90,19 @@ export async function sendJson(method, url, body) {
   return response.status === 204 ? null : response.json();
 }
 
-/** Return the body of /ready, also with status 503 (reports are being indexed); null if the server does not answer. */
+/**
+ * Return the body of /ready, also with status 503 (reports are being indexed); null if
+ * the server does not answer.
+ */
 export async function getReadiness() {
   const response = await fetch(at("/ready")).catch(() => null);
   return response?.json().catch(() => null) ?? null;
 }
 
-/** Yield the events of one answer. An `error` event and an error before the stream both throw. */
+/**
+ * Yield the events of one answer. An `error` event and an error before the stream both
+ * throw.
+ */
 export async function* askQuestion(payload, files, signal) {
   const json = JSON.stringify(payload);
   if (!files.length)

@@ -1,6 +1,8 @@
-// Theme and language, which this browser keeps. Not a module: it must run before the page is painted.
+// Theme and language, which this browser keeps. Not a module: it must run before the
+// page is painted.
 {
-  // A frame of another site may keep nothing: what it would keep lasts as long as its page.
+  // A frame of another site may keep nothing: what it would keep lasts as long as its
+  // page.
   for (const name of ["localStorage", "sessionStorage"]) {
     try {
       window[name].getItem("theme");

@@ -10,7 +10,10 @@ export const byId = (id) => document.getElementById(id);
 /** @returns {HTMLElement[]} */
 export const all = (root, selector) => [...root.querySelectorAll(selector)];
 
-/** Create an element with text, never markup: everything shown comes from documents, models or people. */
+/**
+ * Create an element with text, never markup: everything shown comes from documents,
+ * models or people.
+ */
 export function element(
   tag,
   { text, className, ...attributes } = /** @type {any} */ ({}),
@@ -106,7 +109,10 @@ const PAUSE_MS = 1500;
 let timer = 0;
 let latest = "";
 
-/** Announce progress, which comes faster than it can be read out: after a pause, the latest only. */
+/**
+ * Announce progress, which comes faster than it can be read out: after a pause, the
+ * latest only.
+ */
 export function announceSoon(text, before = "") {
   latest = before + text;
   timer ||= setTimeout(() => {
@@ -125,7 +131,10 @@ export function announceNow(text) {
 const SENTENCES = /^[\s\S]*[.!?…](?=\s)/;
 const oneLine = (text) => text.replace(/\s+/g, " ").trim();
 
-/** Announces an answer that is being written: each sentence once it is complete, then the rest. */
+/**
+ * Announces an answer that is being written: each sentence once it is complete, then
+ * the rest.
+ */
 export class AnswerAnnouncer {
   #announced = "";
 

@@ -1,4 +1,6 @@
-/** Files that a person chooses or drops: which are accepted, and how folders are read. */
+/**
+ * Files that a person chooses or drops: which are accepted, and how folders are read.
+ */
 import { getJson } from "./api.js";
 import { bytes } from "./format.js";
 import { comma, t } from "./words.js";
@@ -30,7 +32,10 @@ function refusal(file, { suffixes, max_bytes: limit }) {
   return file.size === 0 ? t("The file is empty.") : "";
 }
 
-/** Split {name, file} into accepted ones and refused ones with a reason. Without known formats the server decides. */
+/**
+ * Split {name, file} into accepted ones and refused ones with a reason. Without known
+ * formats the server decides.
+ */
 export async function sortOut(items) {
   const known = await loadFormats().catch(() => null);
   const judged = items.map((item) => ({
@@ -50,7 +55,9 @@ export const distinct = (items) => [
   ...new Map(items.map((item) => [item.name, item])).values(),
 ];
 
-/** Read a web address from its field. Returns null, after a message, if it is not one. */
+/**
+ * Read a web address from its field. Returns null, after a message, if it is not one.
+ */
 export function takeAddress(input, showProblem) {
   const text = input.value.trim();
   const url = webAddress(text);
@@ -79,7 +86,10 @@ export function webAddress(text) {
   return address && /^https?:$/.test(address.protocol) ? address.href : null;
 }
 
-/** Return chosen files by name, in a folder with its path: two of its folders may each hold a report.pdf. */
+/**
+ * Return chosen files by name, in a folder with its path: two of its folders may each
+ * hold a report.pdf.
+ */
 export const namedFiles = (files) =>
   [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
 
@@ -112,7 +122,10 @@ async function filesOfEntry(entry) {
 
 const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
-/** Accept files dropped anywhere: otherwise the browser would leave the page to open them. `onFiles` gets a promise. */
+/**
+ * Accept files dropped anywhere: otherwise the browser would leave the page to open
+ * them. `onFiles` gets a promise.
+ */
 export function wireDrop(target, onFiles) {
   const mark = (dropping) => target.classList.toggle("dropping", dropping);
   addEventListener("dragover", (event) => {

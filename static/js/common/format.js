@@ -30,7 +30,10 @@ export const scopeNames = (filters) =>
 
 const pageName = ({ page }) => page && t("page {page}", { page });
 
-/** Return "Scope: Kenya (from your question) · report of 2023 (chosen) — 1 report, 90 passages". */
+/**
+ * Return "Scope: Kenya (from your question) · report of 2023 (chosen) — 1 report, 90
+ * passages".
+ */
 export function scopeLine(scope, chosen = {}, attached = []) {
   const inferred = scope.from_question ?? {};
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
@@ -66,7 +69,10 @@ export const decimal = (number, digits = 0) =>
 export const seconds = (ms) =>
   ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`;
 
-/** Return an amount in the currency of the server's prices; a fraction of a cent stays readable. */
+/**
+ * Return an amount in the currency of the server's prices; a fraction of a cent stays
+ * readable.
+ */
 export const cost = (amount) =>
   amount.toLocaleString(
     locale,
@@ -100,7 +106,10 @@ const SEARCHES = {
 export const foundBy = ({ found_by: names }) =>
   listed((names ?? []).map((name) => SEARCHES[name] ?? name));
 
-/** Whether a source was attached to the question. The server does not store it; its text is in the answer. */
+/**
+ * Whether a source was attached to the question. The server does not store it; its text
+ * is in the answer.
+ */
 export const isAttachment = ({ chunk_id: id }) => String(id).startsWith("attachment-");
 
 const UNITS = ["bytes", "kB", "MB", "GB"];
@@ -129,7 +138,10 @@ export function when(iso, time = false) {
 
 const DAY_MS = 86_400_000;
 
-/** Return the heading under which a list shows a date: "Today", "Yesterday", "Previous 7 days", "October 2026". */
+/**
+ * Return the heading under which a list shows a date: "Today", "Yesterday", "Previous 7
+ * days", "October 2026".
+ */
 export function dayLabel(iso, now = new Date()) {
   const then = new Date(iso);
   const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();

@@ -1,11 +1,15 @@
-/** Forms that show at each field what is wrong with it, and the icons of their pages. */
+/**
+ * Forms that show at each field what is wrong with it, and the icons of their pages.
+ */
 import { byId, showError, showText } from "./dom.js";
 import { comma, t, translated } from "./words.js";
 
 export const icon = (name) =>
   byId("icons").content.querySelector(`[data-icon=${name}] svg`).cloneNode(true);
 
-/** Show an icon; progress comes every second, so it is only drawn again when it changes. */
+/**
+ * Show an icon; progress comes every second, so it is only drawn again when it changes.
+ */
 export function showIcon(holder, name) {
   if (holder.dataset.icon === name) return;
   holder.dataset.icon = name;
@@ -19,7 +23,10 @@ export function clearErrors(form, box) {
   showError(box, null);
 }
 
-/** Show each message at its field and focus the first wrong field; other errors are shown in the box. */
+/**
+ * Show each message at its field and focus the first wrong field; other errors are
+ * shown in the box.
+ */
 export function showFormError(form, box, error) {
   const details = Array.isArray(error.details) ? error.details : [];
   let placed = 0;

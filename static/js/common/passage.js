@@ -1,4 +1,7 @@
-/** The text of passages. Only headings and bold text are formatted: evidence is shown word for word. */
+/**
+ * The text of passages. Only headings and bold text are formatted: evidence is shown
+ * word for word.
+ */
 import { element } from "./dom.js";
 
 /** Whether a file is shown page by page. */
@@ -33,11 +36,16 @@ const SENTENCE = /[^\n]+?(?:[.!?؟](?=\s)|(?=\n|$))/g;
 /** A longer sentence is split at its semicolons. */
 const LONG = 200;
 const wordsOf = (text) => [...new Set(text.toLowerCase().match(WORD) ?? [])];
-/** The share of a sentence's words that are cited, from which it is cited as a whole. */
+/**
+ * The share of a sentence's words that are cited, from which it is cited as a whole.
+ */
 const WHOLE = 0.9;
 
-/** Split a passage at the words that an answer cites: [before, cited, after]. Cited is the sentence or line that shares
- * most with what the answer says, with those beside it that are cited whole; "" if that is nothing, or all. */
+/**
+ * Split a passage at the words that an answer cites: [before, cited, after]. Cited is
+ * the sentence or line that shares most with what the answer says, with those beside
+ * it that are cited whole; "" if that is nothing, or all.
+ */
 export function splitAtCited(passage, said) {
   const own = new Set(wordsOf(said));
   const split = (text, pattern, offset = 0) =>
@@ -86,7 +94,10 @@ export function markedPassage(passage, said) {
   );
 }
 
-/** Return the text around a passage with the passage marked, or the passage alone. White space may differ. */
+/**
+ * Return the text around a passage with the passage marked, or the passage alone. White
+ * space may differ.
+ */
 export function passageNodes(passage, widerText, said) {
   const words = passage.trim().split(/\s+/).map(escaped);
   const match =

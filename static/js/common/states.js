@@ -16,7 +16,10 @@ export const isUnsettled = ({ status }) =>
 
 const SEVERAL = { country_name: t("several countries"), year: t("several years") };
 
-/** Return a document's country, year or type. A table whose rows have their own values has none itself. */
+/**
+ * Return a document's country, year or type. A table whose rows have their own values
+ * has none itself.
+ */
 export function scopeValue(document, field) {
   const value = document[field];
   if (value !== null && value !== undefined && value !== "")

@@ -1,17 +1,27 @@
-/** Texts of the interface. The English text is the key: an English page loads no translations. */
+/**
+ * Texts of the interface. The English text is the key: an English page loads no
+ * translations.
+ */
 const { lang, dataset } = document.documentElement;
 const words = dataset.words ? await (await fetch(dataset.words)).json() : {};
 const plurals = new Intl.PluralRules(lang);
 
-/** The locale of numbers and dates: digits are those of the quotations in Arabic too. */
+/**
+ * The locale of numbers and dates: digits are those of the quotations in Arabic too.
+ */
 export const locale = lang === "ar" ? "ar-u-nu-latn" : lang;
 export const language = lang;
 
-/** From right to left, a name in Latin letters keeps its own direction: a colon behind it would jump before it. */
+/**
+ * From right to left, a name in Latin letters keeps its own direction: a colon behind
+ * it would jump before it.
+ */
 const placed = (value) =>
   document.dir === "rtl" && /[a-z]/i.test(value) ? `\u2068${value}\u2069` : value;
 
-/** Return an English text in the language of the page with its {placeholders} filled. */
+/**
+ * Return an English text in the language of the page with its {placeholders} filled.
+ */
 export const t = (text, values = {}) =>
   (words[text] ?? text).replace(/\{(\w+)\}/g, (placeholder, name) =>
     placed(values[name] ?? placeholder),
@@ -21,7 +31,10 @@ export const t = (text, values = {}) =>
 const MIN_LETTERS = 12;
 let patterns = null;
 
-/** Return texts with places for values as patterns of whole messages, those that say most first. */
+/**
+ * Return texts with places for values as patterns of whole messages, those that say
+ * most first.
+ */
 function readPatterns() {
   const parts = Object.keys(words).map((text) => ({
     text,
@@ -40,7 +53,10 @@ function readPatterns() {
     }));
 }
 
-/** Return a message of the server, which comes in English with its values, in the language of the page. */
+/**
+ * Return a message of the server, which comes in English with its values, in the
+ * language of the page.
+ */
 export function translated(message) {
   if (!message || !dataset.words || message in words) return words[message] ?? message;
   patterns ??= readPatterns();

@@ -1,4 +1,6 @@
-/** The knowledge base: uploads, the list of documents, one document, and its dialogs. */
+/**
+ * The knowledge base: uploads, the list of documents, one document, and its dialogs.
+ */
 import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
 import { DocumentView } from "./view.js";
@@ -101,7 +103,10 @@ function editDocument(document) {
   form.elements.title.focus();
 }
 
-/** Return a field as the API takes it. A year that is not a number is sent as it is: the server explains the error. */
+/**
+ * Return a field as the API takes it. A year that is not a number is sent as it is: the
+ * server explains the error.
+ */
 function apiValue(name, text) {
   if (name === "labels")
     return text

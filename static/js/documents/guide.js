@@ -1,11 +1,17 @@
-/** The guide to a document: what it is, its chapters and key figures, and questions to begin with. */
+/**
+ * The guide to a document: what it is, its chapters and key figures, and questions to
+ * begin with.
+ */
 import { at, getJson } from "../common/api.js";
 import { all, cloneTemplate, element, showFacts, showText } from "../common/dom.js";
 import { sourceTitle } from "../common/format.js";
 import { scopeValue } from "../common/states.js";
 import { comma, t, translated } from "../common/words.js";
 
-/** The question that the chat page asks at once. It is not in the address: a foreign link must ask nothing. */
+/**
+ * The question that the chat page asks at once. It is not in the address: a foreign
+ * link must ask nothing.
+ */
 export const FIRST_QUESTION = "first-question";
 
 const figureText = ({ text, year, estimate }) =>
@@ -50,7 +56,10 @@ export function showAbout(
   }
 }
 
-/** Load the guide to a document; null if it cannot be loaded, since it only helps. `onEdit`: where nothing else edits it. */
+/**
+ * Load the guide to a document; null if it cannot be loaded, since it only helps.
+ * `onEdit`: where nothing else edits it.
+ */
 export async function guideTo(document, onEdit = null) {
   const found = await getJson(
     `/api/documents/${encodeURIComponent(document.document_id)}/guide`,

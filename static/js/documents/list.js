@@ -15,7 +15,9 @@ const option = (select, value) =>
 const hasOption = (select, value) =>
   [...select.options].some((other) => other.value === value);
 
-/** The filters of the list. They are kept in the address, so that a reload keeps them. */
+/**
+ * The filters of the list. They are kept in the address, so that a reload keeps them.
+ */
 class Filters {
   constructor() {
     const query = new URLSearchParams(location.search);

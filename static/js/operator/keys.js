@@ -94,7 +94,10 @@ function body() {
   };
 }
 
-/** Show the fields, or the secret in their place: once the dialog is closed nobody can read it again. */
+/**
+ * Show the fields, or the secret in their place: once the dialog is closed nobody can
+ * read it again.
+ */
 function showSecret(secret) {
   byId("key-secret").value = secret;
   byId("key-made").hidden = !secret;

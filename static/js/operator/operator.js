@@ -1,4 +1,7 @@
-/** Usage by day, as plots and a table; questions and jobs that failed; keys, the check of the doctor, and the settings. */
+/**
+ * Usage by day, as plots and a table; questions and jobs that failed; keys, the check
+ * of the doctor, and the settings.
+ */
 import { REASONS } from "../chat/after.js";
 import { shape } from "../chat/charts.js";
 import { getJson } from "../common/api.js";

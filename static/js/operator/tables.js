@@ -3,8 +3,8 @@ import { byId, element } from "../common/dom.js";
 
 /**
  * Fill a table, or show that it is empty.
- * @param {[string, (row: any) => any, string?][]} columns for each its name, its value (text or an element), and the class
- *   of its cells
+ * @param {[string, (row: any) => any, string?][]} columns
+ *   for each its name, its value (text or an element), and the class of its cells
  */
 export function fill(id, rows, columns) {
   byId(`${id}-none`).hidden = rows.length > 0;

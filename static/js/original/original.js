@@ -1,4 +1,6 @@
-/** The report behind a passage: a PDF at its page, any other file as the extracted text. */
+/**
+ * The report behind a passage: a PDF at its page, any other file as the extracted text.
+ */
 import { at, getJson } from "../common/api.js";
 import { byId, element, showText, wireDialog } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
@@ -101,7 +103,10 @@ class ReportText {
   }
 }
 
-/** Open the report of a passage. `file`: the name of the stored file, if any. `said`: what an answer says with it. */
+/**
+ * Open the report of a passage. `file`: the name of the stored file, if any. `said`:
+ * what an answer says with it.
+ */
 export async function openOriginal(source, file, said = "") {
   pending?.abort();
   const { signal } = (pending = new AbortController());

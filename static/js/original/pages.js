@@ -23,7 +23,10 @@ const MAX_LETTERS = 30;
 /** A shorter table cell only counts this close behind the previous match. */
 const ROW_LETTERS = 120;
 
-/** Reduce text to letters and digits: line ends and hyphens of a page differ from the extracted text. */
+/**
+ * Reduce text to letters and digits: line ends and hyphens of a page differ from the
+ * extracted text.
+ */
 const letters = (text) =>
   text
     .normalize("NFKD")
@@ -31,8 +34,9 @@ const letters = (text) =>
     .replace(/[^\p{L}\p{N}]+/gu, "");
 
 /**
- * Return the indexes of the pieces of a page's text that belong to a passage. The passage is searched as a whole,
- * otherwise line by line, then by cells and short pieces: a page may end in its middle.
+ * Return the indexes of the pieces of a page's text that belong to a passage. The
+ * passage is searched as a whole, otherwise line by line, then by cells and short
+ * pieces: a page may end in its middle.
  */
 function piecesOf(pieces, passage) {
   const page = pieces.map(letters);
@@ -89,7 +93,10 @@ export class Pages {
   #marked = null;
   #zoom = 1;
 
-  /** @param {HTMLElement} box that scrolls @param {(page: number) => void} onPage gets the page in view */
+  /**
+   * @param {HTMLElement} box that scrolls
+   * @param {(page: number) => void} onPage gets the page in view
+   */
   constructor(box, onPage) {
     this.#box = box;
     box.addEventListener("scroll", () => onPage(this.page), { passive: true });
@@ -108,7 +115,11 @@ export class Pages {
     );
   }
 
-  /** @param {string} url @param {{page: number, passage: string, quoted: string}} source `quoted`: the cited words */
+  /**
+   * @param {string} url
+   * @param {{page: number, passage: string, quoted: string}} source `quoted`: the cited
+   * words
+   */
   async open(url, { page, passage, quoted }) {
     this.#passage = passage;
     this.#quoted = quoted;

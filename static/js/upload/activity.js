@@ -31,7 +31,10 @@ class IngestionCard {
   #onChange;
   #guideFor;
 
-  /** `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id; `guideFor` returns its guide. */
+  /**
+   * `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id;
+   * `guideFor` returns its guide.
+   */
   constructor(ingestion, { onChange, onOpen, guideFor }) {
     this.#onChange = onChange;
     this.#guideFor = guideFor;
@@ -167,8 +170,8 @@ export class Activity {
   #timer = 0;
 
   /**
-   * `onChange` is called when the list of documents has changed, `onOpen` with the id of a document to show;
-   * `guideFor` resolves to the guide to a document.
+   * `onChange` is called when the list of documents has changed, `onOpen` with the id
+   * of a document to show; `guideFor` resolves to the guide to a document.
    */
   constructor({ onChange, ...callbacks }) {
     this.#onChange = onChange;
@@ -217,7 +220,10 @@ export class Activity {
     return [...this.#cards.values()].filter(({ ingestion }) => !isFinished(ingestion));
   }
 
-  /** Ask for the progress of what runs, ever less often while nobody looks or the server does not answer. */
+  /**
+   * Ask for the progress of what runs, ever less often while nobody looks or the server
+   * does not answer.
+   */
   #pollSoon(delay = POLL_MS) {
     clearTimeout(this.#timer);
     if (!this.#running().length) return;

@@ -29,7 +29,10 @@ import { sendFiles } from "./sending.js";
 import { comma, count, t } from "../common/words.js";
 
 const form = byId("upload-form");
-/** What is chosen and not yet sent: {name, file} or {name, url}, and once it is shown its `row`. */
+/**
+ * What is chosen and not yet sent: {name, file} or {name, url}, and once it is shown
+ * its `row`.
+ */
 let staged = [];
 let sending = null;
 
@@ -104,7 +107,10 @@ function addAddress() {
 const conflict = byId("conflict-dialog");
 let resolveConflict = null;
 
-/** Send what is staged; whatever the server did not accept is staged again. `choice`: what to do with names it has. */
+/**
+ * Send what is staged; whatever the server did not accept is staged again. `choice`:
+ * what to do with names it has.
+ */
 async function submit(onIngestion, choice = "") {
   const items = staged;
   const fields = [...new FormData(form)]
@@ -203,7 +209,10 @@ function wireChoosing() {
   wireEnter(byId("url-input"), addAddress);
 }
 
-/** `onIngestion` gets each ingestion that the server has started. Resolves to the document types that the server knows. */
+/**
+ * `onIngestion` gets each ingestion that the server has started. Resolves to the
+ * document types that the server knows.
+ */
 export function wireUpload({ onIngestion }) {
   wireChoosing();
   wireDialog(conflict);

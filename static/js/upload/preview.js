@@ -1,9 +1,15 @@
-/** What chosen documents say about themselves, in fields that a person can change before they are added. */
+/**
+ * What chosen documents say about themselves, in fields that a person can change before
+ * they are added.
+ */
 import { ApiError, at, errorOf, sendJson, unreachable } from "../common/api.js";
 import { showText } from "../common/dom.js";
 import { t, translated } from "../common/words.js";
 
-/** More documents than this are added without a look at each; so is a file that would take long to send twice. */
+/**
+ * More documents than this are added without a look at each; so is a file that would
+ * take long to send twice.
+ */
 const MAX_LOOKED = 10;
 export const MAX_LOOKED_BYTES = 20 * 1024 * 1024;
 const AT_ONCE = 2;
@@ -54,7 +60,10 @@ function show(item, { proposed, notes, error }) {
   }
 }
 
-/** Look into the documents that have not been read yet, a few at a time. `onRead` is called after each. */
+/**
+ * Look into the documents that have not been read yet, a few at a time. `onRead` is
+ * called after each.
+ */
 export function lookInto(items, onRead) {
   if (items.length > MAX_LOOKED) return;
   const next = items.find((item) => !item.isAsked && item.isRead !== false);
@@ -85,7 +94,10 @@ export function lookInto(items, onRead) {
   lookInto(items, onRead);
 }
 
-/** Return what a person states about one document: values that the server would not take by itself, null for none. */
+/**
+ * Return what a person states about one document: values that the server would not take
+ * by itself, null for none.
+ */
 function statedOf({ row, isRead, proposed }) {
   if (!isRead) return {};
   return Object.fromEntries(
@@ -100,7 +112,10 @@ function statedOf({ row, isRead, proposed }) {
   );
 }
 
-/** Return the fields of the form for one document: of those that it has itself, its own count. */
+/**
+ * Return the fields of the form for one document: of those that it has itself, its own
+ * count.
+ */
 export const fieldsFor = (item, fields) => ({
   ...Object.fromEntries(
     fields.filter(

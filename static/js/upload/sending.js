@@ -34,7 +34,10 @@ function postForm(url, form, { onProgress, signal }) {
 
 const BATCH_FILES = 20;
 
-/** Split files into batches that one request may carry: a folder can hold hundreds. Those of a batch share their fields. */
+/**
+ * Split files into batches that one request may carry: a folder can hold hundreds.
+ * Those of a batch share their fields.
+ */
 function batchesOf(items, fields, maxBytes) {
   const batches = [];
   let [room, before] = [0, ""];
@@ -58,7 +61,10 @@ function batchesOf(items, fields, maxBytes) {
   return batches;
 }
 
-/** Return the share of each file that has been sent (0..1). They are sent in order, with parts of the form between them. */
+/**
+ * Return the share of each file that has been sent (0..1). They are sent in order, with
+ * parts of the form between them.
+ */
 function sentShares(items, loaded, total) {
   const sizes = items.map(({ file }) => file.size);
   const between =
@@ -93,8 +99,8 @@ function showShare(row, { file: { size } }, share) {
 }
 
 /**
- * Send the files batch by batch. `onSent` gets each ingestion with its files. Throws at the first batch that the
- * server refuses, and when stopped.
+ * Send the files batch by batch. `onSent` gets each ingestion with its files. Throws at
+ * the first batch that the server refuses, and when stopped.
  */
 export async function sendFiles(items, fields, { signal, onSent }) {
   if (!items.length) return;
