@@ -24,13 +24,14 @@ lint:     ## check with ruff
 types:    ## check types with mypy
 	mypy
 
-page:     ## lint and check the page's scripts; needs Node and npm on the path
+page:     ## check format, lint and types of the page's scripts; needs Node and npm on the path
 	npm ci --silent --no-audit --no-fund
 	npm run --silent check
 
-format:   ## format and apply ruff's safe fixes
+format:   ## format code, scripts and style sheets; apply ruff's safe fixes
 	ruff check --fix .
 	ruff format .
+	test ! -d node_modules || npm run --silent format  # "make page" installs it
 
 check: lint types test  ## run what CI runs, except for the page's scripts
 
