@@ -249,7 +249,8 @@ def test_the_api_page_explains_every_field_of_a_question() -> None:
     rows = " ".join(
         line.split("|")[1] for line in text.splitlines() if line.startswith("| `")
     )
-    assert set(ChatRequest.model_fields) <= set(re.findall(r"\w+", rows))
+    fields = {field.alias or name for name, field in ChatRequest.model_fields.items()}
+    assert fields <= set(re.findall(r"\w+", rows))
 
 
 def test_every_mark_in_the_code_is_explained() -> None:

@@ -77,6 +77,7 @@ _LABEL = re.compile(
 class Place:
     """The place of a question: its conversation (None = it begins one) and its message.
 
+    ``may_start``: the conversation is made under this id where there is none.
     ``message_id``: of an answer that was begun in the database. ``replaces``: the
     answer whose place it takes, with all that came after; these go with the first word
     of the new answer. ``describe``: gives what is kept of the answer beside its text,
@@ -85,6 +86,7 @@ class Place:
     """
 
     conversation_id: str | None = None
+    may_start: bool = False
     message_id: str | None = None
     replaces: str | None = None
     describe: Callable[[Saved], Json] | None = None
@@ -131,9 +133,12 @@ class ChatService:
             UnknownNameError: the mode is not known.
         """
         conversation_id = place.conversation_id
-        if conversation_id is not None and not self.conversations.exists(
-            conversation_id, caller.owner
-        ):
+        is_known = (
+            conversation_id is None
+            or place.may_start
+            or self.conversations.exists(conversation_id, caller.owner)
+        )
+        if not is_known:
             raise NotFoundError(f"There is no conversation {conversation_id!r}.")
         notes: tuple[StepEvent, ...] = ()
         if question.attachments and question.mode != DEFAULT:
@@ -295,7 +300,12 @@ class ChatService:
         try:
             message = {**asked_json(question), "standalone": question.standalone}
             added = self.conversations.add(
-                conversation_id, [message, row], sums, owner, place.message_id
+                conversation_id,
+                [message, row],
+                sums,
+                owner,
+                place.message_id,
+                may_start=place.may_start,
             )
         except DiskFullError as error:
             note = StepEvent(

@@ -38,6 +38,8 @@ MAX_PROBLEMS = 100
 would give fifty.
 """
 IDENTIFIER, ADDRESS, NOT_BLANK = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://", r"\S"
+CLIENT_ID = r"^[A-Za-z0-9._:-]{1,100}$"
+"""An id that a client makes itself, such as the `chatId` of seed 003's front end."""
 POSITION = r"^[0-9]{1,9}$"
 _SEPARATORS = re.compile(r", | or ")
 """Between the values of a literal in pydantic's message: "'up', 'down' or 'none'"."""
@@ -67,6 +69,7 @@ PROBLEMS: Mapping[str, str] = {
 """Messages of other errors; every minimum length is one."""
 PATTERNS = {
     IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.",
+    CLIENT_ID: "must be 1 to 100 letters, digits, or one of . _ : -.",
     ADDRESS: "must be an address, http(s).",
     NOT_BLANK: "must not be empty.",
     POSITION: "send the `next` of the previous page.",

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from flask import Response, g, request
 from pydantic import (
     AfterValidator,
-    AliasChoices,
+    BeforeValidator,
     ConfigDict,
     Field,
     StringConstraints,
@@ -27,6 +27,7 @@ from ...database.core import Json
 from ...database.repositories.conversations import Begun
 from ...domain import (
     ADDRESS,
+    CLIENT_ID,
     IDENTIFIER,
     Cancellation,
     Document,
@@ -98,6 +99,18 @@ QuestionText = Annotated[
 ]
 Address = Annotated[str, StringConstraints(pattern=ADDRESS, max_length=2_000)]
 Identifier = Annotated[str, StringConstraints(pattern=IDENTIFIER)]
+
+
+def _none_if_empty(value: object) -> object:
+    return None if value == "" else value
+
+
+ConversationId = Annotated[Identifier | None, BeforeValidator(_none_if_empty)]
+ChatId = Annotated[
+    Annotated[str, StringConstraints(pattern=CLIENT_ID)] | None,
+    BeforeValidator(_none_if_empty),
+]
+"""An id that the client makes. "" and null are none, as in seed 003's front end."""
 FilterValue = str | int
 RangeEnd = Literal["gte", "lte"]
 Filter = (
@@ -211,9 +224,8 @@ class ChatRequest(SearchRequest):
     previous_messages: list[PreviousMessage] = Field(
         default_factory=list, max_length=200
     )
-    conversation_id: Identifier | None = Field(
-        None, validation_alias=AliasChoices("conversation_id", "chatId")
-    )
+    conversation_id: ConversationId = None
+    chat_id: ChatId = Field(None, alias="chatId")
     attachments: list[Attachment] = Field(
         default_factory=list, max_length=MOST_ATTACHMENTS
     )
@@ -235,7 +247,7 @@ class ChatRequest(SearchRequest):
             raise InvalidRequestError.for_field(
                 "query_expansion", f"is for mode deep, not {question.mode}.", ["deep"]
             )
-        if self.replaces is not None and self.conversation_id is None:
+        if self.replaces is not None and not (self.conversation_id or self.chat_id):
             raise InvalidRequestError.for_field(
                 "replaces", "send the conversation_id that this answer is in, too."
             )
@@ -355,10 +367,22 @@ def _answer(*, may_resume: bool) -> EventStream:
     refuse_more()
     is_with_files = not request.is_json and is_form(most=MOST_ATTACHMENTS)
     body = parse(ChatRequest, form_json("request") if is_with_files else json_body())
+    return question_stream(body, _place(body), may_resume=may_resume)
+
+
+def _place(body: ChatRequest) -> Place:
+    """Return the conversation that the answer belongs to."""
     place = Place(
         body.conversation_id, replaces=body.replaces, describe=without_passages
     )
-    return question_stream(body, place, may_resume=may_resume)
+    if body.conversation_id is not None or body.chat_id is None:
+        return place
+    conversations, owner = services().storage.conversations, caller().owner
+    conversation_id = conversations.of_client(body.chat_id, owner)
+    if conversation_id is None:
+        return place
+    may_start = not conversations.exists(conversation_id, owner)
+    return replace(place, conversation_id=conversation_id, may_start=may_start)
 
 
 def question_stream(
@@ -392,11 +416,16 @@ def question_stream(
         conversations, message = product.storage.conversations, asked_json(question)
         with suppress(DiskFullError):
             resumable = conversations.begin(
-                body.conversation_id, message, who.owner, body.replaces
+                place.conversation_id,
+                message,
+                who.owner,
+                body.replaces,
+                may_start=place.may_start,
             )
             place = replace(
                 place,
                 conversation_id=resumable.conversation_id,
+                may_start=False,
                 message_id=resumable.message_id,
             )
 

@@ -2,6 +2,8 @@
 by their owner.
 """
 
+import hashlib
+import itertools
 import re
 import secrets
 import uuid
@@ -83,6 +85,29 @@ class ConversationRepository:
             is not None
         )
 
+    def of_client(self, chat_id: str, owner: str) -> str | None:
+        """Return the id of the conversation that a client calls ``chat_id``; None for
+        a new one of nobody.
+
+        The id of a conversation that this owner can continue means that one. Any other
+        name means one of this owner's, which may not exist yet: its id is a digest of
+        both, so nobody reaches another's by its name. The name of a deleted
+        conversation begins the next one.
+        """
+        if self.exists(chat_id, owner):
+            return chat_id
+        if not owner:
+            return None
+        for generation in itertools.count():
+            name = f"{owner}\0{chat_id}\0{generation}"
+            conversation_id = hashlib.sha256(name.encode()).hexdigest()[:32]
+            row = self._conversations.find_one(
+                {"_id": conversation_id}, {"deleted_at": 1}
+            )
+            if row is None or not row.get("deleted_at"):
+                return conversation_id
+        raise AssertionError  # count() never ends
+
     def messages(
         self, conversation_id: str, owner: str = "", before: str | None = None
     ) -> list[Message]:
@@ -106,13 +131,18 @@ class ConversationRepository:
         message: Json,
         owner: str,
         replaces: str | None = None,
+        *,
+        may_start: bool = False,
     ) -> Begun:
         """Store a question before it is answered; `add` stores both again, complete.
         None starts a conversation. ``replaces``: the answer that the new one will
-        replace (`cut`). Raises NotFoundError: no such conversation.
+        replace (`cut`). ``may_start``: a conversation of this id is made where there is
+        none. Raises NotFoundError: no such conversation.
         """
         message_id = uuid.uuid4().hex
-        conversation = self._extend(conversation_id, message, {"messages": 2}, owner)
+        conversation = self._extend(
+            conversation_id, message, {"messages": 2}, owner, may_start=may_start
+        )
         last = int(conversation["messages"])
         common = {
             "conversation_id": conversation["_id"],
@@ -148,12 +178,14 @@ class ConversationRepository:
         sums: Sums = Sums(),  # noqa: B008  # frozen and zero
         owner: str = "",
         message_id: str | None = None,
+        *,
+        may_start: bool = False,
     ) -> Added:
         """Append messages, and add their usage to that of the conversation, atomically.
         None starts a conversation. Each message has ``role``, ``content`` and whatever
         is stored with it. ``message_id``: an answer of `begin`, which the messages
-        replace. Raises NotFoundError: the conversation was removed meanwhile; nothing
-        is stored.
+        replace. ``may_start``: as for `begin`. Raises NotFoundError: the conversation
+        was removed meanwhile; nothing is stored.
         """
         ordinal = (
             None
@@ -165,7 +197,9 @@ class ConversationRepository:
             if ordinal
             else {"messages": len(messages), **increments(sums)}
         )
-        conversation = self._extend(conversation_id, messages[0], counters, owner)
+        conversation = self._extend(
+            conversation_id, messages[0], counters, owner, may_start=may_start
+        )
         first = (ordinal or int(conversation["messages"])) - len(messages) + 1
         answer = message_id or uuid.uuid4().hex
         ids = (
@@ -187,22 +221,33 @@ class ConversationRepository:
         return Added(conversation["_id"], answer, read_sums(conversation))
 
     def _extend(
-        self, conversation_id: str | None, first: Json, counters: Json, owner: str
+        self,
+        conversation_id: str | None,
+        first: Json,
+        counters: Json,
+        owner: str,
+        *,
+        may_start: bool,
     ) -> Json:
         """Increase the counters of a conversation, a new one for None, and return its
         row.
         """
         time = now()
         update: Json = {"$inc": counters, "$set": {"updated_at": time}}
+        new = {
+            "title": title_of(first["content"]),
+            "created_at": time,
+            "owner": owner,
+        }
         if conversation_id is None:
             condition: Json = {"_id": uuid.uuid4().hex}
-            update["$set"] |= {
-                "title": title_of(first["content"]),
-                "created_at": time,
-                "owner": owner,
-            }
+            update["$set"] |= new
         else:
             condition = visible(conversation_id, owner)
+            if may_start:  # two first questions at once belong to one conversation
+                self._conversations.update_one(
+                    {"_id": conversation_id}, {"$setOnInsert": new}, upsert=True
+                )
         row = self._conversations.find_one_and_update(
             condition, update, upsert=conversation_id is None
         )

@@ -9,6 +9,7 @@ from zipfile import ZipFile
 
 import pytest
 from docx import Document
+from flask import Flask
 from flask.testing import FlaskClient
 from openpyxl import load_workbook
 from werkzeug.test import TestResponse
@@ -437,3 +438,48 @@ def test_of_an_attachment_nothing_is_kept_but_its_name(client: FlaskClient) -> N
     asked, answer = opened.get_json()["messages"]
     assert (asked["attached"], answer["answer"]) == (["secret.md"], None)
     error_of(client.get(f"/api/messages/{said['message_id']}/stream"), 404, "not_found")
+
+
+def test_a_chat_id_of_the_client_begins_and_continues_one_conversation(
+    client: FlaskClient, services: Services
+) -> None:
+    """R-D8: seed 003's front end makes the ids itself."""
+    fields: dict[str, Any] = {
+        "chatId": "b7c0e2d4-9a51",
+        "report_context": None,
+        "version": 1,
+        "chatbot_type": "gpt-4",
+        "limit": 5,
+    }
+    first = ask(client, GROWTH, **fields, previous_messages=[])
+    sent = [
+        {"id": "1", "role": "user", "content": GROWTH, "timestamp": 1},
+        {"id": "2", "role": "assistant", "content": first["response"]},
+        {"id": "3", "role": "user", "content": CAPITAL, "timestamp": 3},
+    ]
+    second = ask(client, CAPITAL, **fields, previous_messages=sent)
+    assert second["conversation_id"] == first["conversation_id"]
+    kept = client.get(f"{API}/{first['conversation_id']}")
+    assert questions(kept) == [GROWTH, CAPITAL]
+
+
+def test_nobody_reaches_the_conversation_of_another_by_its_chat_id(
+    client: FlaskClient, app: Flask
+) -> None:
+    mine = ask(client, GROWTH, chatId="chat-1")["conversation_id"]
+    other = app.test_client()
+    assert other.get("/").status_code == 200
+    theirs = ask(other, CAPITAL, chatId="chat-1")["conversation_id"]
+    assert theirs != mine
+    assert questions(client.get(f"{API}/{mine}")) == [GROWTH]
+    assert other.get(f"{API}/{mine}").status_code == 404
+
+
+def test_the_chat_id_of_a_deleted_conversation_begins_the_next_one(
+    client: FlaskClient,
+) -> None:
+    deleted = ask(client, GROWTH, chatId="chat-2")["conversation_id"]
+    assert client.delete(f"{API}/{deleted}").status_code == 204
+    begun = ask(client, CAPITAL, chatId="chat-2")["conversation_id"]
+    assert begun != deleted
+    assert ask(client, RATE, chatId="chat-2")["conversation_id"] == begun

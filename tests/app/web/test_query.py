@@ -160,14 +160,28 @@ class TestConversation:
                 len(services.storage.conversations.messages(first["conversation_id"]))
                 == 4
             )
-            assert (
-                query(**{name: None}).get_json()["conversation_id"]
-                != first["conversation_id"]
-            )
-            assert (
-                "'nope'"
-                in error_of(query(**{name: "nope"}), 404, "not_found")["message"]
-            )
+            for none in (None, ""):
+                other = query(**{name: none}).get_json()
+                assert other["conversation_id"] != first["conversation_id"]
+
+    def test_an_unknown_conversation_is_not_found(self, query: Post) -> None:
+        response = query(conversation_id="nope")
+        assert "'nope'" in error_of(response, 404, "not_found")["message"]
+
+    def test_a_new_chat_id_of_a_caller_without_owner_stores_nothing_under_it(
+        self, query: Post, services
+    ) -> None:
+        """R-D8."""
+        first = query(chatId="front-end:1").get_json()
+        second = query(chatId="front-end:1").get_json()
+        assert first["conversation_id"] != second["conversation_id"]
+        assert not services.storage.conversations.exists("front-end:1")
+
+    def test_a_chat_id_outside_of_the_pattern_is_named(self, query: Post) -> None:
+        for wrong in ["a b", "x" * 101, "é"]:
+            problem = error_of(query(chatId=wrong), 400)["details"][0]
+            assert problem["field"] == "chatId"
+            assert "1 to 100" in problem["message"]
 
     def test_extra_keys_of_previous_messages_are_ignored(self, query: Post) -> None:
         sent = [
