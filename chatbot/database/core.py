@@ -6,12 +6,12 @@ so no call walks through everything; and SQLite finds rows by ids fast, but not 
 after an id.
 """
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,14 +60,38 @@ class CommandError(DatabaseError):
         self.server_code = server_code
 
 
-@dataclass
 class RequestTime:
-    """Start of a request, and the seconds that its calls to a server have taken. Time
-    between calls does not count.
+    """The time in which at least one call of a request to a server was under way. Calls
+    that overlap count once, and time between calls, of a model for example, does not
+    count. Thread-safe.
     """
 
-    began: float
-    waited: float = 0.0
+    def __init__(self, began: float) -> None:
+        self.began = began
+        self._lock = threading.Lock()
+        self._waited = 0.0
+        self._open = 0
+        self._since = began
+
+    def left(self, limit: float, now: float) -> float:
+        """Return the seconds until the request has waited for ``limit`` seconds."""
+        with self._lock:
+            waited = self._waited
+            if self._open:
+                waited += now - self._since
+            return limit - waited
+
+    def begin_call(self, now: float) -> None:
+        with self._lock:
+            if not self._open:
+                self._since = now
+            self._open += 1
+
+    def end_call(self, now: float) -> None:
+        with self._lock:
+            self._open -= 1
+            if not self._open:
+                self._waited += now - self._since
 
 
 _request: ContextVar[RequestTime | None] = ContextVar("database_request", default=None)
@@ -97,7 +121,9 @@ class Database(ABC):
         """
 
     def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
-        """Return what independent calls return. The round trips to a server overlap."""
+        """Return what independent calls return. The round trips to a server overlap.
+        Calls may use this method themselves.
+        """
         return [call() for call in calls]
 
     mapped: "Mapping[str, Collection]" = MappingProxyType({})

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
@@ -40,6 +40,10 @@ AWAIT_MS = 100
 """Time that a change stream waits for the next change."""
 REQUEST_SHARE = 1.5
 """Time limit for all calls of a request together, in time limits of a single call."""
+TASK_SHARE = 6
+"""Time limit for what another thread does at once, in time limits of a single call: it
+may make several, outside of a request each with a limit of its own.
+"""
 SILENT_SECONDS = 1.5
 """Time limit of a call while the server is silent; meanwhile the driver looks for the
 server twice a second.
@@ -86,7 +90,8 @@ class TimeLimits:
         left. Raises DatabaseError: the call is not made, as the server is silent or the
         request has waited too long.
         """
-        request, limit = current_request(), self.seconds if seconds is None else seconds
+        request = current_request()
+        limit = self.seconds if seconds is None else seconds
         with self._lock:
             silent_since = self._silent_since
         if silent_since is not None:
@@ -94,23 +99,27 @@ class TimeLimits:
                 raise mongodb_failure("away")
             limit = min(limit, SILENT_SECONDS)
         if request is not None:
-            limit = min(limit, REQUEST_SHARE * self.seconds - request.waited)
+            longest = REQUEST_SHARE * self.seconds
+            limit = min(limit, request.left(longest, time.monotonic()))
             if limit <= 0:
-                raise mongodb_failure("slow", seconds=REQUEST_SHARE * self.seconds)
-        outer, call = (
-            getattr(_thread, "call", None),
-            Call(limit, time.monotonic() + limit),
-        )
-        _thread.call, began, answered = call, time.monotonic(), True
+                raise mongodb_failure("slow", seconds=longest)
+        outer = getattr(_thread, "call", None)
+        began = time.monotonic()
+        call = Call(limit, began + limit)
+        answered = True
+        _thread.call = call
+        if request is not None:
+            request.begin_call(began)
         try:
             yield call
         except SILENCE:
             answered = False
             raise
         finally:
-            _thread.call, now = outer, time.monotonic()
+            _thread.call = outer
+            now = time.monotonic()
             if request is not None:
-                request.waited += now - began
+                request.end_call(now)
             with self._lock:
                 if answered:
                     self._answered, self._silent_since = now, None
@@ -133,7 +142,7 @@ class MongoDatabase(Database):
     def __init__(self, client: Any, name: str, *, seconds: float = 5.0) -> None:
         super().__init__()
         self._client = client
-        self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
+        self._pool = self._new_pool()
         self._database = client[name]
         self._limits = TimeLimits(seconds)
 
@@ -257,13 +266,40 @@ class MongoDatabase(Database):
         return f"MongoDB {version}, database {self._database.name}"
 
     def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
+        """Run the first call here and the others in the pool. A call that no thread of
+        the pool has begun by then is run here, too, so nobody waits for a free thread:
+        not even calls that use this method themselves.
+        """
         others = [self._pool.submit(copy_context().run, call) for call in calls[1:]]
-        return [*(call() for call in calls[:1]), *(other.result() for other in others)]
+        try:
+            results = [call() for call in calls[:1]]
+            for call, other in zip(calls[1:], others, strict=True):
+                if other.cancel():
+                    results.append(call())
+                else:
+                    results.append(self._result(other))
+        finally:
+            for other in others:
+                other.cancel()
+        return results
+
+    def _result(self, running: Future[T]) -> T:
+        """Wait for a call that another thread is making, which has limits of its
+        own.
+        """
+        longest = TASK_SHARE * self._limits.seconds
+        try:
+            return running.result(longest)
+        except TimeoutError as error:
+            raise mongodb_failure("slow", seconds=longest) from error
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)
-        self._pool = ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
+        self._pool = self._new_pool()
         self._client.close()
+
+    def _new_pool(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
 
 
 class RetryPauses(CommandListener):

@@ -63,6 +63,27 @@ def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) 
     assert answered(limits, clock) == 4.0
 
 
+def test_calls_of_a_request_that_overlap_count_once(
+    limits: TimeLimits, clock: Clock
+) -> None:
+    begin_request()
+    with limits.call(), limits.call(), limits.call(), limits.call():
+        clock.now += 2.0
+    clock.now += 60.0  # of a model
+    assert answered(limits, clock, after=4.0) == 4.0
+    with pytest.raises(DatabaseError), limits.call():
+        pytest.fail("the call was made")
+
+
+def test_a_call_that_begins_while_others_wait_has_what_is_left(
+    limits: TimeLimits, clock: Clock
+) -> None:
+    begin_request()
+    with limits.call():
+        clock.now += 3.0
+        assert answered(limits, clock) == 4.0 * REQUEST_SHARE - 3.0
+
+
 def test_a_silent_server_is_waited_for_briefly_until_it_answers(
     limits: TimeLimits, clock: Clock
 ) -> None:

@@ -400,8 +400,7 @@ class AgentRun:
         def retrieve(
             search: Search, allowance: Allowance, request: RequestContext
         ) -> Retrieval:
-            # else the waits of parallel searches would add up in the time limit of the
-            # request
+            # A question may search in many rounds; SEARCH_SECONDS limits each.
             begin_request()
             return self.retrieve(search, allowance, request)
 
