@@ -176,6 +176,13 @@ class Database(ABC):
         return encode_payload(vector)
 
     @abstractmethod
+    def now(self) -> float:
+        """Return the time by the database's clock, in seconds since 1970. Machines
+        whose own clocks differ agree on it, so leases are compared with it. Raises
+        DatabaseError.
+        """
+
+    @abstractmethod
     def ping(self) -> str:
         """Return what answers, in a few words. Raises DatabaseError."""
 
@@ -274,12 +281,15 @@ class Collection:
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
     def find_one_and_update(
-        self, filter: Filter, update: Json, *, upsert: bool = False
+        self, filter: Filter, update: Json, *, upsert: bool = False, sort: Sort = ()
     ) -> Json | None:
-        """Update the first match atomically and return the new document."""
+        """Update the first match, in the order of ``sort``, atomically and return the
+        new document.
+        """
+        options: Json = {"sort": list(sort)} if sort else {}
         with self._driver() as raw:
             document: Json | None = raw.find_one_and_update(
-                dict(filter), update, upsert=upsert, return_document=True
+                dict(filter), update, upsert=upsert, return_document=True, **options
             )
         return document
 

@@ -35,6 +35,8 @@ SQLite's 1,000 would be 16 MB.
 STATEMENTS = 256
 """Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
+NOW = "SELECT (julianday('now') - 2440587.5) * 86400.0"
+"""The time in seconds since 1970, whose Julian day is 2440587.5."""
 SYNCHRONOUS = "NORMAL"
 """When SQLite waits for the disk; with a write-ahead log this is safe."""
 
@@ -187,6 +189,12 @@ class EmbeddedDatabase(Database):
         )
         with self.translate_errors():
             return [name for (name,) in self._reader().execute(names)]
+
+    def now(self) -> float:
+        """Return the clock of SQLite: that of the machine that has the file."""
+        with self.translate_errors():
+            (seconds,) = self._reader().execute(NOW).fetchone()
+        return float(seconds)
 
     def ping(self) -> str:
         """Read from the file and check that it can be written, as on a disk that became

@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
+from datetime import UTC
 from functools import partial
 from typing import Any
 
@@ -36,6 +37,12 @@ second at once.
 """
 OVERLAPPING = 32
 """Threads for calls beside those of the threads that answer requests."""
+CLOCK_SECONDS = 60.0
+"""Time for which one reading of the server's clock serves."""
+MAX_DRIFT_SECONDS = 1.0
+"""Difference between the two clocks of this machine, after which that of the server is
+read again.
+"""
 AWAIT_MS = 100
 """Time that a change stream waits for the next change."""
 REQUEST_SHARE = 1.5
@@ -131,6 +138,44 @@ class TimeLimits:
                     self._silent_since = now
 
 
+class ServerClock:
+    """An estimate of the server's clock: a reading of it, and the time since then by
+    this machine's steady clock. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._offset = 0.0
+        """Seconds from this machine's steady clock to the server's clock."""
+        self._wall_offset = 0.0
+        self._valid_until = float("-inf")
+
+    def now(self, read: Callable[[], float]) -> float:
+        """Return the estimate; ``read`` asks the server, and is called when the last
+        reading is too old.
+        """
+        with self._lock:
+            if self._is_valid():
+                return time.monotonic() + self._offset
+        began = time.monotonic()
+        seconds = read()
+        ended = time.monotonic()
+        with self._lock:
+            # The server has looked somewhere between the two.
+            self._offset = seconds - (began + ended) / 2
+            self._wall_offset = time.time() - ended
+            self._valid_until = ended + CLOCK_SECONDS
+            return ended + self._offset
+
+    def _is_valid(self) -> bool:
+        """Return whether the last reading still serves. The steady clock stands still
+        while a machine sleeps, so afterwards the two clocks of this machine differ.
+        """
+        now = time.monotonic()
+        drift = time.time() - now - self._wall_offset
+        return now < self._valid_until and abs(drift) < MAX_DRIFT_SECONDS
+
+
 class MongoDatabase(Database):
     """A client and the database it uses. Takes any client compatible with PyMongo
     (tests pass mongomock). ``seconds``: the time limit of one call, from which that of
@@ -145,6 +190,7 @@ class MongoDatabase(Database):
         self._pool = self._new_pool()
         self._database = client[name]
         self._limits = TimeLimits(seconds)
+        self._clock = ServerClock()
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "MongoDatabase":
@@ -259,6 +305,19 @@ class MongoDatabase(Database):
     def encode_vector(self, vector: Vector) -> Any:
         """Return a vector as BSON's BinData of subtype 9, float32."""
         return Binary(encode_payload(vector), VECTOR_SUBTYPE)
+
+    def now(self) -> float:
+        """Return the clock of the server, as estimated from its last reading: no
+        further round trip is needed for CLOCK_SECONDS.
+        """
+        return self._clock.now(self._read_clock)
+
+    def _read_clock(self) -> float:
+        # https://www.mongodb.com/docs/manual/reference/command/hello/: localTime is the
+        # server's time; a date without a time zone is in UTC.
+        with self.translate_errors(), self.deadline(None):
+            local_time = self._client["admin"].command("hello")["localTime"]
+        return float(local_time.replace(tzinfo=UTC).timestamp())
 
     def ping(self) -> str:
         with self.translate_errors(), self.deadline(None):

@@ -106,13 +106,11 @@ class SqliteCollection:
         """Yield documents as they were when this was called."""
         columns, read = sql.projected(projection)
         condition, values = sql.where(filter)
-        order = ", ".join(
-            f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}"
-            for name, way in sort
-        )
-        text = f"SELECT {columns} FROM {self._table} WHERE {condition}"
-        text += (f" ORDER BY {order}" if order else "") + (" LIMIT ?" if limit else "")
-        return map(read, self._read(text, [*values, limit] if limit else values))
+        text = f"SELECT {columns} FROM {self._table} WHERE {condition}{_order(sort)}"
+        if limit:
+            text += " LIMIT ?"
+            values = [*values, limit]
+        return map(read, self._read(text, values))
 
     def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
         try:
@@ -171,20 +169,23 @@ class SqliteCollection:
         *,
         upsert: bool,
         return_document: Literal[True],
+        sort: Sort = (),
     ) -> Json | None:
         """Update the first match and return the new document. The previous document is
         not available.
         """
-        return self._update(filter, update, upsert=upsert)[1]
+        return self._update(filter, update, upsert=upsert, sort=sort)[1]
 
-    def _update(self, filter: Filter, update: sql.Update, *, upsert: bool) -> Updated:
+    def _update(
+        self, filter: Filter, update: sql.Update, *, upsert: bool, sort: Sort = ()
+    ) -> Updated:
         sql.check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")
         condition = sql.where(filter)
 
         def run(db: sqlite3.Connection) -> Updated:
-            document = self._change(db, condition, update)
+            document = self._change(db, condition, update, sort)
             if document is None and upsert:
                 document = sql.apply({"_id": filter["_id"]}, update, inserting=True)
                 db.execute(self._insert, sql.to_row(document))
@@ -194,11 +195,17 @@ class SqliteCollection:
         return self._write(run)
 
     def _change(
-        self, db: sqlite3.Connection, condition: sql.Sql, update: sql.Update
+        self,
+        db: sqlite3.Connection,
+        condition: sql.Sql,
+        update: sql.Update,
+        sort: Sort = (),
     ) -> Json | None:
         text, values = condition
         row = db.execute(
-            f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text} LIMIT 1", values
+            f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text}{_order(sort)} "
+            "LIMIT 1",
+            values,
         ).fetchone()
         if row is None:
             return None
@@ -254,6 +261,16 @@ class SqliteCollection:
                 f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})"
             )
             return run(connection)
+
+
+def _order(sort: Sort) -> str:
+    """Return the ORDER BY clause of a sort, "" where it names no field."""
+    if not sort:
+        return ""
+    fields = [
+        f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort
+    ]
+    return f" ORDER BY {', '.join(fields)}"
 
 
 def _no_table(error: sqlite3.OperationalError) -> bool:

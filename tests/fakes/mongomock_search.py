@@ -12,6 +12,7 @@ error, an unfinished one refuses, filters are type-strict.
 import copy
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -65,6 +66,12 @@ class SearchClient(MockClient):  # type: ignore[misc]
 
 
 class SearchDatabase(MockDatabase):  # type: ignore[misc]
+    def command(self, command: Any, **options: Any) -> Any:
+        # mongodb.com/docs/manual/reference/command/hello: localTime, a date in UTC
+        if command == "hello":
+            return {"ok": 1.0, "localTime": datetime.now(UTC).replace(tzinfo=None)}
+        return super().command(command, **options)
+
     def watch(self, *arguments: Any, **options: Any) -> Any:
         raise failure(
             "The $changeStream stage is only supported on replica sets",

@@ -247,30 +247,29 @@ class CorpusFacts:
 
     def acquire_lease(self, name: str, owner: str, seconds: float) -> bool:
         """Take a lease that is free, expired or ``owner``'s; return whether ``owner``
-        holds it now.
+        holds it now. Leases are compared by the database's clock.
         """
-        now = time.time()
-        self._meta.update_one(
-            {"_id": f"lease:{name}"},
-            {"$setOnInsert": {"owner": "", "until": now - 1}},
-            upsert=True,
-        )
-        lease = {"$set": {"owner": owner, "until": now + seconds}}
+        now = self._database.now()
+        lease_id = f"lease:{name}"
+        lease: Json = {"owner": owner, "until": now + seconds}
         # A lease that ends later than any that can be given now dates from before the
         # clock was set back.
-        free = {
-            "$or": [
-                {"owner": owner},
-                {"until": {"$lt": now}},
-                {"until": {"$gt": now + LONGEST_LEASE}},
-            ]
-        }
-        return self._meta.update_one({"_id": f"lease:{name}", **free}, lease) == 1
+        free = [
+            {"owner": owner},
+            {"until": {"$lt": now}},
+            {"until": {"$gt": now + LONGEST_LEASE}},
+        ]
+        if self._meta.update_one({"_id": lease_id, "$or": free}, {"$set": lease}):
+            return True
+        self._meta.update_one({"_id": lease_id}, {"$setOnInsert": lease}, upsert=True)
+        row = self._meta.find_one({"_id": lease_id})
+        return row is not None and row["owner"] == owner
 
     def release_lease(self, name: str, owner: str) -> None:
         """Give a lease back, and remove abandoned ones."""
         self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
-        self._meta.delete_many({"until": {"$lt": time.time() - ABANDONED_SECONDS}})
+        abandoned = self._database.now() - ABANDONED_SECONDS
+        self._meta.delete_many({"until": {"$lt": abandoned}})
 
 
 class ForeignChanges:

@@ -1,12 +1,20 @@
 """Original files in the database, where every worker can read them: in pieces, named by
-their content. An upload without space for its pieces, passages and log is refused, so
+their upload. An upload without space for its pieces, passages and log is refused, so
 that reading and deleting keep working.
+
+The shape is that of GridFS: a row of the upload, and pieces that carry its id. It is
+not PyMongo's own GridFS, for three reasons. The same code has to serve the SQLite file.
+GridFS calls the driver directly, past the time limits and error messages of
+`Collection`. And it writes the file's row last of all, so that pieces of an upload that
+was killed, or of a removal that was killed, are found by nobody.
 """
 
 import hashlib
 import time
+import uuid
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from ...config.settings import MEGABYTE
 from ...domain import DiskFullError, NotFoundError
@@ -27,8 +35,13 @@ vectors, the log.
 
 
 class FileRepository:
-    """Collections `files`, one row for each, and `file_pieces`. A file's id is the
-    SHA-256 of its content.
+    """Collections `files`, one row for each upload, and `file_pieces`. A file's id is
+    the SHA-256 of its content; the id of an upload is never used again.
+
+    The row of an upload is written before its pieces and completed after them, and
+    removed before them. So a piece without a row is an orphan, whoever looks and
+    whenever; and a writer whose row was removed meanwhile cannot complete it. Rows of
+    version 0.5 and before have the file's id as that of their upload.
     """
 
     def __init__(self, database: Database, *, quota: int | None = None) -> None:
@@ -39,125 +52,243 @@ class FileRepository:
         self._pieces = database["file_pieces"]
 
     def put(self, path: Path) -> str:
-        """Store a file, if it is not stored yet, and return its id."""
+        """Store a file, unless it is stored with all of its pieces, and return its
+        id. Each call begins the file's grace period anew.
+        """
         with path.open("rb") as file:
             file_id = hashlib.file_digest(file, "sha256").hexdigest()
-            count = -(-path.stat().st_size // PIECE_BYTES)
-            # The row before the pieces, so that a kill leaves no orphans. Each put
-            # restarts the grace period.
-            new = {"pieces": count, "complete": False, "bytes": path.stat().st_size}
-            change = {
-                "$set": {"stored": time.time(), "used": False},
-                "$setOnInsert": new,
-            }
-            self._files.update_one({"_id": file_id}, change, upsert=True)
-            if not self._row(file_id):
-                file.seek(0)
-                for number in range(count):
-                    self._pieces.replace_many(
-                        [
-                            {
-                                "_id": _piece(file_id, number),
-                                "data": file.read(PIECE_BYTES),
-                            }
-                        ]
-                    )
-                self._files.update_one({"_id": file_id}, {"$set": {"complete": True}})
+            size = path.stat().st_size
+            while self._find_stored(file_id) is None:
+                if self._upload(file_id, file, size):
+                    break
         return file_id
 
-    def _row(self, file_id: str) -> Json | None:
-        return self._files.find_one({"_id": file_id, "complete": True})
+    def _find_stored(self, file_id: str) -> Json | None:
+        """Return the first complete upload that has all of its pieces; it is not
+        removed for GRACE_SECONDS from now. Uploads that lack pieces are removed.
+        """
+        for row in self._complete_rows(file_id):
+            # Counted after this change: until then it may be removed.
+            renewed = self._renew(row)
+            if renewed is None:
+                continue
+            if self._pieces.count(_pieces_of(row["_id"])) == int(row["pieces"]):
+                return renewed
+            self._remove(_unchanged(renewed))
+        return None
+
+    def _renew(self, row: Json) -> Json | None:
+        """Begin the grace period of a complete upload anew; return its new row, None
+        if it was removed meanwhile.
+        """
+        current: Json | None = row
+        while current is not None:
+            change = {"stored": _now(), "used": False}
+            if self._files.update_one(_unchanged(current), {"$set": change}):
+                return current | change
+            current = self._files.find_one({"_id": row["_id"]})
+        return None
+
+    def _upload(self, file_id: str, file: BinaryIO, size: int) -> bool:
+        """Store a file as a new upload; return False if it was taken for abandoned
+        meanwhile.
+        """
+        file.seek(0)
+        upload_id = uuid.uuid4().hex
+        count = -(-size // PIECE_BYTES)
+        self._files.insert_one(
+            {
+                "_id": upload_id,
+                "file": file_id,
+                "pieces": count,
+                "bytes": size,
+                "stored": _now(),
+                "used": False,
+                "complete": False,
+            }
+        )
+        for number in range(count):
+            piece = {
+                "_id": _piece(upload_id, number),
+                "data": file.read(PIECE_BYTES),
+            }
+            self._pieces.replace_many([piece])
+        completed = {"$set": {"complete": True, "stored": _now()}}
+        if not self._files.update_one({"_id": upload_id}, completed):
+            self._pieces.delete_many(_pieces_of(upload_id))
+            return False
+        self._keep_first(file_id)
+        return True
+
+    def _keep_first(self, file_id: str) -> None:
+        """Remove all complete uploads of a file but one: others may have stored it at
+        the same time. All of them agree on which one stays.
+        """
+        rows = self._complete_rows(file_id)
+        if len(rows) < 2:
+            return
+        first = self._find_stored(file_id)
+        for row in rows:
+            # Also one that was stored again: the first is kept for as long.
+            if first is not None and row["_id"] > first["_id"]:
+                self._remove({"_id": row["_id"]})
+
+    def _complete_rows(self, file_id: str) -> list[Json]:
+        """Return the complete uploads of a file, in the order of their ids."""
+        condition = {"$or": [{"file": file_id}, {"_id": file_id}], "complete": True}
+        return list(self._files.find(condition, sort=[("_id", 1)]))
 
     def read(self, file_id: str) -> Iterator[bytes]:
         """Yield the pieces of a file. Raises NotFoundError, before the first piece
         where there is no such file.
         """
-        row = self._row(file_id)
-        if row is None:
+        return self._read_pieces(file_id, self._stored_rows(file_id))
+
+    def _stored_rows(self, file_id: str) -> list[Json]:
+        """Return the complete uploads of a file, at least one. Raises NotFoundError."""
+        rows = self._complete_rows(file_id)
+        if not rows:
             raise NotFoundError("The original file is not kept.")
+        return rows
 
-        def read_pieces() -> Iterator[bytes]:
-            for number in range(int(row["pieces"])):
-                piece = self._pieces.find_one({"_id": _piece(file_id, number)})
-                if piece is None:
-                    raise NotFoundError(
-                        "The original file was removed while it was read."
-                    )
-                yield bytes(piece["data"])
+    def _read_pieces(self, file_id: str, rows: list[Json]) -> Iterator[bytes]:
+        for number in range(int(rows[0]["pieces"])):
+            piece = self._find_piece(rows, number)
+            if piece is None:  # another upload of the same content may have replaced it
+                rows = self._complete_rows(file_id)
+                piece = self._find_piece(rows, number)
+            if piece is None:
+                raise NotFoundError("The original file was removed while it was read.")
+            yield bytes(piece["data"])
 
-        return read_pieces()
+    def _find_piece(self, rows: list[Json], number: int) -> Json | None:
+        for row in rows:
+            piece = self._pieces.find_one({"_id": _piece(row["_id"], number)})
+            if piece is not None:
+                return piece
+        return None
 
     def copy_to(self, file_id: str, path: Path) -> None:
         """Write the file to disk, and note that it is used. Raises NotFoundError."""
-        pieces = self.read(file_id)
+        rows = self._stored_rows(file_id)
         with path.open("wb") as file:
-            file.writelines(pieces)
-        self._files.update_one({"_id": file_id}, {"$set": {"used": True}})
+            file.writelines(self._read_pieces(file_id, rows))
+        self._note_used(rows)
 
-    def keep_only(self, referenced: Callable[[], Collection[str]]) -> int:
+    def _note_used(self, rows: Collection[Json]) -> None:
+        used = {"$set": {"used": True}}
+        self._files.update_each([(row["_id"], used) for row in rows])
+
+    def keep_only(
+        self,
+        referenced: Callable[[], Collection[str]],
+        among: Collection[str] | None = None,
+    ) -> int:
         """Remove the files that nothing refers to and return how many; new ones stay
         for GRACE_SECONDS. ``referenced`` is called after the list of files was read, so
-        that a file stored later is not removed.
+        that a file stored later is not removed. ``among``: look at these files only.
         """
-        rows = list(self._files.find())
+        condition: Json = {}
+        if among is not None:
+            ids = {"$in": sorted(among)}
+            condition = {"$or": [{"file": ids}, {"_id": ids}]}
+        rows = list(self._files.find(condition))
         kept = referenced()
-        for row in rows:
-            if row["_id"] in kept and not row["used"]:
-                self._files.update_one({"_id": row["_id"]}, {"$set": {"used": True}})
-        return sum(self._forget(row) for row in rows if row["_id"] not in kept)
+        needed = [row for row in rows if row["complete"] and _file_of(row) in kept]
+        self._note_used([row for row in needed if not row["used"]])
+        needed_ids = {row["_id"] for row in needed}
+        return sum(self._forget(row) for row in rows if row["_id"] not in needed_ids)
 
     def _forget(self, row: Json) -> bool:
-        """Remove a file, unless it is new, or was stored again or used since ``row``
+        """Remove an upload, unless it is new, or was stored again or used since ``row``
         was read.
         """
-        if not row["used"] and row["stored"] > time.time() - GRACE_SECONDS:
+        if not row["used"] and row["stored"] > _now() - GRACE_SECONDS:
             return False
-        if not self._files.delete_many(
-            {"_id": row["_id"], "used": row["used"], "stored": row["stored"]}
-        ):
+        return self._remove(_unchanged(row))
+
+    def _remove(self, condition: Json) -> bool:
+        if not self._files.delete_many(condition):
             return False
-        for number in range(int(row["pieces"])):
-            self._pieces.delete_many({"_id": _piece(row["_id"], number)})
+        self._pieces.delete_many(_pieces_of(condition["_id"]))
         return True
+
+    def remove_orphans(self) -> int:
+        """Remove the pieces whose upload has no row, because a process died between
+        the removal of the two; return of how many uploads.
+        """
+        pieces = self._pieces.find({}, {"_id": 1}, sort=[("_id", 1)])
+        upload_ids = {str(piece["_id"]).rpartition("-")[0] for piece in pieces}
+        # The rows are read after the pieces: a row is written before its first piece.
+        upload_ids -= {row["_id"] for row in self._files.find({}, {"_id": 1})}
+        for upload_id in upload_ids:
+            self._pieces.delete_many(_pieces_of(upload_id))
+        return len(upload_ids)
 
     def describe_space(self) -> str:
         """Return the free space as text. Raises DiskFullError: uploads are refused."""
         self.require_space(0)
         free = self._database.free_bytes()
-        return (
-            "the database's own server"
-            if free is None
-            else f"{free // MEGABYTE:,} MB free"
-        )
+        if free is None:
+            return "the database's own server"
+        return f"{free // MEGABYTE:,} MB free"
 
     def require_space(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""
-        needed, free = (
-            MIN_FREE_MB * MEGABYTE + DISK_SHARE * size,
-            self._database.free_bytes(),
-        )
+        needed = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size
+        free = self._database.free_bytes()
         if free is not None and free < needed:
             free = self._database.free_bytes(tidy=True)
         if free is not None and free < needed:
             raise DiskFullError(
-                f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: {free // MEGABYTE:,} MB are free, "  # noqa: E501
-                f"of which {MIN_FREE_MB} MB are reserved.",
+                f"There is not enough disk space for {size / MEGABYTE:.1f} MB more: "
+                f"{free // MEGABYTE:,} MB are free, of which {MIN_FREE_MB} MB are "
+                "reserved.",
                 remedy="Free some disk space, or delete reports.",
             )
+        if self._quota is None:
+            return
         # Files of version 0.4 and before count by their pieces.
-        sizes = (
+        used = sum(
             int(row.get("bytes", row["pieces"] * PIECE_BYTES))
-            for row in self._files.find({})
+            for row in self._files.find({}, {"bytes": 1, "pieces": 1})
         )
-        if (
-            self._quota is not None
-            and (used := sum(sizes)) + size > self._quota * MEGABYTE
-        ):
+        if used + size > self._quota * MEGABYTE:
             raise DiskFullError(
-                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB (UPLOAD_QUOTA_MB).",  # noqa: E501
+                f"The uploaded files take {used / MEGABYTE:.1f} of {self._quota:,} MB "
+                "(UPLOAD_QUOTA_MB).",
                 remedy="Delete reports that are not needed.",
             )
 
 
-def _piece(file_id: str, number: int) -> str:
-    return f"{file_id}-{number:06d}"
+def _now() -> float:
+    """Return the time to the millisecond, so that every database gives it back as it
+    was and a condition on it holds.
+    """
+    return round(time.time(), 3)
+
+
+def _file_of(row: Json) -> str:
+    """Return the id of the file of an upload, also of one of version 0.5."""
+    return str(row.get("file", row["_id"]))
+
+
+def _unchanged(row: Json) -> Json:
+    """Return the filter for an upload that was neither stored again nor used since its
+    row was read.
+    """
+    return {
+        "_id": row["_id"],
+        "complete": row["complete"],
+        "used": row["used"],
+        "stored": row["stored"],
+    }
+
+
+def _piece(upload_id: str, number: int) -> str:
+    return f"{upload_id}-{number:06d}"
+
+
+def _pieces_of(upload_id: str) -> Json:
+    """Return the filter for the pieces of an upload; "." follows "-"."""
+    return {"_id": {"$gte": f"{upload_id}-", "$lt": f"{upload_id}."}}

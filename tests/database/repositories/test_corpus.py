@@ -1,6 +1,5 @@
 """The change log, the facts every process must agree on, and calibrations."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -87,11 +86,13 @@ def test_the_first_write_decides_the_embedder(facts: CorpusFacts) -> None:
 
 
 def test_a_lease_of_before_the_clock_was_set_back_is_not_waited_for(
-    facts: CorpusFacts, monkeypatch: pytest.MonkeyPatch
+    services: Services, facts: CorpusFacts
 ) -> None:
     facts.acquire_lease("work", "dead", 60)
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now - 3600)
+    later = services.storage.database.now() + 3600
+    services.storage.database["meta"].update_one(
+        {"_id": "lease:work"}, {"$set": {"until": later}}
+    )
     assert facts.acquire_lease("work", "b", 60) is True
     assert facts.acquire_lease("work", "c", 60) is False
 

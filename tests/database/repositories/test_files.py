@@ -4,6 +4,7 @@ them.
 
 import hashlib
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from chatbot.database.core import Database
 from chatbot.database.repositories import files as module
 from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
 from chatbot.domain import NotFoundError
+from tests.fakes.hooked_database import HookedDatabase
 from tests.library.helpers import running
 
 PIECE = 1000
@@ -123,8 +125,9 @@ def test_an_upload_that_was_killed_is_no_file_and_is_completed_or_tidied(
         with pytest.raises(KilledError):
             files.put(other)
     monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only(lambda: [file_id]) == 1
+    assert files.keep_only(lambda: [file_id]) == 2, "the two that were killed"
     assert rows(database) == (1, 3), "no piece is left that nobody knows of"
+    assert b"".join(files.read(file_id)) == path.read_bytes()
 
 
 def _killing(make, after: int):  # type: ignore[no-untyped-def]
@@ -185,3 +188,102 @@ def test_putting_a_file_again_begins_a_new_grace(
     files.put(path)
     assert files.keep_only(lambda: []) == 0
     assert b"".join(files.read(file_id)) == path.read_bytes()
+
+
+def once(work: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that does the work when it is called first."""
+    left = [work]
+
+    def run() -> None:
+        if left:
+            left.pop()()
+
+    return run
+
+
+def test_a_file_that_is_stored_again_while_it_is_removed_keeps_all_its_pieces(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
+    path = on_disk(tmp_path, 2500)
+    file_id = files.put(path)
+    files.copy_to(file_id, tmp_path / "copy")
+    store_again = once(lambda: files.put(path))
+    hooked = HookedDatabase(database, {("file_pieces", "delete_many"): store_again})
+    assert FileRepository(hooked).keep_only(lambda: []) == 1
+    assert b"".join(files.read(file_id)) == path.read_bytes()
+    assert rows(database) == (1, 3)
+
+
+def in_the_form_of_version_0_5(database: Database, path: Path) -> str:
+    content = path.read_bytes()
+    file_id = hashlib.sha256(content).hexdigest()
+    pieces = [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
+    row = {"pieces": len(pieces), "bytes": len(content), "stored": 1.0}
+    database["files"].replace_many(
+        [{"_id": file_id, "complete": True, "used": True, **row}]
+    )
+    for number, piece in enumerate(pieces):
+        database["file_pieces"].replace_many(
+            [{"_id": f"{file_id}-{number:06d}", "data": piece}]
+        )
+    return file_id
+
+
+def test_files_of_version_0_5_are_read_kept_and_removed(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
+    path = on_disk(tmp_path, 2500)
+    file_id = in_the_form_of_version_0_5(database, path)
+    assert b"".join(files.read(file_id)) == path.read_bytes()
+    assert files.put(path) == file_id
+    assert (files.remove_orphans(), rows(database)) == (0, (1, 3)), "not stored twice"
+    files.copy_to(file_id, tmp_path / "copy")
+    assert files.keep_only(lambda: [file_id]) == 0
+    assert files.keep_only(lambda: []) == 1
+    assert rows(database) == (0, 0)
+
+
+def test_storing_a_file_again_replaces_the_pieces_that_an_older_version_lost(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
+    path = on_disk(tmp_path, 2500)
+    file_id = in_the_form_of_version_0_5(database, path)
+    database["file_pieces"].delete_many({"_id": f"{file_id}-000001"})
+    assert files.put(path) == file_id
+    assert b"".join(files.read(file_id)) == path.read_bytes()
+    assert rows(database) == (1, 3)
+
+
+def test_an_upload_that_was_taken_for_abandoned_begins_anew(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
+    path = on_disk(tmp_path, 2500)
+
+    def abandon() -> None:
+        (row,) = database["files"].find()
+        database["files"].update_one({"_id": row["_id"]}, {"$set": {"stored": 1.0}})
+        assert files.keep_only(lambda: []) == 1
+
+    hooks = {("files", "update_one"): once(abandon)}
+    file_id = FileRepository(HookedDatabase(database, hooks)).put(path)
+    assert b"".join(files.read(file_id)) == path.read_bytes()
+    assert rows(database) == (1, 3)
+
+
+def test_pieces_whose_removal_was_killed_are_removed_later(
+    files: FileRepository, database: Database, tmp_path: Path
+) -> None:
+    kept, doomed = on_disk(tmp_path, 2500), on_disk(tmp_path, 1500, seed=1)
+    file_id = files.put(kept)
+    files.copy_to(files.put(doomed), tmp_path / "copy")
+
+    def kill() -> None:
+        raise KilledError
+
+    hooked = HookedDatabase(database, {("file_pieces", "delete_many"): kill})
+    with pytest.raises(KilledError):
+        FileRepository(hooked).keep_only(lambda: [file_id])
+    assert rows(database) == (1, 5)
+    assert files.remove_orphans() == 1
+    assert rows(database) == (1, 3)
+    assert b"".join(files.read(file_id)) == kept.read_bytes()
