@@ -280,6 +280,11 @@ class Collection:
             result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
+    def update_many(self, filter: Filter, update: Json) -> int:
+        """Apply one update to all matches; return how many matched."""
+        with self._driver() as raw:
+            return int(raw.update_many(dict(filter), update).matched_count)
+
     def find_one_and_update(
         self, filter: Filter, update: Json, *, upsert: bool = False, sort: Sort = ()
     ) -> Json | None:

@@ -280,9 +280,8 @@ class MappedCollection(Collection):
             "is only read."
         )
 
-    insert_one = replace_many = update_each = update_one = find_one_and_update = (
-        ensure
-    ) = delete_many = _refuse
+    insert_one = replace_many = update_each = update_one = update_many = _refuse
+    find_one_and_update = ensure = delete_many = _refuse
     create_index = create_search_index = update_search_index = drop_search_index = (
         _refuse
     )

@@ -226,6 +226,19 @@ class SqliteCollection:
 
         self._write(run)
 
+    def update_many(self, filter: Filter, update: sql.Update) -> WriteResult:
+        sql.check_update(update)
+        condition, values = sql.where(filter)
+        text = f"SELECT _id FROM {self._table} WHERE {condition}"
+
+        def run(db: sqlite3.Connection) -> int:
+            ids = db.execute(text, values).fetchall()
+            for id in ids:
+                self._change(db, ("_id = ?", id), update)
+            return len(ids)
+
+        return WriteResult(matched_count=self._write(run))
+
     def delete_many(self, filter: Filter) -> WriteResult:
         condition, values = sql.where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"

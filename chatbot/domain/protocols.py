@@ -258,9 +258,9 @@ class LateStore(Store, Protocol):
 
     def unfollowed(
         self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
-    ) -> int:
-        """Count the ``written`` and ``retired`` chunks whose change searches do not
-        show yet. Raises SearchEngineError.
+    ) -> set[str]:
+        """Return those of the ``written`` and ``retired`` chunks whose change searches
+        do not show yet. Raises SearchEngineError.
         """
 
 

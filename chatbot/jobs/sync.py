@@ -166,7 +166,7 @@ class Synchroniser:
                     timespec="milliseconds"
                 )
                 if latest <= due or not all(state.finished_at for state in states):
-                    with heartbeat("sync-stop", STOP_SECONDS, look):
+                    with heartbeat("sync-stop", lambda: STOP_SECONDS, look):
                         self.run(read(), control=control, report=log_change, patience=0)
             except (errors.ConflictError, errors.StoppedError):
                 pass

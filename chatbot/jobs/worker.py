@@ -27,12 +27,19 @@ from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC
 from ..library.pipeline import IngestionService
 from ..library.sources import SAMPLES, WEB, Source
+from . import queue as jobs_queue
 from .queue import IngestionFile, IngestionQueue
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
-BEAT_SECONDS = 0.5
-NOTE_SECONDS = 0.5
+BEAT_SECONDS, NOTE_SECONDS = 0.5, 0.5
+"""Seconds between two renewals of a file's lease, and between two notes of its
+progress, while few files are in progress.
+"""
+WRITES_PER_SECOND = 10
+"""Renewals, and notes of progress, of all files in progress in this process. A free
+cluster takes 100 operations a second, which the passages of these files need.
+"""
 MAX_TRIES = 3
 """Number of times a file may end its process before it fails."""
 
@@ -106,6 +113,13 @@ class IngestionWorker(Worker):
         self._turns = threading.Semaphore(self.at_once)
         self._has_worked = False
         self._cancellations: set[Cancellation] = set()
+
+    def _between(self, seconds: float) -> float:
+        """Return the time between two writes about one file: the more files are in
+        progress, the longer, but not so long that its lease ends.
+        """
+        shared = len(self._cancellations) / WRITES_PER_SECOND
+        return max(seconds, min(shared, jobs_queue.LEASE_SECONDS / 4))
 
     def close(self) -> None:
         """Stop soon; `run` returns when the file in progress has been released."""
@@ -184,7 +198,8 @@ class IngestionWorker(Worker):
 
         def note(state: str, done: int, total: int) -> None:
             nonlocal noted_at, noted_state
-            if state != noted_state or time.monotonic() - noted_at >= NOTE_SECONDS:
+            pause = self._between(NOTE_SECONDS)
+            if state != noted_state or time.monotonic() - noted_at >= pause:
                 noted_at, noted_state = time.monotonic() if done else 0.0, state
                 names = (
                     ("pages_read", "pages")
@@ -215,7 +230,9 @@ class IngestionWorker(Worker):
             aside=self._aside,
         )
         try:
-            with heartbeat("ingestion-beat", BEAT_SECONDS, renew):
+            with heartbeat(
+                "ingestion-beat", lambda: self._between(BEAT_SECONDS), renew
+            ):
                 outcome = self._ingest(file, control)
         finally:
             self._cancellations.discard(cancel)

@@ -105,15 +105,17 @@ def aside(turns: threading.Semaphore) -> Iterator[None]:
 
 
 @contextmanager
-def heartbeat(name: str, seconds: float, beat: Callable[[], bool]) -> Iterator[None]:
-    """Call ``beat`` every so many seconds, in a thread of this name, until it returns
-    False or the block ends. An outage of the database is ignored: the work itself meets
-    it and reports it.
+def heartbeat(
+    name: str, seconds: Callable[[], float], beat: Callable[[], bool]
+) -> Iterator[None]:
+    """Call ``beat`` in a thread of this name, each time after so many ``seconds``,
+    until it returns False or the block ends. An outage of the database is ignored: the
+    work itself meets it and reports it.
     """
     ended = threading.Event()
 
     def run() -> None:
-        while not ended.wait(seconds):
+        while not ended.wait(seconds()):
             try:
                 if not beat():
                     return
@@ -164,7 +166,7 @@ def lease(
         return kept
 
     try:
-        with heartbeat(f"lease {name}", LEASE_SECONDS / 3, keep):
+        with heartbeat(f"lease {name}", lambda: LEASE_SECONDS / 3, keep):
             yield replace(control, stopping=lambda: lost.is_set() or control.stopping())
     finally:
         leases.release_lease(name, owner)

@@ -226,15 +226,17 @@ class VersionWriter:
         """
         if not isinstance(self.store, LateStore):
             return True
-        until, pause, total = (
-            time.monotonic() + control.patience,
-            FIRST_PAUSE,
-            len(written) + len(retired),
-        )
-        while total:
+        until = time.monotonic() + control.patience
+        pause = FIRST_PAUSE
+        total = len(written) + len(retired)
+        behind = {*written, *retired}
+        while behind:
             try:
-                behind = self.store.unfollowed(
-                    document_id, written=written, retired=retired
+                # Only what was behind at the last look: each look reads these rows.
+                behind &= self.store.unfollowed(
+                    document_id,
+                    written=[id for id in written if id in behind],
+                    retired=[id for id in retired if id in behind],
                 )
             except errors.SearchEngineError as error:
                 if error.retry_after is None and written:
@@ -242,10 +244,9 @@ class VersionWriter:
                 if error.retry_after is None:
                     return True  # unknown: the rows are removed without waiting
                 control.waiting(error.finding)
-                behind = total  # while the engine does not answer
             if not behind:
                 return True
-            control.indexing(total - behind, total)
+            control.indexing(total - len(behind), total)
             if time.monotonic() >= until or (retired and control.cancel.cancelled):
                 return False
             with control.aside():

@@ -36,10 +36,16 @@ these are all within.
 """
 
 
+PassageCount = Callable[[Scope], int]
+"""Returns the passages in a scope, as far as the catalogue knows them, without asking
+the database.
+"""
+
+
 @dataclass(kw_only=True, eq=False)
 class BuiltStore:
     """What every store is built from. ``slot`` holds the vectors, which have so many
-    ``dimensions``.
+    ``dimensions``. ``passages``: None where no catalogue is at hand.
     """
 
     expected: ClassVar[str]
@@ -49,6 +55,7 @@ class BuiltStore:
     changes: CorpusChanges
     dimensions: int
     slot: str = ""
+    passages: PassageCount | None = None
 
     def __post_init__(self) -> None:
         self._names = tuple(dict.fromkeys(self.settings.chunk_collections))

@@ -100,6 +100,14 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
     def with_options(self, *arguments: Any, **options: Any) -> "SearchCollection":
         return self
 
+    def estimated_document_count(self, **options: Any) -> int:
+        number = self._engine.rows
+        return len(self._store) if number is None else number
+
+    def count_documents(self, filter: Mapping[str, Any], **options: Any) -> int:
+        self._engine.counted.append(filter)
+        return int(super().count_documents(filter, **options))
+
     def aggregate(
         self, pipeline: Sequence[Mapping[str, Any]], session: Any = None, **options: Any
     ) -> Any:
@@ -114,6 +122,7 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         # mongomock 4.3 does not know the ``sort`` that PyMongo 4.11+ passes along with
         # a replacement
         assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
+        self._engine.operations.append(len(requests))
         with self.database.client.lock:
             self._noted(lambda: [self._write(request) for request in requests])
 
@@ -130,6 +139,11 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
             self.database.client.lock
         ):  # mongomock reads, changes and writes back: two at once lost one's changes
             return self._noted(partial(super().update_one, *arguments, **options))
+
+    def update_many(self, *arguments: Any, **options: Any) -> Any:
+        self._engine.operations.append(1)
+        with self.database.client.lock:
+            return self._noted(partial(super().update_many, *arguments, **options))
 
     def insert_one(self, *arguments: Any, **options: Any) -> Any:
         with self.database.client.lock:

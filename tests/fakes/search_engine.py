@@ -88,7 +88,8 @@ class Engine:
     ``room``: how many search indexes the tier allows. ``silent``: an unfinished index
     gives no rows and no error, as some deployments do, instead of the refusal of
     others. ``lag``: seconds after which it knows what was written. ``community``: how
-    it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`.
+    it lists its indexes. ``fusion_failure``: how it refuses `$rankFusion`. ``rows``:
+    the number that the server's metadata give for each collection, None = the true one.
     """
 
     enabled: bool = True
@@ -106,6 +107,11 @@ class Engine:
     room: int | None = None
     failure: OperationFailure | None = None
     silent: bool = False
+    rows: int | None = None
+    counted: list[Any] = field(default_factory=list)
+    """The filters by which rows were counted one by one."""
+    operations: list[int] = field(default_factory=list)
+    """The operations of each call that updated rows, as a quota counts them."""
     indexes: dict[str, dict[str, SearchIndex]] = field(default_factory=dict)
     states: dict[str, list[tuple[float, list[dict[str, Any]]]]] = field(
         default_factory=dict

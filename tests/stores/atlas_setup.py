@@ -8,7 +8,7 @@ import numpy as np
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Chunk
+from chatbot.domain import Chunk, Scope
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.indexes import SearchTarget, ensure_indexes, index_plans
 from chatbot.stores.chunks import ensure_ordinary_indexes
@@ -55,6 +55,8 @@ class Setup:
         self.client = SearchClient()
         self.engine: Engine = self.client.engine
         self.database = MongoDatabase(self.client, "test")
+        self.catalog: dict[Scope, int] = {}
+        """The passages of each collection that a catalogue knows, by conditions."""
         self.clock = Clock()
         ensure_ordinary_indexes(self.database, COLLECTIONS, FIELDS)
         if indexed:
@@ -72,6 +74,7 @@ class Setup:
             dimensions=DIMENSIONS,
             slot=slot,
             clock=self.clock,
+            passages=lambda scope: self.catalog.get(Scope(scope.conditions), 0),
         )
 
     def plans(

@@ -35,23 +35,12 @@ def setup() -> Setup:
     return Setup()
 
 
-def big(
-    monkeypatch: pytest.MonkeyPatch, total: int, matching: int
-) -> list[dict[str, Any]]:
-    """Collections pretend to hold ``total`` documents, ``matching`` of them in any
-    scope; returns the counts taken.
+def pretend(setup: Setup, total: int, matching: int) -> None:
+    """Let each collection pretend to hold ``total`` passages, and the catalogue so many
+    of them in KENYA.
     """
-    taken: list[dict[str, Any]] = []
-
-    def count(self: Any, filter: dict[str, Any]) -> int:
-        taken.append(filter)
-        return matching
-
-    monkeypatch.setattr(
-        "chatbot.database.core.Collection.estimated_count", lambda self: total
-    )
-    monkeypatch.setattr("chatbot.database.core.Collection.count", count)
-    return taken
+    setup.engine.rows = total
+    setup.catalog |= {Scope(): total, KENYA: matching}
 
 
 def sent(setup: Setup, place: int = -1) -> dict[str, Any]:
@@ -63,50 +52,73 @@ def sent(setup: Setup, place: int = -1) -> dict[str, Any]:
     ("total", "matching", "exact"),
     [
         (9_999, 9_999, True),
-        (10_000, 499, True),
-        (10_000, 500, False),
+        (10_000, 9_999, True),
+        (10_000, 10_000, False),
         (1_000_000, 0, True),
-        (1_000_000, 90_000, False),
+        (1_000_000, 9_999, True),
+        (1_000_000, 10_000, False),
+        (100_000_000, 4_000_000, False),
     ],
 )
-def test_selective_scopes_are_searched_exactly(
-    setup: Setup,
-    monkeypatch: pytest.MonkeyPatch,
-    total: int,
-    matching: int,
-    exact: bool,
+def test_an_exact_search_compares_fewer_than_ten_thousand_passages(
+    setup: Setup, total: int, matching: int, exact: bool
 ) -> None:
-    big(monkeypatch, total, matching)
+    pretend(setup, total, matching)
     setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
     assert ("exact" in sent(setup, 0)) is exact
     assert ("numCandidates" in sent(setup, 0)) is not exact
 
 
-def test_candidates_rise_with_selectivity_and_with_top_k(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch
+def test_rows_that_the_catalogue_does_not_know_may_all_be_inside_a_scope(
+    setup: Setup,
 ) -> None:
-    big(monkeypatch, 100_000, 25_000)
+    pretend(setup, 1_000_000, 100)
+    setup.catalog[Scope()] = 995_000
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert "exact" in sent(setup, 0)
+    setup.engine.asked.clear()
+    setup.catalog[Scope()] = 900_000
+    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
+    assert sent(setup, 0)["numCandidates"] == 10_000
+
+
+def test_candidates_rise_with_selectivity_and_with_top_k(setup: Setup) -> None:
+    pretend(setup, 100_000, 25_000)
     for top_k, scope, expected in (
-        (5, KENYA, 2000),
-        (99, Scope(), 2000),
-        (20_000, Scope(), None),
+        (5, KENYA, 2_000),
+        (99, Scope(), 2_000),
+        (20_000, Scope(), 10_000),
     ):
         setup.engine.asked.clear()
         setup.store.vector_search(QUERY, top_k=top_k, scope=scope)
-        assert sent(setup, 0).get("numCandidates") == expected
-        assert sent(setup, 0).get("exact", False) == (expected is None)
+        assert sent(setup, 0)["numCandidates"] == expected
+        assert sent(setup, 0)["limit"] <= 10_000
 
 
-def test_counts_are_remembered_for_a_while(
-    setup: Setup, monkeypatch: pytest.MonkeyPatch
+def test_no_search_counts_rows_one_by_one(setup: Setup) -> None:
+    setup.write(12, country_name="Kenya")
+    pretend(setup, 1_000_000, 25_000)
+    for scope in (Scope(), KENYA):
+        setup.store.vector_search(QUERY, top_k=50, scope=scope)
+        setup.store.hybrid_search("coffee", QUERY, top_k=50, scope=scope)
+        setup.engine.rows = 900_000  # some were deleted, so the engine lags behind
+        setup.clock.now += 31
+    assert setup.engine.counted == []
+
+
+def test_retiring_a_large_report_takes_few_operations_and_again_none(
+    setup: Setup,
 ) -> None:
-    taken = big(monkeypatch, 100_000, 25_000)
-    for _ in range(3):
-        setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
-    assert len(taken) == 2  # one for each collection
-    setup.clock.now += 31
-    setup.store.vector_search(QUERY, top_k=5, scope=KENYA)
-    assert len(taken) == 4
+    chunks = setup.write(450)
+    keep = {chunk.id for chunk in chunks[:10]}
+    setup.engine.operations.clear()
+    waiting = setup.store.retire("reports", keep=keep)
+    assert len(waiting) == 440
+    assert setup.engine.operations == [1, 1, 1]
+    assert setup.store.retire("reports", keep=keep) == waiting
+    assert setup.engine.operations == [1, 1, 1]
+    shown = setup.store.vector_search(QUERY, top_k=50, scope=Scope())
+    assert {match.chunk_id for match in shown} == keep
 
 
 def test_only_a_tie_at_the_cut_asks_again(setup: Setup) -> None:

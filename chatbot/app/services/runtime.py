@@ -192,6 +192,7 @@ class Runtime:
             changes=storage.changes,
             dimensions=self.embedder.dimensions,
             slot=self._slot,
+            passages=storage.documents.passages,
         )
 
     @lazy

@@ -448,6 +448,13 @@ class DocumentRepository:
     def holdings(self, scope: Scope) -> Holdings:
         return self.index().holdings(scope)
 
+    def passages(self, scope: Scope) -> int:
+        """Count the passages in a scope as of the last look at the database, which is
+        not asked.
+        """
+        index, _, _ = self._state
+        return index.holdings(scope).chunks
+
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as
         text.

@@ -172,7 +172,7 @@ class IsolatedLoader:
             on_page(page, pages)
 
         try:
-            with heartbeat("reader-watch", _POLL_SECONDS, watch):
+            with heartbeat("reader-watch", lambda: _POLL_SECONDS, watch):
                 request = json.dumps({"path": str(path.absolute()), "format": name})
                 has_started, line = _exchange(child, request, next_page)
         except (

@@ -58,6 +58,7 @@ class AtlasStore(MongoChunks):
             self._max_time_ms,
             self._trace,
             self.clock,
+            self.passages,
         )
         self._indexed = [
             IndexedCollection(
@@ -215,15 +216,11 @@ class AtlasStore(MongoChunks):
 
     def unfollowed(
         self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
-    ) -> int:
-        return len(
-            set().union(
-                *(
-                    one.unfollowed(document_id, written, retired)
-                    for one in self._indexed
-                )
-            )
-        )
+    ) -> set[str]:
+        behind: set[str] = set()
+        for one in self._indexed:
+            behind |= one.unfollowed(document_id, written, retired)
+        return behind
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]

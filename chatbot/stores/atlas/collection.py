@@ -15,23 +15,23 @@ from dataclasses import dataclass, field, replace
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
 from ...domain import Scope, SearchEngineError
-from ..chunks import is_retired
+from ..chunks import PassageCount, is_retired
 from . import pipelines
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
 from .indexes import TEXT_PATHS, IndexHealth
 
 log = logging.getLogger(__name__)
 EXACT_BELOW = 10_000
-"""Documents below which MongoDB advises exact search."""
-EXACT_SHARE = 0.05
-"""Share of the documents kept by a scope, below which exact search is better and
-faster.
-"""
+"""Passages that an exact search may compare: below so many MongoDB advises it."""
 REMEMBERED_SECONDS = 30.0
-"""Seconds for which a count is used: it only chooses between two right answers, so an
-old one does no harm.
+"""Seconds for which a number of rows is used: it only chooses between two right
+answers, so an old one does no harm.
 """
-REMEMBERED_COUNTS = 500
+REMEMBERED_SCOPES = 500
+RETIRED_AT_ONCE = 200
+"""Rows that one call retires. It is one operation for the quota of a free cluster,
+whatever its number of rows, and ends well within MONGODB_TIMEOUT.
+"""
 SETTLING_SECONDS = 60.0
 """The time after which an engine has followed a deletion."""
 WIDER = 4
@@ -50,7 +50,8 @@ class SentPipelines(threading.local):
 class IndexedCollection:
     """Searches one collection. Thread-safe.
 
-    ``num_candidates`` of a search: see `protocols.Store.vector_search`."""
+    ``passages``: see `BuiltStore`. ``num_candidates`` of a search: see
+    `protocols.Store.vector_search`."""
 
     collection: Collection
     vectors: IndexHealth
@@ -60,7 +61,11 @@ class IndexedCollection:
     max_time_ms: int
     trace: SentPipelines
     clock: Callable[[], float]
-    _counts: dict[Scope, tuple[float, int]] = field(default_factory=dict)
+    passages: PassageCount | None = None
+    _total: tuple[float, int] = (float("-inf"), 0)
+    """When the rows were counted last, and their number."""
+    _most_found: dict[Scope, tuple[float, int]] = field(default_factory=dict)
+    """By scope the number of rows that the widest search found, and when."""
     _shrank_at: float = float("-inf")
     _undeclared: set[str] = field(default_factory=set)
 
@@ -183,13 +188,16 @@ class IndexedCollection:
             "$unset": dict.fromkeys((*WITHOUT_EMBEDDING, *TEXT_PATHS), ""),
         }
         both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
-        ids = [
-            row["_id"]
-            for row in self.collection.find(both, {"_id": 1})
+        rows = [
+            row
+            for row in self.collection.find(both, {"document_id": 1})
             if row["_id"] not in keep
         ]
-        self.collection.update_each([(id, update) for id in ids])
-        return list(map(str, ids))
+        searchable = [row["_id"] for row in rows if not is_retired(row)]
+        for start in range(0, len(searchable), RETIRED_AT_ONCE):
+            batch = searchable[start : start + RETIRED_AT_ONCE]
+            self.collection.update_many({"_id": {"$in": batch}}, update)
+        return [str(row["_id"]) for row in rows]
 
     def unfollowed(
         self, document_id: str, written: Iterable[str], retired: Iterable[str]
@@ -253,17 +261,13 @@ class IndexedCollection:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or
         approximate as fits.
         """
+        least, most = self._inside(scope)
         number: int | None = None
-        if num_candidates is not None and limit <= pipelines.MAX_CANDIDATES:
-            number = max(num_candidates, limit)
-        elif (
-            limit <= pipelines.MAX_CANDIDATES
-            and (total := self._count(Scope())) >= EXACT_BELOW
-        ):
-            share = self._count(scope) / total if scope.conditions else 1.0
-            number = (
-                pipelines.candidates(limit, share) if share >= EXACT_SHARE else None
-            )
+        if num_candidates is not None or most >= EXACT_BELOW:
+            limit = min(limit, pipelines.MAX_CANDIDATES)
+            share = max(least, 1) / max(self._rows(), 1)
+            number = num_candidates or pipelines.candidates(limit, share)
+            number = max(number, limit)
         index = self.vectors.target.index
         return pipelines.vector_stage(
             index=index,
@@ -320,10 +324,9 @@ class IndexedCollection:
                 )
             )
             if limit >= pipelines.MAX_CANDIDATES or not (tied or short):
-                if (
-                    short and counted is not None
-                ):  # so no search finds more of the scope, however many are counted
-                    self._counts[Scope(counted.conditions)] = (self.clock(), len(rows))
+                if short and counted is not None:
+                    # No search finds more of the scope, however many are counted.
+                    self._remember_most(counted, len(rows))
                 return rows
             limit = min((WIDER if short else 2) * limit, pipelines.MAX_CANDIDATES)
         return []
@@ -335,31 +338,55 @@ class IndexedCollection:
         where none were deleted lately: only then may the engine still give ids that the
         server drops.
         """
+        if len(rows) >= min(needed, self._most_to_find(scope)):
+            return False
         if not rows and index.failure():
             return False
-        if remembered := self._counts.get(Scope()):
-            self._counts[Scope()] = (
-                float("-inf"),
-                remembered[1],
-            )  # so that it is counted now
-        self._count(Scope())
+        self._count_rows()
         shrank = self.clock() - self._shrank_at < SETTLING_SECONDS
-        return shrank and len(rows) < min(needed, self._count(scope))
+        return shrank and len(rows) < min(needed, self._most_to_find(scope))
 
-    def _count(self, scope: Scope) -> int:
-        """Return the chunks inside the scope, as counted a moment ago."""
-        key = Scope(scope.conditions)
-        remembered = self._counts.get(key)
-        if remembered and self.clock() - remembered[0] < REMEMBERED_SECONDS:
-            return remembered[1]
-        count = (
-            self.collection.count(scope.to_mql())
-            if scope.conditions
-            else self.collection.estimated_count()
-        )
-        if not scope.conditions and remembered and count < remembered[1]:
+    def _most_to_find(self, scope: Scope) -> int:
+        """Return a bound of the rows that a search of the scope may find."""
+        at, found = self._most_found.get(Scope(scope.conditions), (float("-inf"), 0))
+        if self.clock() - at < REMEMBERED_SECONDS:
+            return found
+        return self._inside(scope)[1]
+
+    def _inside(self, scope: Scope) -> tuple[int, int]:
+        """Return the least and the greatest number of rows inside the scope, without
+        looking at them: of those that the catalogue does not know, none or all may be
+        inside.
+        """
+        total = self._rows()
+        if not scope.conditions:
+            return total, total
+        if self.passages is None:
+            return 0, total
+        collections = (self.name,)
+        inside = self.passages(Scope(scope.conditions, collections))
+        known = self.passages(Scope(collections=collections))
+        return inside, inside + max(0, total - known)
+
+    def _remember_most(self, scope: Scope, found: int) -> None:
+        if len(self._most_found) >= REMEMBERED_SCOPES:
+            self._most_found.clear()
+        self._most_found[Scope(scope.conditions)] = self.clock(), found
+
+    def _rows(self) -> int:
+        """Return the number of rows as of a moment ago."""
+        at, total = self._total
+        if self.clock() - at < REMEMBERED_SECONDS:
+            return total
+        return self._count_rows()
+
+    def _count_rows(self) -> int:
+        """Return the number of rows now, which the server keeps, and note when it has
+        fallen.
+        """
+        _, before = self._total
+        total = self.collection.estimated_count()
+        if total < before:
             self._shrank_at = self.clock()
-        if len(self._counts) >= REMEMBERED_COUNTS:
-            self._counts.clear()
-        self._counts[key] = (self.clock(), count)
-        return count
+        self._total = self.clock(), total
+        return total
