@@ -58,6 +58,8 @@ def create_app(settings: Settings | None = None) -> Flask:
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    # A `$sort` means something else when its keys are sorted (`trace.pipeline`).
+    app.json.sort_keys = False  # type: ignore[attr-defined]
     services = app.extensions["services"] = Services(settings)
     app.extensions["tracing"] = tracer_provider(settings)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))

@@ -13,6 +13,7 @@ import numpy as np
 from ..config.settings import Settings
 from ..domain import InvalidRequestError, Match, Value
 from ..search.pipeline import settled_search
+from ..search.ranking import best_of, searched_scopes
 from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates
 from ..stores.chunks import chunk_to_json
 from .services import Services
@@ -64,12 +65,19 @@ def similarity_search(
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.runtime.store
 
-    def search(count: int) -> tuple[list[Match], list[Match]]:
-        return store.vector_search(
-            vector, top_k=count, scope=scope, num_candidates=candidates(limit)
-        ), []
-
     documents = services.storage.documents
+    scopes = searched_scopes(
+        scope, "all", services.settings.chunk_collections, documents
+    )
+
+    def search(count: int) -> tuple[list[Match], list[Match]]:
+        found: list[Match] = []
+        for one in scopes:
+            found += store.vector_search(
+                vector, top_k=count, scope=one, num_candidates=candidates(limit)
+            )
+        return best_of(found, count), []
+
     near, _ = settled_search(search, limit, documents.unsettled, documents.position)
     scores = {match.chunk_id: match.score for match in near}
     fields = services.settings.filter_fields

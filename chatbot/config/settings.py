@@ -278,6 +278,11 @@ class Settings(BaseModel):
     """In hybrid retrieval, leave out names that are in the scope already, and rank the
     headings and editions of the question first.
     """
+    general_collection: Literal["untagged", "all", "scoped"] = "untagged"
+    """Passages of the general collection (MONGODB_COLLECTION) that a chosen country,
+    year or type leaves in: untagged (those without any), all (seed 003) or scoped (as
+    in every other collection).
+    """
     auto_scope: bool = True
     """Use the countries and editions that a question is about as its scope if none was
     chosen; else suggest them.

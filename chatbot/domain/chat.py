@@ -73,6 +73,7 @@ class QuerySettings:
     fusion: str = "zscore"
     rrf_k: int = 60
     refine: bool = True
+    general_collection: Literal["untagged", "all", "scoped"] = "untagged"
     reranker: str = "none"
     relevance_floor: float | Literal["auto"] = "auto"
     on_empty: Literal["abstain", "relax", "general"] = "abstain"

@@ -133,6 +133,16 @@ def both(one: Condition, other: Condition) -> Condition | None:
     return Values(common) if common else None
 
 
+def _or_missing(name: str, condition: Condition) -> list[dict[str, Any]]:
+    """Return filters of which one holds: the condition, or the row has no value of
+    the field. Rows of older systems and of other programs lack the field.
+    """
+    wanted, empty = condition.to_mql(), {"$eq": NO_VALUE}
+    # Not one `$in`: the engine wants all of its values to be of one type.
+    alternatives = [wanted, empty] if wanted != empty else [empty]
+    return [{name: one} for one in (*alternatives, {"$exists": False})]
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The metadata filter a person chose: AND across fields. Hashable; no conditions =
@@ -230,15 +240,10 @@ class Scope:
             for name, condition in self.conditions
             if not condition.or_none
         }
-        # Not one `$in`: the engine wants all of its values to be of one type.
-        optional = (
-            (name, condition.to_mql())
+        wider = [
+            {"$or": _or_missing(name, condition)}
             for name, condition in self.conditions
             if condition.or_none
-        )
-        wider = [
-            {"$or": [{name: wanted}, {name: {"$eq": NO_VALUE}}]}
-            for name, wanted in optional
         ]
         return {**strict, "$and": wider} if wider else strict
 

@@ -149,7 +149,7 @@ class Refiner:
 
     ``weight`` is that of the headings' standardised similarity beside the standardised
     score before; without an ``index`` headings order nothing. ``language``: of the
-    reports. ``general``: the collection of general documents.
+    reports. ``collections``: those that are searched, that of general documents first.
     """
 
     def __init__(
@@ -159,10 +159,11 @@ class Refiner:
         *,
         weight: float,
         language: str,
-        general: str = "",
+        collections: Sequence[str] = (),
     ) -> None:
         self.catalog = catalog
-        self.general = general
+        self.collections = collections
+        self.general = collections[0] if collections else ""
         self.language = language
         self.index = index
         self._weight = weight

@@ -31,7 +31,13 @@ from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner, SearchText, by_edition, search_text
-from .ranking import adaptive_threshold, merge_untagged, split_by_country_tag
+from .ranking import (
+    adaptive_threshold,
+    best_of,
+    merge_untagged,
+    searched_scopes,
+    split_by_country_tag,
+)
 
 PAGE_CANDIDATES = 1000
 """Candidates of a search on one page of the reports: no index knows pages."""
@@ -146,13 +152,16 @@ class Retriever:
             clock,
             request,
         )
+        kept = settings.general_collection
+        if page is not None or not general:
+            kept = "scoped"
         texts = [(scope, SearchText(query, query))]
-        if refiner:
-            parts = split_by_country_tag(
-                scope,
-                refiner.catalog,
-                refiner.general if general and page is None else "",
+        if self._refiner and not refiner:
+            search.scopes = searched_scopes(
+                scope, kept, self._refiner.collections, self._refiner.catalog
             )
+        if refiner:
+            parts = split_by_country_tag(scope, refiner.catalog, refiner.general, kept)
             reading = reading or read_names(query, refiner.catalog, scope)
             texts = [
                 (part, search_text(reading, part, language=refiner.language))
@@ -188,7 +197,7 @@ class Retriever:
         return Retrieval(hits, threshold, tuple(clock.laps), pipeline)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Search:
     """The common state of the searches of one `Retriever.retrieve` call."""
 
@@ -202,6 +211,8 @@ class _Search:
     page: int | None
     clock: _Clock
     request: RequestContext | None
+    scopes: Sequence[Scope] = ()
+    """Scopes that are searched together in place of the chosen one; none = only it."""
 
     def hits(
         self, scope: Scope, text: SearchText
@@ -216,7 +227,7 @@ class _Search:
         )
         searched = text
         for _ in range(TRIES):
-            matches = partial(self._matches, searched, vector, scope)
+            matches = partial(self._all_matches, searched, vector, scope)
             near, worded = self.settled(matches, self.method.candidates(considered))
             hits, threshold, complete = self._ranked(vector, near, worded, considered)
             meant = list[str]()
@@ -233,6 +244,10 @@ class _Search:
                 # else a report was replaced during the search, and its new passages are
                 # there now
                 break
+        if self.scopes:
+            hits = [
+                replace(hit, general=not scope.matches(hit.chunk.about)) for hit in hits
+            ]
         if self.page is not None:
             hits = [hit for hit in hits if hit.chunk.page == self.page]
         if self.refiner:
@@ -250,6 +265,20 @@ class _Search:
             vector, [hit.chunk.id for hit in hits if hit.score is not None]
         )
         return [replace(hit, score=scores.get(hit.chunk.id, hit.score)) for hit in hits]
+
+    def _all_matches(
+        self, text: SearchText, vector: Vector, scope: Scope, count: int
+    ) -> Matches:
+        """Return the best ``count`` matches of each search in all scopes together."""
+        if len(self.scopes) < 2:
+            [one] = self.scopes or [scope]
+            return self._matches(text, vector, one, count)
+        near, worded = list[Match](), list[Match]()
+        for one in self.scopes:
+            of_scope = self._matches(text, vector, one, count)
+            near += of_scope[0]
+            worded += of_scope[1]
+        return best_of(near, count), best_of(worded, count)
 
     def _matches(
         self, text: SearchText, vector: Vector, scope: Scope, count: int

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from heapq import nlargest
+from typing import Literal
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE
 from ..questions.names import keys_in
-from ..questions.reading import COUNTRY, keys_of
+from ..questions.reading import COUNTRY, YEAR, keys_of
 
+KeptGeneral = Literal["untagged", "all", "scoped"]
+"""See the setting GENERAL_COLLECTION."""
 Scores = Mapping[str, float]
 Fusion = Callable[[Scores, Scores, Scores, float], dict[str, float]]
 """Merge the scores of two searches by chunk id (R-B6): those of the vector search,
@@ -179,6 +182,8 @@ def adaptive_threshold(
     return Threshold(start=start, used=used / SCALE, relaxed=used != first)
 
 
+TAGS = frozenset({COUNTRY, YEAR, "type"})
+"""Fields that say what a report is about; documents of no country lack them."""
 PASSING_MENTION = 0.1
 """Subtracted from the score of a passing mention: a list of countries is near to any
 question about a country.
@@ -186,30 +191,88 @@ question about a country.
 
 
 def split_by_country_tag(
-    scope: Scope, catalog: Catalog, general: str = ""
+    scope: Scope,
+    catalog: Catalog,
+    general: str = "",
+    kept: KeptGeneral = "untagged",
 ) -> tuple[Scope, Scope | None]:
     """Return the scope of the reports tagged with its countries, and that of untagged
     reports; None = there are none. In a country's own reports its name is left out of
     the search. In untagged reports such a search would find every other country, so
     these are searched separately, with the whole question. A scope that a person chose
-    keeps them out, but a glossary explains words of any country: if nothing but
-    countries was chosen, by a caller without a limit, the untagged documents of the
-    collection ``general`` are searched too ("" = never).
+    keeps them out, but for `general_scope`.
     """
     countries = scope.get(COUNTRY)
-    if not isinstance(countries, Values):
-        return scope, None
+    if not isinstance(countries, Values) or not countries.or_none:
+        return scope, general_scope(scope, kept, general, catalog)
     untagged = scope.having(COUNTRY, [NO_VALUE], or_none=True)
-    if not countries.or_none:
-        if not general or len(scope.conditions) > 1 or scope.collections or scope.limit:
-            return scope, None
-        untagged = untagged.within([general])
-    exist = any(
-        untagged.matches(part.metadata)
-        for record in catalog.all(untagged)
+    tagged = scope.having(COUNTRY, countries.values)
+    return tagged, untagged if _holds_passages(untagged, catalog) else None
+
+
+def general_scope(
+    scope: Scope,
+    kept: KeptGeneral,
+    general: str,
+    catalog: Catalog,
+) -> Scope | None:
+    """Return the scope of what is searched in the collection ``general`` beside a
+    scope that a person chose; None = nothing.
+
+    A glossary explains words of every country, so a chosen country, year or type
+    (`TAGS`) leaves its untagged documents in. ``kept`` "all": it leaves in every
+    document, as seed 003 does. Nothing is added to the limit of a caller, nor where
+    the scope names anything else.
+    """
+    names = {name for name, _ in scope.conditions}
+    is_wider = any(condition.or_none for _, condition in scope.conditions)
+    if kept == "scoped" or not general or not scope.holds(general):
+        return None
+    if not names or not names <= TAGS or is_wider or scope.limit:
+        return None
+    if kept == "all":
+        wider = Scope(limit_collections=scope.limit_collections)
+    else:
+        missing = dict.fromkeys(names, Values((NO_VALUE,), or_none=True))
+        wider = replace(scope, conditions=Scope.of(missing).conditions)
+    wider = wider.within([general])
+    return wider if _holds_passages(wider, catalog) else None
+
+
+def searched_scopes(
+    scope: Scope, kept: KeptGeneral, collections: Sequence[str], catalog: Catalog
+) -> list[Scope]:
+    """Return the scopes that one search without refinement looks through: the chosen
+    one, and that of general documents beside it. ``collections``: all, the general one
+    first. Seed 003 sends each collection one query, its general one without a filter.
+    """
+    general = collections[0] if collections else ""
+    if kept == "all" and {general} == set(collections):
+        kept = "untagged"  # the reports are in this collection, too
+    beside = general_scope(scope, kept, general, catalog)
+    if beside is None:
+        return [scope]
+    if kept == "untagged":
+        return [scope, beside]
+    others = [name for name in collections if name != general and scope.holds(name)]
+    return [scope.within(others), beside] if others else [beside]
+
+
+def _holds_passages(scope: Scope, catalog: Catalog) -> bool:
+    return any(
+        scope.matches(part.metadata)
+        for record in catalog.all(scope)
         for part in record.parts
     )
-    return scope.having(COUNTRY, countries.values), untagged if exist else None
+
+
+def best_of(matches: Iterable[Match], count: int) -> list[Match]:
+    """Return the best ``count`` of the matches of several scopes, each passage once;
+    ties by id, as a store orders them.
+    """
+    by_id = {match.chunk_id: match for match in matches}
+    ordered = sorted(by_id.values(), key=lambda match: (-match.score, match.chunk_id))
+    return ordered[:count]
 
 
 def merge_untagged(
@@ -220,8 +283,8 @@ def merge_untagged(
     title or labels, loses PASSING_MENTION. Where a person chose the scope, the untagged
     hits are general ones: they are marked, and come whatever they name.
     """
-    keys, countries = keys_of(scope), scope.get(COUNTRY)
-    general = countries is not None and not countries.or_none
+    keys = keys_of(scope)
+    general = not any(condition.or_none for _, condition in scope.conditions)
     merged = list(tagged)
     for hit in untagged:
         chunk, score = hit.chunk, hit.score or 0.0

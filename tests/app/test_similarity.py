@@ -93,6 +93,14 @@ def test_a_report_context_is_a_filter(services: Services) -> None:
     found = similarity_search(
         "lion", limit=50, report_context={"type": "country", "value": "Kenya"}
     )
+    # The general collection is searched without the filter, as in the seed.
+    assert {row["country_name"] for row in found} == {"Kenya", ""}
+    found = similarity_search(
+        "lion",
+        limit=50,
+        report_context={"type": "country", "value": "Kenya"},
+        collection_name="report_chatting",
+    )
     assert {(row["country_name"], row["year"]) for row in found} == {("Kenya", 2023)}
     for wrong in (
         {"type": "country", "value": "Atlantis"},

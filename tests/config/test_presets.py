@@ -51,6 +51,7 @@ def test_a_request_changes_no_chunks() -> None:
         "mode": "direct",
         "auto_scope": False,
         "refine": False,
+        "general_collection": "scoped",
         "threshold_keep": 1,
         "retrieval_method": "vector",
         "top_k": 3,

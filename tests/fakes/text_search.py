@@ -43,6 +43,9 @@ class _Operators:
             return self._compound(spec)
         if name == "text":
             return self._text(spec)
+        if name == "exists":  # mongot's ExistsQueryFactory.java: a constant score
+            path = str(spec["path"])
+            return [1.0 if path in document else None for document in self._documents]
         assert name in ("equals", "in", "range")
         return [1.0 if match else None for match in self._matches(name, spec)]
 
@@ -58,6 +61,14 @@ class _Operators:
             return [
                 sum(scores) if len(scores) >= spec["minimumShouldMatch"] else None
                 for scores in matched
+            ]
+        if set(spec) == {"mustNot"}:  # mongot's CompoundQueryFactory.negate: the others
+            found = [
+                self.scores(*next(iter(clause.items()))) for clause in spec["mustNot"]
+            ]
+            return [
+                None if any(score is not None for score in scores) else 0.0
+                for scores in zip(*found, strict=True)
             ]
         assert set(spec) <= {"must", "filter"}
         assert any(spec.values())

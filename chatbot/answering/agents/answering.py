@@ -44,6 +44,7 @@ from ...models.replies import numbers
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
+from ...search.ranking import general_scope
 from ...search.scope import describe, nearest_scope, selectable_collections
 from ...search.subjects import missing_figures
 from ..answer import GENERAL, assemble, general_prompt, not_found, prompt_for
@@ -153,7 +154,7 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     scope = ScopeSummary(
         question.scope, inside.ready, inside.ready_chunks, question.page
     )
-    if not question.scope or scope.documents:
+    if not question.scope or scope.documents or _has_general(run):
         return scope
     offer = nearest_scope(catalog, question.scope, run.say)
     nothing = run.say(
@@ -161,6 +162,14 @@ def open_scope(run: AgentRun) -> Generator[Event, None, ScopeSummary | None]:
     )
     yield from answer_text(run, escape_markdown(f"{nothing} {offer}"), scope)
     return None
+
+
+def _has_general(run: AgentRun) -> bool:
+    """Return whether general documents are searched beside the scope."""
+    resources, kept = run.resources, run.settings.general_collection
+    general = resources.collections[0].name if resources.collections else ""
+    scope = general_scope(run.question.scope, kept, general, resources.catalog)
+    return scope is not None
 
 
 def _is_new(record: DocumentRecord) -> bool:

@@ -272,16 +272,13 @@ class Runtime:
             self.embedder,
             self._storage.documents,
         )
-        indicators, general = (
-            self.indicators if embedder.local else None,
-            settings.mongodb_collection,
-        )
+        indicators = self.indicators if embedder.local else None
         refiner = Refiner(
             documents,
             indicators,
             weight=HEADING_WEIGHT,
             language=settings.language,
-            general=general,
+            collections=settings.chunk_collections,
         )
         return Retriever(
             store=self.store,

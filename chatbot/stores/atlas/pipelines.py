@@ -77,10 +77,13 @@ def _clause(path: str, condition: Condition) -> Json:
     if isinstance(condition, Range):
         return {"range": {"path": path, **condition.to_json()}}
     if condition.or_none:
+        # Not one `in`: the engine wants all of its values to be of one type.
         either = [
-            _clause(path, Values(condition.values)),
             _clause(path, Values((NO_VALUE,))),
+            {"compound": {"mustNot": [{"exists": {"path": path}}]}},
         ]
+        if values := tuple(one for one in condition.values if one != NO_VALUE):
+            either.insert(0, _clause(path, Values(values)))
         return {"compound": {"should": either, "minimumShouldMatch": 1}}
     if len(condition.values) == 1:
         return {"equals": {"path": path, "value": condition.values[0]}}

@@ -124,6 +124,16 @@ def test_every_trace_has_what_was_sent_with_the_vector_cut_short(
         )
 
 
+def test_the_keys_of_a_stage_stand_in_the_order_that_was_sent(
+    client: FlaskClient,
+) -> None:
+    for path in ("/query", "/api/search", "/api/chat"):
+        text = client.post(path, json={"query": QUESTION}).get_data(as_text=True)
+        text = text.replace(" ", "").replace("\n", "")
+        assert '{"$sort":{"score":-1,"_id":1}}' in text, path
+        assert '{"_id":1,"score":-1}' not in text, path
+
+
 def test_an_answer_that_is_given_again_tells_how_it_was_found(
     client: FlaskClient,
 ) -> None:
