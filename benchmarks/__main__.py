@@ -47,6 +47,7 @@ COMMANDS = {
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",
     "hostile": "what small inputs may cost",
+    "kills": "every database call of every operation, killed and failed",
     "campaign": "kills, random requests and the like, as many as wished",
     "contract": "the API against its description",
     "clients": (

@@ -49,6 +49,7 @@ SMALLEST = {
     "serving": "--short",
     "soak": "--minutes 0.05 --people 1",
     "hostile": "--only spaces.txt",
+    "kills": "--operation restore --library file",
     "campaign": "replies 5",
     "contract": "--examples 1 --who unknown",
     "clients": "",
