@@ -3,10 +3,11 @@
  * the files of an answer.
  */
 import { markdownFile } from "./after.js";
-import { wireCopy } from "./answer.js";
-import { current, go, newChat } from "./conversation.js";
+import { go, newChat } from "./conversation.js";
 import { focusRow, loadList, showListError } from "./conversations.js";
+import { wireCopy } from "./copy.js";
 import { offerUndo } from "./overlays.js";
+import { store } from "./store.js";
 import { at, sendJson } from "../common/api.js";
 import { announceNow, byId, onSubmit, showError, wireDialog } from "../common/dom.js";
 import { t } from "../common/words.js";
@@ -16,11 +17,14 @@ const renameDialog = byId("rename-dialog");
 const shareDialog = byId("share-dialog");
 const pathOf = ({ conversation_id: id }, rest = "") =>
   `/api/conversations/${id}${rest}`;
-let chosen = null;
-let opener = null;
+
+/** Keep which conversation the menu and the dialogs act on, and what opened them. */
+const choose = (conversation, opener = null) =>
+  store.set({ chosen: { conversation, opener } });
+
+const chosenPath = (rest = "") => pathOf(store.chosen.conversation, rest);
 
 function rename(conversation) {
-  chosen = conversation;
   showError(byId("rename-error"), null);
   byId("rename-title").value = conversation.title;
   renameDialog.showModal();
@@ -36,7 +40,6 @@ function showLink({ share: token }) {
 }
 
 function share(conversation) {
-  chosen = conversation;
   showError(byId("share-error"), null);
   showLink(conversation);
   shareDialog.showModal();
@@ -45,7 +48,7 @@ function share(conversation) {
 async function remove(conversation) {
   const { conversation_id: id, title } = conversation;
   await sendJson("DELETE", pathOf(conversation));
-  const wasShown = current() === id;
+  const wasShown = store.conversationId === id;
   if (wasShown) newChat();
   await loadList();
   offerUndo(
@@ -64,8 +67,8 @@ async function remove(conversation) {
 const ACTIONS = { rename, share, delete: remove };
 
 /** `button`: what gets the focus back; otherwise the row of the conversation. */
-export async function act(name, conversation, button = null) {
-  opener = button;
+export async function act({ name, conversation, button = null }) {
+  choose(conversation, button);
   try {
     await ACTIONS[name](conversation);
     showListError(null);
@@ -82,7 +85,7 @@ function showMenu(box, button, query = "", formats = null) {
     item.hidden = formats && !formats.includes(format);
     if (format)
       Object.assign(item, {
-        href: at(pathOf(chosen, `/export?format=${format}${query}`)),
+        href: at(chosenPath(`/export?format=${format}${query}`)),
         download: "",
       });
   }
@@ -99,17 +102,18 @@ function showMenu(box, button, query = "", formats = null) {
   menu.querySelector(":is(button, a):not([hidden])").focus();
 }
 
-export function openMenu(conversation, button) {
-  chosen = conversation;
+export function openMenu({ conversation, button }) {
+  choose(conversation);
   showMenu(byId("conversations"), button);
 }
 
 /** Offer an answer as files. A shared page has its text only. */
-export function openDownloads(button, { question, messageId }, markdown) {
+export function openDownloads({ button, turn, markdown }) {
+  const { question, messageId } = turn;
   const formats = document.body.dataset.shared
     ? ["markdown"]
     : ["markdown", "docx", "xlsx"];
-  chosen = { conversation_id: current() };
+  choose({ conversation_id: store.conversationId });
   showMenu(document.querySelector("main"), button, `&message_id=${messageId}`, formats);
   Object.assign(
     menu.querySelector("[data-export=markdown]"),
@@ -131,27 +135,27 @@ menu.addEventListener("click", ({ target }) => {
   const { action } = target.closest("[data-action]")?.dataset ?? {};
   if (!action && !target.closest("a")) return;
   menu.hidePopover();
-  if (action) act(action, chosen);
+  if (action) act({ name: action, conversation: store.chosen.conversation });
 });
 for (const dialog of [renameDialog, shareDialog]) {
   wireDialog(dialog);
   dialog.addEventListener("close", async () => {
-    const { conversation_id: id } = chosen;
+    const { conversation, opener } = store.chosen;
     await loadList();
     if (opener) opener.focus();
-    else focusRow(id);
+    else focusRow(conversation.conversation_id);
   });
 }
 onSubmit(byId("rename-form"), () =>
   attempt(byId("rename-error"), async () => {
-    await sendJson("PATCH", pathOf(chosen), { title: byId("rename-title").value });
+    await sendJson("PATCH", chosenPath(), { title: byId("rename-title").value });
     renameDialog.close();
   }),
 );
 byId("share-create").addEventListener("click", () =>
   attempt(byId("share-error"), async () => {
     showLink(
-      await sendJson("POST", pathOf(chosen, "/share"), {
+      await sendJson("POST", chosenPath("/share"), {
         later: byId("share-later").checked,
       }),
     );
@@ -160,7 +164,7 @@ byId("share-create").addEventListener("click", () =>
 );
 byId("share-revoke").addEventListener("click", () =>
   attempt(byId("share-error"), async () => {
-    await sendJson("DELETE", pathOf(chosen, "/share"));
+    await sendJson("DELETE", chosenPath("/share"));
     showLink({ share: null });
     announceNow(t("Link revoked."));
     byId("share-create").focus();

@@ -1,7 +1,9 @@
 /** One answer: fed by the events of its stream, then complete. */
 import { linkCitations, missingIn, sourceItem } from "./citations.js";
+import { wireCopy } from "./copy.js";
 import { markdownView, withholdOpenBracket } from "./markdown.js";
 import { beginningText, StepsView, stoppedText } from "./steps.js";
+import { store } from "./store.js";
 import {
   AnswerAnnouncer,
   announceNow,
@@ -11,38 +13,6 @@ import {
 } from "../common/dom.js";
 import { scopeLine, sourceName } from "../common/format.js";
 import { count, t } from "../common/words.js";
-
-const COPIED_MS = 2000;
-
-/**
- * Copy text, also as HTML, and say so on the button. Without a clipboard, as on
- * insecure pages, hide the button.
- */
-export function wireCopy(button, textOf, label = button, htmlOf = null) {
-  const { clipboard } = navigator;
-  button.hidden = !clipboard;
-  button.addEventListener("click", async () => {
-    const blob = (text, type = "plain") => new Blob([text], { type: `text/${type}` });
-    const isCopied = await (
-      htmlOf
-        ? clipboard.write([
-            new ClipboardItem({
-              "text/plain": blob(textOf()),
-              "text/html": htmlOf().then((html) => blob(html, "html")),
-            }),
-          ])
-        : clipboard.writeText(textOf())
-    ).then(
-      () => true,
-      () => false,
-    );
-    label.textContent = isCopied ? t("Copied") : t("Could not copy");
-    announceNow(label.textContent);
-    setTimeout(() => {
-      label.textContent = t("Copy");
-    }, COPIED_MS);
-  });
-}
 
 /** Say "not found" only if the search was completed. */
 function unansweredLabel({ trace }) {
@@ -298,9 +268,8 @@ export class AnswerView {
     wireCopy(this.#find(".copy"), markdownOf, this.#find(".copy span"), async () =>
       (await import("./after.js")).richText(this.#find(".answer"), listedSources),
     );
-    this.#find(".download").addEventListener("click", async () => {
-      const { openDownloads } = await import("./actions.js");
-      openDownloads(this.#find(".download"), this.#turn, markdownOf());
-    });
+    this.#find(".download").addEventListener("click", ({ currentTarget: button }) =>
+      store.emit("openDownloads", { button, turn: this.#turn, markdown: markdownOf() }),
+    );
   }
 }

@@ -1,6 +1,7 @@
 /** Files and addresses attached to questions. The server does not store them. */
 import { focusComposer } from "./composer.js";
 import { wireBox } from "./scope.js";
+import { store } from "./store.js";
 import {
   announce,
   byId,
@@ -23,17 +24,6 @@ import { bytes } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
 const chips = byId("attachment-chips");
-/**
- * Sent with each question until removed: {name, file}, {name, url}, or {name} of a file
- * that this page does not have.
- */
-let attached = [];
-/** While chosen files are checked; resolves to whether all were accepted. */
-let checking = null;
-/** Counts replacements of all attachments: files chosen before are then dropped. */
-let replacements = 0;
-
-export const attachments = () => attached;
 
 const isMissing = ({ file, url }) => !file && !url;
 
@@ -52,7 +42,7 @@ function chip(item, index) {
     "aria-label": t("Remove {name}", { name }),
   });
   remove.addEventListener("click", () => {
-    show(attached.filter((other) => other !== item));
+    attach(store.attachments.filter((other) => other !== item));
     focusNext(chips, index, byId("attach-button"));
   });
   if (!isMissing(item)) return element("li", {}, remove);
@@ -66,43 +56,44 @@ function chip(item, index) {
   return element("li", {}, remove, again);
 }
 
-function show(items) {
-  attached = items;
+store.on("attachments", (attached) => {
   showItems(chips, attached.map(chip));
   if (attached.length)
     announce(
       t("Attached: {names}", { names: attached.map(({ name }) => name).join(comma) }),
     );
-}
+});
 
-function attach(items) {
-  show(distinct([...attached, ...items]));
+const attach = (items) => store.set({ attachments: items });
+
+function add(items) {
+  attach(distinct([...store.attachments, ...items]));
   setOpen(false);
   focusComposer();
 }
 
 function attachFiles(choosing) {
-  const before = replacements;
+  const before = store.attachmentSet;
   const check = async () => {
     const { accepted, refused } = await sortOut(await choosing);
-    if (before !== replacements || !(accepted.length || refused.length)) return;
+    if (before !== store.attachmentSet || !(accepted.length || refused.length)) return;
     showErrors(refused.map(({ name, reason }) => `${name}: ${reason}`));
-    attach(accepted);
+    add(accepted);
     return !refused.length;
   };
-  const checks = Promise.all([checking, check()])
+  const checks = Promise.all([store.checking, check()])
     .then((results) => !results.includes(false))
     .finally(() => {
-      if (checking === checks) checking = null;
+      if (store.checking === checks) store.set({ checking: null });
     });
-  checking = checks;
+  store.set({ checking: checks });
 }
 
 function attachAddress() {
   const url = takeAddress(byId("attach-url"), (problem) =>
     showErrors(problem ? [problem] : []),
   );
-  if (url) attach([{ name: url, url }]);
+  if (url) add([{ name: url, url }]);
 }
 
 const setOpen = wireBox("attach", async () => {
@@ -124,21 +115,20 @@ const setOpen = wireBox("attach", async () => {
  * Wait for files chosen a moment ago; false if some were refused, for reasons that are
  * shown.
  */
-export const attachmentsReady = async () => (await checking) !== false;
+export const attachmentsReady = async () => (await store.checking) !== false;
 
 /**
  * Replace what is attached.
  * @param {{name: string, file?: File, url?: string}[]} items
  */
 export function setAttachments(items) {
-  replacements += 1;
   showErrors([]);
-  show(completed(items));
+  store.set({ attachmentSet: {}, attachments: completed(items) });
 }
 
 /** Attach what a conversation had when it is opened, beside what was chosen since. */
 export const restoreAttachments = (items) =>
-  show(distinct([...completed(items), ...attached]));
+  attach(distinct([...completed(items), ...store.attachments]));
 
 /**
  * Complete items that are only known by name with the file that this page still has, or
@@ -149,7 +139,8 @@ export function completed(items) {
     if (!isMissing(item)) return item;
     const url = webAddress(item.name);
     return (
-      attached.find(({ name }) => name === item.name) ?? (url ? { ...item, url } : item)
+      store.attachments.find(({ name }) => name === item.name) ??
+      (url ? { ...item, url } : item)
     );
   });
 }

@@ -1,42 +1,49 @@
 /** The chat page: what is loaded and wired at its start. */
 import { wireAttachments } from "./attachments.js";
-import { focusComposer, wireComposer, wireMode } from "./composer.js";
-import { askBelow, newChat, openShared, showAddress, stop } from "./conversation.js";
+import { focusComposer, showReason, wireComposer } from "./composer.js";
+import {
+  askBelow,
+  newChat,
+  openShared,
+  showAddress,
+  stop,
+  wireConversation,
+} from "./conversation.js";
 import { shareCurrent, wireList } from "./conversations.js";
+import { wireMode } from "./modes.js";
 import { watchSheets } from "./overlays.js";
 import { scope, wireScope } from "./scope.js";
 import { chooseDocument, showStart, watchIndexing } from "./start.js";
-import { byId } from "../common/dom.js";
+import { store } from "./store.js";
+import { all, byId } from "../common/dom.js";
 import { when } from "../common/format.js";
 
 const { shared } = document.body.dataset;
 
-async function start() {
-  wireMode();
-  watchSheets();
-  addEventListener("beforeprint", () => {
-    byId("printed").textContent = [
-      document.title,
-      when(new Date().toISOString()),
-      location.href,
-    ].join(" · ");
-  });
-  if (shared) return openShared(shared);
-  byId("examples").addEventListener("click", ({ target }) => {
-    const { example } = target.closest("[data-example]")?.dataset ?? {};
-    if (example) askBelow(example, {});
-  });
-  scope.addEventListener("counted", (event) => {
-    if (!scope.entries().length) showStart(/** @type {CustomEvent} */ (event).detail);
-  });
-  const countScope = wireScope();
-  wireComposer();
-  wireAttachments();
-  byId("question").addEventListener("input", () => import("./inferred.js"), {
-    once: true,
-  });
-  chooseDocument().then((question) => question && askBelow(question, null));
-  // Esc stops the answer, unless it closes something.
+/** Load the actions with the first one: most visits need none. */
+function wireActions() {
+  for (const name of ["act", "openMenu", "openDownloads"])
+    store.on(name, (detail) =>
+      import("./actions.js")
+        .then((actions) => actions[name](detail))
+        .catch(({ message }) => showReason(message)),
+    );
+}
+
+function wireCoverage() {
+  for (const fold of all(document, ".coverage"))
+    fold.addEventListener(
+      "toggle",
+      async () => {
+        const { showCoverage } = await import("./coverage.js");
+        showCoverage(fold.querySelector(".coverage-box"));
+      },
+      { once: true },
+    );
+}
+
+/** Let Esc stop the answer, unless it closes something. */
+function wireStop() {
   document.addEventListener(
     "keydown",
     (event) => {
@@ -50,6 +57,39 @@ async function start() {
     },
     { capture: true },
   );
+}
+
+async function start() {
+  wireMode();
+  watchSheets();
+  addEventListener("beforeprint", () => {
+    byId("printed").textContent = [
+      document.title,
+      when(new Date().toISOString()),
+      location.href,
+    ].join(" · ");
+  });
+  wireActions();
+  if (shared) return openShared(shared);
+  byId("examples").addEventListener("click", ({ target }) => {
+    const { example } = target.closest("[data-example]")?.dataset ?? {};
+    if (example) askBelow({ question: example, filters: {} });
+  });
+  scope.addEventListener("counted", (event) => {
+    if (!scope.entries().length) showStart(/** @type {CustomEvent} */ (event).detail);
+  });
+  const countScope = wireScope();
+  wireCoverage();
+  wireComposer();
+  wireConversation();
+  wireAttachments();
+  byId("question").addEventListener("input", () => import("./inferred.js"), {
+    once: true,
+  });
+  chooseDocument().then(
+    (question) => question && askBelow({ question, filters: null }),
+  );
+  wireStop();
   /** @type {HTMLElement} */ (document.querySelector(".brand")).addEventListener(
     "click",
     (event) => {

@@ -1,40 +1,7 @@
-/** The box in which questions are written: its text, its answer mode and its keys. */
-import { keepDraft, ready, send, stop } from "./conversation.js";
-import { byId, element, hasKeyboard, onSubmit, showItems } from "../common/dom.js";
+/** The box in which questions are written: its text and its keys. */
+import { store } from "./store.js";
+import { byId, element, hasKeyboard, showItems } from "../common/dom.js";
 import { locale, t } from "../common/words.js";
-
-const select = byId("mode");
-const standard =
-  [...select.options].find((option) => option.defaultSelected) ?? select.options[0];
-
-export const chosenMode = () => select.value;
-
-export const modeLabel = (name) =>
-  [...select.options].find(({ value }) => value === name)?.text ?? name;
-
-function describeMode() {
-  const { description } = select.selectedOptions[0].dataset;
-  byId("mode-description").textContent = description;
-  byId("mode-description").classList.toggle("chosen", select.value !== standard.value);
-  select.title = description;
-}
-
-/** Keep the mode in the address, like the scope, unless it is the standard one. */
-export function wireMode() {
-  const named = new URLSearchParams(location.search).get("mode");
-  const available = [...select.options].find(
-    ({ value, disabled }) => value === named && !disabled,
-  );
-  select.value = (available ?? standard).value;
-  describeMode();
-  select.addEventListener("change", () => {
-    const url = new URL(location.href);
-    if (select.value === standard.value) url.searchParams.delete("mode");
-    else url.searchParams.set("mode", select.value);
-    history.replaceState(history.state, "", url);
-    describeMode();
-  });
-}
 
 const textarea = byId("question");
 const maxCharacters = Number(textarea.dataset.longest);
@@ -58,7 +25,7 @@ function showTooLong(isWrong) {
 function onInput() {
   textarea.style.height = "auto";
   textarea.style.height = `${textarea.scrollHeight}px`;
-  if (byId("editing").hidden) keepDraft(textarea.value);
+  if (!store.edited) store.draft = textarea.value;
   if (isTooLong() === byId("question-error").hidden) showTooLong(isTooLong());
 }
 
@@ -79,11 +46,11 @@ export function returnToComposer() {
   if (document.activeElement === document.body) focusComposer();
 }
 
-export function setStreaming(isStreaming) {
+function showStreaming(streaming) {
   showReason("");
   const stopHadFocus = document.activeElement === byId("stop");
-  byId("send").hidden = isStreaming;
-  byId("stop").hidden = !isStreaming;
+  byId("send").hidden = Boolean(streaming);
+  byId("stop").hidden = !streaming;
   if (stopHadFocus) focusComposer();
 }
 
@@ -100,24 +67,16 @@ export function showDraft(text) {
   textarea.dispatchEvent(new Event("input"));
 }
 
-let onCancel;
+/** Return the question as it can be sent; "", with the reason shown, if it cannot. */
+export function readQuestion() {
+  const question = textarea.value.trim();
+  if (!isTooLong()) return question;
+  showTooLong(true);
+  return "";
+}
 
-/** Edit an earlier question; `cancelled` is called if it stays as it is. */
-export function editQuestion(text, cancelled) {
-  onCancel = cancelled;
-  byId("editing").hidden = false;
-  showDraft(text);
+export function focusQuestion() {
   textarea.focus();
-}
-
-export function endEditing() {
-  byId("editing").hidden = true;
-}
-
-export function cancelEditing() {
-  if (byId("editing").hidden) return;
-  endEditing();
-  onCancel();
 }
 
 export function wireComposer() {
@@ -137,21 +96,8 @@ export function wireComposer() {
     event.preventDefault();
     textarea.focus();
   });
-  byId("stop").addEventListener("click", stop);
-  byId("editing-end").addEventListener("click", () => {
-    cancelEditing();
-    textarea.focus();
-  });
-  onSubmit(byId("ask-form"), async () => {
-    if (!(await ready())) return textarea.focus();
-    const question = textarea.value.trim();
-    if (isTooLong()) showTooLong(true);
-    if (!question || isTooLong()) return textarea.focus();
-    const reason = send(question);
-    showReason(reason);
-    if (reason) return textarea.focus();
-    endEditing();
-    showDraft("");
-    focusComposer();
+  store.on("streaming", showStreaming);
+  store.on("edited", (edited) => {
+    byId("editing").hidden = !edited;
   });
 }

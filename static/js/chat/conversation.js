@@ -3,7 +3,6 @@
  * a question in it.
  */
 import {
-  attachments,
   attachmentsReady,
   completed,
   restoreAttachments,
@@ -11,24 +10,22 @@ import {
   whatIsMissing,
 } from "./attachments.js";
 import {
-  cancelEditing,
-  chosenMode,
-  editQuestion,
-  endEditing,
   focusComposer,
+  focusQuestion,
   offerAgain,
+  readQuestion,
   returnToComposer,
-  setStreaming,
   showDraft,
   showReason,
 } from "./composer.js";
-import { refreshList, showCurrent } from "./conversations.js";
+import { chosenMode } from "./modes.js";
 import { offerUndo, withdrawUndo } from "./overlays.js";
 import { scope } from "./scope.js";
 import { beginningText } from "./steps.js";
+import { store } from "./store.js";
 import { storedQuestion, Turn } from "./turn.js";
 import { at, getJson, sendJson } from "../common/api.js";
-import { announce, byId } from "../common/dom.js";
+import { announce, byId, onSubmit } from "../common/dom.js";
 import { when } from "../common/format.js";
 import { t } from "../common/words.js";
 
@@ -39,33 +36,9 @@ import { t } from "../common/words.js";
 const FIRST_TURNS = 4;
 const EARLIER_TURNS = 10;
 const MAX_TURNS = 20;
-const DRAFT = "draft:";
 const TITLE = document.title;
 const log = byId("log");
-let conversationId = null;
-/** Where the conversation is loaded from; "" for a new one. */
-let source = "";
-/** @type {Turn[]} */
-let turns = [];
-/** @type {AbortController | null} */
-let streaming = null;
-/** @type {Turn | null} the turn that the question in the composer will replace */
-let edited = null;
-/**
- * Another object for each conversation shown; `loaded` resolves once it is on the page.
- */
-let visit = null;
-/**
- * @type {(() => false | undefined) | null} whether the words of a question may narrow
- * its scope
- */
-let takeAutoScope = null;
-
-export const current = () => conversationId;
-export const setAutoScope = (take) => {
-  takeAutoScope = take;
-};
-const isShared = () => source.startsWith("/api/shared/");
+const isShared = () => store.source.startsWith("/api/shared/");
 
 /** Return the conversation that the address names; null for a new one. */
 export const idInAddress = () =>
@@ -86,19 +59,12 @@ function setAddress(id) {
   else history.pushState(null, "", addressOf(id));
 }
 
-/** Keep what is being written in a conversation: it survives a reload, in this tab. */
-export const keepDraft = (text) =>
-  sessionStorage.setItem(DRAFT + (conversationId ?? ""), text);
-
-const draftOf = (id) => sessionStorage.getItem(DRAFT + (id ?? "")) ?? "";
-
 function setConversation(id, title = "") {
-  conversationId = id;
+  store.set({ conversationId: id });
   const share = byId("share-current");
   if (share) share.hidden = !id;
   document.title = title ? `${title} · ${TITLE}` : TITLE;
   byId("conversation-title").textContent = title || t("Conversation");
-  showCurrent(id);
 }
 
 function showStarted(isStarted) {
@@ -109,9 +75,9 @@ function showStarted(isStarted) {
 
 /** Stop the answer for good, in every window. */
 export function stop() {
-  if (!streaming) return;
-  const { messageId } = turns.at(-1);
-  streaming.abort();
+  if (!store.streaming) return;
+  const { messageId } = store.turns.at(-1);
+  store.streaming.abort();
   // Without an id, closing the connection stops it.
   if (messageId)
     sendJson("POST", `/api/messages/${messageId}/stop`).catch(({ message }) =>
@@ -122,34 +88,30 @@ export function stop() {
 function empty() {
   // Only the stream is closed: the answer continues for a while, for somebody who
   // returns to it.
-  streaming?.abort();
-  streaming = null;
-  setStreaming(false);
-  visit = {};
-  edited = null;
-  endEditing();
-  takeAutoScope?.();
+  store.streaming?.abort();
+  store.set({ streaming: null, visit: {}, edited: null });
+  store.takeAutoScope?.();
   setAttachments([]);
   if (byId("evidence").open)
     import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
-  turns = [];
+  store.set({ turns: [] });
   log.replaceChildren();
   byId("earlier").hidden = byId("missing").hidden = true;
 }
 
 function clear() {
   empty();
-  source = "";
+  store.set({ source: "" });
   setConversation(null);
   showStarted(false);
-  showDraft(draftOf(null));
+  showDraft(store.draft);
   scrollTo(0, 0);
 }
 
 /** Show the conversation that the address names. */
 export function showAddress() {
   const id = idInAddress();
-  if (visit && id === conversationId) return;
+  if (store.visit && id === store.conversationId) return;
   withdrawUndo();
   if (id) open(id);
   else clear();
@@ -161,7 +123,7 @@ export function go(id) {
 }
 
 export function newChat() {
-  const left = conversationId;
+  const left = store.conversationId;
   setAddress(null);
   clear();
   focusComposer();
@@ -169,26 +131,24 @@ export function newChat() {
 }
 
 /** The server has started an answer. */
-export function onStarted(turn, { conversation_id: id }) {
-  if (turns.at(-1) !== turn) return;
-  if (draftOf(conversationId) === turn.question) keepDraft("");
-  source = `/api/conversations/${id}`;
+function onStarted(turn, { conversation_id: id }) {
+  if (store.turns.at(-1) !== turn) return;
+  if (store.draft === turn.question) store.draft = "";
+  store.set({ source: `/api/conversations/${id}` });
   setAddress(id);
-  if (conversationId !== id) setConversation(id, turn.question);
-  refreshList();
+  if (store.conversationId !== id) setConversation(id, turn.question);
+  store.emit("stored");
 }
 
 async function answer(turn, start) {
   const controller = new AbortController();
-  streaming = controller;
-  setStreaming(true);
+  store.set({ streaming: controller });
   announce(`${beginningText(turn)}.`);
   const { response, error } = await start(controller.signal);
   // By now the page may show another conversation.
-  if (streaming !== controller) return;
-  streaming = null;
+  if (store.streaming !== controller) return;
   // A question that has not reached the server must survive a reload.
-  if (!turn.messageId && !draftOf(conversationId)) keepDraft(turn.question);
+  if (!turn.messageId && !store.draft) store.draft = turn.question;
   if (response?.conversation_id) onStarted(turn, response);
   // The conversation was deleted on the server; a retry starts a new one.
   else if (error?.status === 404 || error?.code === "not_found") setConversation(null);
@@ -199,39 +159,36 @@ async function answer(turn, start) {
   );
   if (isRefused && turn.attachments.length && offerAgain(turn.question))
     turn.withdrawRetry();
-  setStreaming(false);
+  store.set({ streaming: null });
   returnToComposer();
 }
 
 /** Remove this turn and all after it. */
 const dropFrom = (turn) =>
-  turns.splice(turns.indexOf(turn)).forEach(({ node }) => node.remove());
+  store.turns.splice(store.turns.indexOf(turn)).forEach(({ node }) => node.remove());
 
 /**
  * Return whether the attachments are complete and the page still shows the same
  * conversation.
  */
-export async function ready() {
-  const before = visit;
-  await visit.loaded;
-  return (await attachmentsReady()) && before === visit;
+async function ready() {
+  const before = store.visit;
+  await store.visit.loaded;
+  return (await attachmentsReady()) && before === store.visit;
 }
-
-/** Ask the question in the composer, in place of the one that is being edited. */
-export const send = (question) => ask(question, { replaced: edited });
 
 /**
  * @param {string} question
  * @param {{page?: number, autoScope?: boolean, replaced?: Turn | null}} [options]
  * @returns {string} why it cannot be asked now, or ""
  */
-export function ask(question, { page, autoScope, replaced } = {}) {
-  const reason = streaming
+function ask(question, { page, autoScope, replaced } = {}) {
+  const reason = store.streaming
     ? t("An answer is being written. Wait for it, or stop it with Esc.")
-    : whatIsMissing(attachments());
+    : whatIsMissing(store.attachments);
   if (reason) return reason;
-  const isAutoScope = takeAutoScope?.();
-  edited = null;
+  const isAutoScope = store.takeAutoScope?.();
+  store.set({ edited: null });
   withdrawUndo();
   if (replaced) dropFrom(replaced);
   showStarted(true);
@@ -240,56 +197,89 @@ export function ask(question, { page, autoScope, replaced } = {}) {
     page,
     mode: chosenMode(),
     filters: scope.filters(),
-    attachments: attachments(),
+    attachments: store.attachments,
     autoScope: autoScope ?? isAutoScope,
   });
-  turns.push(turn);
-  while (turns.length > MAX_TURNS) {
-    turns.shift().node.remove();
+  store.turns.push(turn);
+  while (store.turns.length > MAX_TURNS) {
+    store.turns.shift().node.remove();
     byId("earlier").hidden = false;
   }
   turn.show();
-  answer(turn, (signal) => turn.run(turn.payload(conversationId, replaced), signal));
+  answer(turn, (signal) =>
+    turn.run(turn.payload(store.conversationId, replaced), signal),
+  );
   return "";
 }
 
 /** Ask the same question again in its place; the turns after it are removed. */
-export function askAgain(turn) {
-  if (streaming) return;
+function askAgain(turn) {
+  if (store.streaming) return;
   cancelEditing();
   turn.attachments = completed(turn.attachments);
   const reason = whatIsMissing(turn.attachments);
   showReason(reason);
   if (reason) return setAttachments(turn.attachments);
-  const payload = turn.payload(conversationId, turn);
-  const next = turns[turns.indexOf(turn) + 1];
+  const payload = turn.payload(store.conversationId, turn);
+  const next = store.turns[store.turns.indexOf(turn) + 1];
   if (next) dropFrom(next);
   answer(turn, (signal) => turn.run(payload, signal));
 }
 
 /** Put a question into the composer; sending it replaces this turn. */
-export function edit(turn) {
-  if (streaming) return;
-  const before = attachments();
-  edited = turn;
-  takeAutoScope?.();
+function edit(turn) {
+  if (store.streaming) return;
+  store.set({ edited: { turn, attachedBefore: store.attachments } });
+  store.takeAutoScope?.();
   scope.replace(turn.filters);
   setAttachments(turn.attachments);
-  editQuestion(turn.question, () => {
-    edited = null;
-    setAttachments(before);
-    showDraft(draftOf(conversationId));
-  });
+  showDraft(turn.question);
+  focusQuestion();
+}
+
+/** Leave the edited question as it is, and go on with what was being written before. */
+function cancelEditing() {
+  if (!store.edited) return;
+  const { attachedBefore } = store.edited;
+  store.set({ edited: null });
+  setAttachments(attachedBefore);
+  showDraft(store.draft);
 }
 
 /** Ask a question below the others, in another scope if one is given. */
-export function askBelow(question, filters, options) {
-  if (streaming && filters) return;
+export function askBelow({ question, filters, ...options }) {
+  if (store.streaming && filters) return;
   cancelEditing();
   if (filters) scope.replace(filters);
   showReason(ask(question, options));
   focusComposer();
 }
+
+/** Ask the question in the composer, in place of the one that is being edited. */
+async function submit() {
+  if (!(await ready())) return focusQuestion();
+  const question = readQuestion();
+  if (!question) return focusQuestion();
+  const reason = ask(question, { replaced: store.edited?.turn });
+  showReason(reason);
+  if (reason) return focusQuestion();
+  showDraft("");
+  focusComposer();
+}
+
+export function wireConversation() {
+  onSubmit(byId("ask-form"), submit);
+  byId("stop").addEventListener("click", stop);
+  byId("editing-end").addEventListener("click", () => {
+    cancelEditing();
+    focusQuestion();
+  });
+}
+
+store.on("ask", askBelow);
+store.on("askAgain", askAgain);
+store.on("edit", edit);
+store.on("started", ({ turn, answer: begun }) => onStarted(turn, begun));
 
 /**
  * Show stored turns before the node `next`; an answer that is still being written is
@@ -312,30 +302,30 @@ function showMessages(messages, next = null) {
       answer(turn, (signal) => turn.resume(reply.message_id, signal));
     else turn.restore(reply);
   }
-  turns = [...added, ...turns];
+  store.set({ turns: [...added, ...store.turns] });
 }
 
 /** Open a conversation at its end. */
 async function open(id) {
   empty();
-  source = `/api/conversations/${id}`;
+  store.set({ source: `/api/conversations/${id}` });
   setConversation(id);
   showStarted(true);
-  showDraft(draftOf(id));
-  visit.loaded = load();
-  await visit.loaded;
+  showDraft(store.draft);
+  store.visit.loaded = load();
+  await store.visit.loaded;
   focusComposer();
 }
 
 /** Open a shared conversation, read only. */
 export function openShared(token) {
-  source = `/api/shared/${token}`;
+  store.set({ source: `/api/shared/${token}` });
   showStarted(true);
   load();
 }
 
 async function load() {
-  const url = source;
+  const url = store.source;
   try {
     const {
       title,
@@ -343,8 +333,8 @@ async function load() {
       next,
       updated_at: date,
     } = await getJson(`${url}?limit=${FIRST_TURNS}`);
-    if (source !== url) return;
-    setConversation(conversationId, title);
+    if (store.source !== url) return;
+    setConversation(store.conversationId, title);
     showMessages(messages);
     byId("earlier").hidden = !next;
     byId("shared-date").hidden = !isShared();
@@ -352,10 +342,10 @@ async function load() {
       date: when(date),
     });
     if (isShared()) return;
-    restoreAttachments(turns.at(-1)?.attachments ?? []);
-    turns.at(-1)?.show("instant");
+    restoreAttachments(store.turns.at(-1)?.attachments ?? []);
+    store.turns.at(-1)?.show("instant");
   } catch (error) {
-    if (source === url) showMissing(error);
+    if (store.source === url) showMissing(error);
   }
 }
 
@@ -370,14 +360,14 @@ function showMissing({ status, message }) {
 }
 
 byId("earlier").addEventListener("click", async () => {
-  const [first] = turns;
-  const url = source;
+  const [first] = store.turns;
+  const url = store.source;
   const height = document.documentElement.scrollHeight;
   try {
     const { messages, next } = await getJson(
       `${url}?limit=${EARLIER_TURNS}&cursor=${first.messageId}`,
     );
-    if (source !== url || turns[0] !== first) return;
+    if (store.source !== url || store.turns[0] !== first) return;
     showMessages(messages, first.node);
     byId("earlier").hidden = !next;
     // What is being read stays in place.

@@ -3,7 +3,8 @@
  * sheet.
  */
 import { showReason } from "./composer.js";
-import { addressOf, current, go } from "./conversation.js";
+import { addressOf, go } from "./conversation.js";
+import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, hasKeyboard, showError, wireDialog } from "../common/dom.js";
 import { dayLabel } from "../common/format.js";
@@ -18,11 +19,7 @@ const toggle = byId("conversations-button");
 const hasRoom = matchMedia("(min-width: 64rem)");
 const CLOSED = "conversations-closed";
 const TYPING_MS = 200;
-let isWired = false;
-let conversations = [];
-let next = null;
 let pending = null;
-let hasAny = false;
 
 const links = () =>
   /** @type {HTMLAnchorElement[]} */ ([...list.querySelectorAll("a")]);
@@ -32,7 +29,7 @@ const isDocked = () => dialog.open && !dialog.matches(":modal");
 export const showListError = (error) => showError(byId("conversations-error"), error);
 
 function showToggle() {
-  toggle.hidden = !hasAny;
+  toggle.hidden = !store.hasConversations;
   toggle.setAttribute("aria-expanded", String(dialog.open));
   document.body.classList.toggle("has-list", isDocked());
 }
@@ -42,7 +39,8 @@ function showToggle() {
  * stays as the person left it.
  */
 function arrange() {
-  const isWanted = hasAny && hasRoom.matches && !localStorage.getItem(CLOSED);
+  const isWanted =
+    store.hasConversations && hasRoom.matches && !localStorage.getItem(CLOSED);
   if (dialog.open && (!isWanted || !isDocked()) && (hasRoom.matches || isDocked()))
     dialog.close();
   if (isWanted && !dialog.open) {
@@ -76,7 +74,7 @@ function setStop(link) {
 }
 
 /** Mark the conversation that the page shows. */
-export function showCurrent(id) {
+function showCurrent(id) {
   for (const link of links()) {
     if (link.dataset.id === id) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -118,12 +116,16 @@ export async function loadList(cursor = "") {
       ...(onlyShared.checked && { shared: "true" }),
     });
     const page = await getJson(`/api/conversations?${query}`, signal);
-    conversations = cursor
-      ? [...conversations, ...page.conversations]
+    const conversations = cursor
+      ? [...store.conversations, ...page.conversations]
       : page.conversations;
-    next = page.next;
-    hasAny =
-      conversations.length > 0 || (hasAny && (text !== "" || onlyShared.checked));
+    const isNarrowed = text !== "" || onlyShared.checked;
+    store.set({
+      conversations,
+      nextConversations: page.next,
+      hasConversations:
+        conversations.length > 0 || (store.hasConversations && isNarrowed),
+    });
     const groups = Map.groupBy(conversations, ({ updated_at: date }) => dayLabel(date));
     list.replaceChildren(
       ...[...groups].map(([label, group]) =>
@@ -135,20 +137,17 @@ export async function loadList(cursor = "") {
         ),
       ),
     );
-    byId("conversations-more").hidden = !next;
+    byId("conversations-more").hidden = !page.next;
     byId("conversations-shared-only").hidden =
       !onlyShared.checked && !conversations.some(({ share }) => share);
     byId("conversations-none").hidden = conversations.length > 0;
-    showCurrent(current());
+    showCurrent(store.conversationId);
     arrange();
     showListError(null);
   } catch (error) {
     if (error.name !== "AbortError") showListError(error);
   }
 }
-
-/** Load the list after a change; a shared page has none. */
-export const refreshList = () => (isWired ? loadList() : undefined);
 
 /** Return the focus to a conversation, whose row may have been drawn again. */
 export const focusRow = (id) =>
@@ -161,9 +160,10 @@ function onKey(event) {
   event.preventDefault();
   const link = row.querySelector("a");
   if (!step)
-    return withActions(row, ({ act }, chosen) =>
-      act(event.key === "F2" ? "rename" : "delete", chosen),
-    );
+    return store.emit("act", {
+      name: event.key === "F2" ? "rename" : "delete",
+      conversation: conversationOf(row),
+    });
   const target = links()[links().indexOf(link) + step] ?? link;
   setStop(target);
   target.focus();
@@ -173,42 +173,40 @@ function onClick(event) {
   const row = event.target.closest("li");
   if (!row) return;
   if (!event.target.closest("a"))
-    return withActions(row, ({ openMenu }, chosen) =>
-      openMenu(chosen, row.querySelector("button")),
-    );
+    return store.emit("openMenu", {
+      conversation: conversationOf(row),
+      button: row.querySelector("button"),
+    });
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   go(row.querySelector("a").dataset.id);
   if (!isDocked()) dialog.close();
 }
 
-async function withActions(row, use) {
+function conversationOf(row) {
   const { id } = row.querySelector("a").dataset;
-  use(
-    await import("./actions.js"),
-    conversations.find(({ conversation_id: other }) => id === other),
-  );
+  return store.conversations.find(({ conversation_id: other }) => id === other);
 }
 
 /** Share the conversation that the page shows, which the list may not. */
 export async function shareCurrent() {
   try {
-    const [{ act }, conversation] = await Promise.all([
-      import("./actions.js"),
-      getJson(`/api/conversations/${current()}?limit=1`),
-    ]);
-    act("share", conversation, byId("share-current"));
+    const conversation = await getJson(
+      `/api/conversations/${store.conversationId}?limit=1`,
+    );
+    store.emit("act", { name: "share", conversation, button: byId("share-current") });
   } catch (error) {
     showReason(error.message);
   }
 }
 
 export function wireList() {
-  isWired = true;
   let timer = 0;
   toggle.addEventListener("click", () => setOpen(!dialog.open));
   byId("conversations-close").addEventListener("click", () => setOpen(false));
-  byId("conversations-more").addEventListener("click", () => loadList(next));
+  byId("conversations-more").addEventListener("click", () =>
+    loadList(store.nextConversations),
+  );
   search.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(loadList, TYPING_MS);
@@ -220,5 +218,7 @@ export function wireList() {
   dialog.addEventListener("close", showToggle);
   hasRoom.addEventListener("change", arrange);
   document.addEventListener("visibilitychange", () => document.hidden || loadList());
+  store.on("conversationId", showCurrent);
+  store.on("stored", () => loadList());
   loadList();
 }

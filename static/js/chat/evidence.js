@@ -2,16 +2,11 @@
  * The passage behind a citation: a preview while the pointer or the focus is on it, and
  * the panel that a click opens.
  */
+import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import {
-  decimal,
-  foundBy,
-  isAttachment,
-  ocrName,
-  sourcePlace,
-  sourceTitle,
-} from "../common/format.js";
+import { isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
+import { decimal, foundBy } from "../common/measures.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
 
@@ -19,10 +14,7 @@ const dialog = byId("evidence");
 // Beside the answer where there is room, otherwise a modal sheet; the same width is in
 // evidence.css.
 const hasRoom = matchMedia("(min-width: 60rem)");
-let opener = null;
 let pending = null;
-/** What the answer says with this citation. */
-let said = "";
 
 const factsOf = (source) => ({
   [t("Country")]: source.country_name,
@@ -58,7 +50,7 @@ function saidBefore(button) {
 
 function showPassage(text, widerText) {
   const passage = byId("evidence-passage");
-  passage.replaceChildren(...passageNodes(text, widerText, said));
+  passage.replaceChildren(...passageNodes(text, widerText, store.evidence.said));
   const mark = passage.querySelector(".cited") ?? passage.querySelector("mark");
   passage.scrollTop = mark.offsetTop - (passage.clientHeight - mark.offsetHeight) / 3;
 }
@@ -88,7 +80,7 @@ async function loadWiderText(source) {
     button.hidden = false;
     button.onclick = async () => {
       const { openOriginal } = await import("../original/original.js");
-      openOriginal(chunk, chunk.file, said);
+      openOriginal(chunk, chunk.file, store.evidence.said);
     };
   } catch (error) {
     if (error.name === "AbortError") return;
@@ -104,9 +96,8 @@ async function loadWiderText(source) {
  * none.
  */
 export function openEvidence(source, button) {
-  opener?.removeAttribute("aria-current");
-  opener = button;
-  said = saidBefore(button);
+  store.evidence.opener?.removeAttribute("aria-current");
+  store.set({ evidence: { opener: button, said: saidBefore(button) } });
   button.setAttribute("aria-current", "true");
   byId("evidence-number").textContent = source.number
     ? t("Source {number}", { number: source.number })
@@ -128,6 +119,7 @@ export function closeEvidence() {
   if (!dialog.open) return;
   pending?.abort();
   dialog.close();
+  const { opener } = store.evidence;
   opener.removeAttribute("aria-current");
   // The stream may have replaced the button: the one with the same number stands in for
   // it.
@@ -162,13 +154,14 @@ const MAX_CHARACTERS = 320;
 const MARGIN = 8;
 const peek = byId("peek");
 let timer = 0;
-let peeked = null;
+
+/** Return the citation whose preview is shown, or null. */
+const peeked = () => document.querySelector("[aria-describedby=peek]");
 
 function hidePeek() {
   clearTimeout(timer);
-  if (!peeked) return;
-  peeked.removeAttribute("aria-describedby");
-  peeked = null;
+  if (!peeked()) return;
+  peeked().removeAttribute("aria-describedby");
   peek.hidePopover();
 }
 
@@ -193,7 +186,6 @@ function showPeek(button, source) {
     element("span", { className: "peek-place", text: sourcePlace(source) }),
     element("span", { className: "peek-text", text: beginning }),
   );
-  peeked = button;
   button.setAttribute("aria-describedby", "peek");
   peek.showPopover();
   const target = button.getBoundingClientRect();
@@ -219,7 +211,7 @@ export function wirePeek(root, sourceOf, first) {
       event.type === "focusin"
         ? button?.matches(":focus-visible")
         : event.pointerType === "mouse";
-    if (!button || !isMeant || button === peeked) return;
+    if (!button || !isMeant || button === peeked()) return;
     clearTimeout(timer);
     timer = setTimeout(() => showPeek(button, sourceOf(button)), PEEK_MS);
   };
@@ -236,7 +228,7 @@ addEventListener("scroll", hidePeek, { passive: true });
 document.addEventListener(
   "keydown",
   (event) => {
-    if (event.key !== "Escape" || !peeked) return;
+    if (event.key !== "Escape" || !peeked()) return;
     event.preventDefault();
     hidePeek();
   },

@@ -2,8 +2,8 @@
  * The scope that the words of a question will set: shown while it is written, and
  * removable before it is sent.
  */
-import { setAutoScope } from "./conversation.js";
 import { scope } from "./scope.js";
+import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { announceSoon, byId, element } from "../common/dom.js";
 import { scopeNames } from "../common/format.js";
@@ -67,14 +67,15 @@ function loadSoon() {
   timer = setTimeout(load, TYPING_MS);
 }
 
-// For the question that is sent: false if its words must not narrow it.
-setAutoScope(() => {
-  clearTimeout(timer);
-  pending?.abort();
-  const autoScope = isDeclined ? false : undefined;
-  isDeclined = false;
-  show([]);
-  return autoScope;
+store.set({
+  takeAutoScope() {
+    clearTimeout(timer);
+    pending?.abort();
+    const autoScope = isDeclined ? false : undefined;
+    isDeclined = false;
+    show([]);
+    return autoScope;
+  },
 });
 textarea.addEventListener("input", loadSoon);
 scope.addEventListener("change", loadSoon);

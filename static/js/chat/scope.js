@@ -3,7 +3,7 @@
  * them.
  */
 import { getJson } from "../common/api.js";
-import { all, byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
+import { byId, element, focusNext, hasKeyboard, showText } from "../common/dom.js";
 import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
@@ -17,6 +17,8 @@ const isValid = (field, value) =>
 
 /** The chosen filters. They are kept in the address, so that a link restores them. */
 class Scope extends EventTarget {
+  /** Shown with the next facets: why a link opens with another scope. */
+  notice = "";
   #chosen = new Map(FIELDS.map((field) => [field, new Set()]));
 
   constructor() {
@@ -87,8 +89,6 @@ export const scope = new Scope();
 const panel = byId("scope-panel");
 const chips = byId("scope-chips");
 const simplify = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
-/** Shown with the next facets: why a link opens with another scope. */
-let notice = "";
 let pending = null;
 
 /**
@@ -215,7 +215,7 @@ function dropUnknown({ status, details }) {
       .filter((value) => !valid.includes(value))
       .flatMap((value) => scopeNames({ [field]: value })),
   );
-  notice = t("Not in this library: {names}. Choose from the values below.", {
+  scope.notice = t("Not in this library: {names}. Choose from the values below.", {
     names: names.join(comma),
   });
   setOpen(true);
@@ -241,8 +241,8 @@ async function load() {
         await getJson(`/api/facets?${query}`, signal)
       ).document_name;
     }
-    showText(byId("scope-error"), notice);
-    notice = "";
+    showText(byId("scope-error"), scope.notice);
+    scope.notice = "";
     scope.dispatchEvent(new CustomEvent("counted", { detail: facets }));
     showOptions(facets);
     byId("scope-count").textContent = scopeSize(facets);
@@ -268,16 +268,6 @@ export function wireScope() {
   for (const id of ["country-search", "document-search"])
     byId(id).addEventListener("input", filterOptions);
   byId("document-search").addEventListener("change", load);
-  for (const fold of all(document, ".coverage")) {
-    fold.addEventListener(
-      "toggle",
-      async () => {
-        const { showCoverage } = await import("./coverage.js");
-        showCoverage(fold.querySelector(".coverage-box"));
-      },
-      { once: true },
-    );
-  }
   refresh();
   return load;
 }

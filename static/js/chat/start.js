@@ -3,13 +3,12 @@
  * answer.
  */
 import { scope } from "./scope.js";
+import { store } from "./store.js";
 import { getJson, getReadiness } from "../common/api.js";
 import { announce, byId, element, showText } from "../common/dom.js";
 import { comma, count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
-
-let topics = null;
 
 /** @param {any} facets of the whole library */
 export function showStart(facets) {
@@ -56,15 +55,16 @@ export function showStart(facets) {
 
 /** Say what the library holds, and what it is about once that is known. */
 async function showContents(contents) {
-  const about = topics?.join(comma);
+  const about = store.topics?.join(comma);
   showText(
     byId("contents"),
     about
       ? t("{reports}: {topics}.", { reports: contents, topics: `\u2068${about}\u2069` })
       : `${contents}.`,
   );
-  if (topics) return;
-  ({ topics } = await getJson("/api/topics").catch(() => ({ topics: [] })));
+  if (store.topics) return;
+  const { topics } = await getJson("/api/topics").catch(() => ({ topics: [] }));
+  store.set({ topics });
   showContents(contents);
 }
 

@@ -2,7 +2,7 @@
  * The steps to an answer. The server says what each step does, in English; the page
  * translates it and names its kind.
  */
-import { modeLabel } from "./composer.js";
+import { modeLabel } from "./modes.js";
 import { announceSoon, element } from "../common/dom.js";
 import { sourcePlace, sourceTitle } from "../common/format.js";
 import { comma, count, t } from "../common/words.js";
@@ -78,8 +78,12 @@ function foundText({ detail, failed, sources }, question) {
   return [outcome, rest].filter(Boolean).join(rest.startsWith("(") ? " " : ": ");
 }
 
-let ids = 0;
-const newId = () => `step-${(ids += 1)}`;
+/** Yield the ids of elements of the page. */
+function* stepIds() {
+  for (let number = 1; ; number += 1) yield `step-${number}`;
+}
+const ids = stepIds();
+const newId = () => ids.next().value;
 
 /**
  * A question that is searched for, with the outcome. `round`: the questions planned

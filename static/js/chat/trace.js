@@ -4,14 +4,8 @@
  */
 import { stepName } from "./steps.js";
 import { element, showText } from "../common/dom.js";
-import {
-  cost,
-  decimal,
-  foundBy,
-  seconds,
-  sourcePlace,
-  sourceTitle,
-} from "../common/format.js";
+import { sourcePlace, sourceTitle } from "../common/format.js";
+import { cost, decimal, foundBy, seconds } from "../common/measures.js";
 import { comma, count, t } from "../common/words.js";
 
 /** Stages that are not steps as well. */

@@ -2,8 +2,8 @@
  * A question with its answer: from its form as a request or as stored, to its buttons.
  */
 import { AnswerView } from "./answer.js";
-import { chosenMode } from "./composer.js";
-import { askAgain, askBelow, edit, onStarted } from "./conversation.js";
+import { chosenMode } from "./modes.js";
+import { store } from "./store.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate, showText } from "../common/dom.js";
 import { isAttachment, scopeNames, suggestionLabel } from "../common/format.js";
@@ -133,19 +133,23 @@ export class Turn {
   }
 
   async #onClick(target) {
-    if (target.closest(".retry, .regenerate")) askAgain(this);
-    if (target.closest(".edit-question")) edit(this);
+    if (target.closest(".retry, .regenerate")) store.emit("askAgain", this);
+    if (target.closest(".edit-question")) store.emit("edit", this);
     const { filters, collections, page } = this.#suggested ?? {};
     if (target.closest(".suggestion"))
-      askBelow(this.question, { ...filters, collections }, { page });
+      this.#askBelow({ filters: { ...filters, collections }, page });
     if (target.closest(".taken-remove"))
-      askBelow(this.question, this.filters, { page: this.page, autoScope: false });
+      this.#askBelow({ filters: this.filters, page: this.page, autoScope: false });
     const next = target.closest(".further-question");
-    if (next) askBelow(next.textContent);
+    if (next) store.emit("ask", { question: next.textContent });
     const thumb = target.closest(".thumb");
     if (!thumb) return;
     const { rate } = await import("./after.js");
     rate(this.#reply, thumb, this.messageId, (rating) => this.#showRating(rating));
+  }
+
+  #askBelow(options) {
+    store.emit("ask", { question: this.question, ...options });
   }
 
   /** Scroll to the top of the turn. @param {ScrollBehavior} [behavior] */
@@ -239,7 +243,7 @@ export class Turn {
     try {
       for await (const { name, data } of events) {
         if (name === "begun" || name === "done") this.messageId = data.message_id;
-        if (name === "begun") onStarted(this, data);
+        if (name === "begun") store.emit("started", { turn: this, answer: data });
         else if (name === "step") view.step(data);
         else if (name === "sources") view.hits(data.hits);
         else if (name === "token") view.token(data.text);

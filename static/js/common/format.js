@@ -1,5 +1,5 @@
 /** How scopes, sources, numbers and dates are written. */
-import { comma, count, listed, locale, t } from "./words.js";
+import { comma, count, locale, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
   [count(documents, "report"), count(chunks, "passage")].join(comma);
@@ -63,22 +63,6 @@ export const suggestionLabel = ({ filters, page }) =>
     names: [...scopeNames(filters), pageName({ page })].filter(Boolean).join(comma),
   });
 
-export const decimal = (number, digits = 0) =>
-  number.toLocaleString(locale, { maximumFractionDigits: digits });
-
-export const seconds = (ms) =>
-  ms < 1000 ? `${decimal(ms, ms < 10 ? 1 : 0)} ms` : `${decimal(ms / 1000, 1)} s`;
-
-/**
- * Return an amount in the currency of the server's prices; a fraction of a cent stays
- * readable.
- */
-export const cost = (amount) =>
-  amount.toLocaleString(
-    locale,
-    amount >= 1 ? { maximumFractionDigits: 2 } : { maximumSignificantDigits: 2 },
-  );
-
 export function sourceTitle(source) {
   const title = source.title || source.document_name;
   return source.general ? t("General: {source}", { source: title }) : title;
@@ -94,17 +78,6 @@ export const sourcePlace = (source) =>
 /** Return "Kenya: Country Report 2023, Economy, page 4". */
 export const sourceName = (source) =>
   [sourceTitle(source), sourcePlace(source)].filter(Boolean).join(comma);
-
-const SEARCHES = {
-  vector: t("meaning"),
-  keyword: t("keywords"),
-  beginning: t("beginning"),
-  summary: t("summary"),
-};
-
-/** Return "meaning and keywords": the searches that found a passage. */
-export const foundBy = ({ found_by: names }) =>
-  listed((names ?? []).map((name) => SEARCHES[name] ?? name));
 
 /**
  * Whether a source was attached to the question. The server does not store it; its text

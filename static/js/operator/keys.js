@@ -8,7 +8,8 @@ import {
   showText,
   wireDialog,
 } from "../common/dom.js";
-import { decimal, scopeNames, when } from "../common/format.js";
+import { scopeNames, when } from "../common/format.js";
+import { decimal } from "../common/measures.js";
 import { clearErrors, showFormError } from "../common/forms.js";
 import { t } from "../common/words.js";
 import { fill } from "./tables.js";
