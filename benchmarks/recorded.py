@@ -1,15 +1,21 @@
-"""Records what a checkout answers to fixed requests over every endpoint and mode, and
-compares two such records.
+"""Record what a checkout answers to fixed requests, and compare two such records.
 
-    python -m benchmarks recorded record FILE [--root DIR]
+    python -m benchmarks recorded record FILE [--root DIR] [--every N]
     python -m benchmarks recorded compare BEFORE AFTER
 
 `record` starts the server of DIR as a person does (`python app.py`, an empty DATA_DIR,
-a free port of 127.0.0.1) twice: without a key, then with a chat model that is asked
-over HTTP and follows a script (`benchmarks.agent_questions`). `compare` leaves out
-times, milliseconds, costs of time and the ids that each run makes anew; scores may
-differ by 1e-6. It prints each difference by its path and exits with 1 where there is
-one.
+a free port of 127.0.0.1) three times: without a key; with a chat model that is asked
+over HTTP and follows a script (`benchmarks.scripted_answers`); with an embedding model
+that is asked over HTTP. It sends requests to every endpoint, and the questions of
+`benchmarks.recorded_answers`: those of the sets in the folder REPORT_CHAT_TEST_DATA,
+each mode and preset, questions that are asked twice, budgets, streams that the client
+leaves, and models that fail in each way. ``--every 10`` takes only every tenth of
+these questions.
+
+`compare` leaves out times, milliseconds, costs of time and the ids that each run makes
+anew; scores may differ by 1e-6. It prints each difference by its path and exits with 1
+where there is one. Requests that only the larger record has are left out, if the other
+one was sampled.
 """
 
 from __future__ import annotations
@@ -19,26 +25,21 @@ import json
 import math
 import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import tempfile
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from benchmarks.agent_questions import TASKS, IdealModel
+from benchmarks import recorded_answers as answers
+from benchmarks.recorded_client import Json, send, server
 from benchmarks.recorded_requests import KEYLESS, WITH_MODEL, Request
-from tests.fakes.openai_server import CHAT, FakeOpenAI
+from tests.fakes.openai_server import FakeOpenAI
 
-READY_SECONDS = 300.0
-JOB_SECONDS = 120.0
 TOLERANCE = 1e-6
+SHOWN_CHARACTERS = 160
+MODEL_TIMEOUT_SECONDS = 3
+SAMPLED = "sampled: every"
+"""The key under which a record says which of the questions it has."""
 OWN_EACH_RUN = {
     "ms",
     "seconds",
@@ -53,8 +54,17 @@ OWN_EACH_RUN = {
     "day",
 }
 """Keys whose values no two runs share."""
+RACING_STEPS = {
+    "embed",
+    "found",
+    "fuse",
+    "keyword_search",
+    "load",
+    "order",
+    "vector_search",
+}
+"""Steps of searches, which may run at once."""
 EMBEDDING_CACHE = ("embedding hit", "embedding miss")
-_VARIABLE = re.compile(r"\{([\w. -]+)\}")
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"
 )
@@ -62,7 +72,6 @@ _RUN_ID = re.compile(
     r"(?<=/api/ingestions/)[0-9a-f]+|\b(?:report-chat-|tmp)\w+|[\d,]+ MB "
     r"free|127\.0\.0\.1:\d+"
 )
-Json = dict[str, Any]
 
 
 def main() -> None:
@@ -73,213 +82,123 @@ def main() -> None:
     recording = commands.add_parser("record")
     recording.add_argument("file", type=Path)
     recording.add_argument("--root", type=Path, default=Path(__file__).parent.parent)
+    recording.add_argument("--every", type=int, default=1, metavar="N")
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "record":
-        answers = record(arguments.root.resolve())
-        arguments.file.write_text(
-            json.dumps(answers, indent=1, ensure_ascii=False), encoding="utf-8"
-        )
-        print(f"{len(answers)} requests")
+        recorded = record(arguments.root.resolve(), arguments.every)
+        text = json.dumps(recorded, indent=1, ensure_ascii=False)
+        arguments.file.write_text(text, encoding="utf-8")
+        print(f"{len(recorded) - 1} requests")
         return
-    before, after = (
-        json.loads(path.read_text(encoding="utf-8"))
-        for path in (arguments.before, arguments.after)
+    raise SystemExit(
+        compare(read_record(arguments.before), read_record(arguments.after))
     )
-    found = list(differences("", normalised(before), normalised(after)))
-    print("\n".join(found) or f"{len(before)} requests: equal")
-    raise SystemExit(bool(found))
 
 
-def record(root: Path) -> Json:
-    """Name of each request -> status, headers that matter, and JSON."""
-    answers: Json = {}
-    with server(root, {}) as url:
-        for request in KEYLESS:
-            answers[request.name] = send(url, request, answers)
+def read_record(path: Path) -> Json:
+    recorded: Json = json.loads(path.read_text(encoding="utf-8"))
+    return recorded
+
+
+def record(root: Path, every: int) -> Json:
+    """Return the status, headers that matter and JSON of each request by its name."""
+    recorded: Json = {SAMPLED: every}
+    data = Path(os.environ.get("REPORT_CHAT_TEST_DATA") or "missing")
     with FakeOpenAI() as model:
-        settings = {
+        chat = {
             "OPENAI_API_KEY": "x",
             "OPENAI_BASE_URL": model.url,
             "CHAT_MODEL": "openai:ideal",
+            "EMBEDDING_PROVIDER": "minilm",
+            "MODEL_RETRIES": "0",
+            "MODEL_TIMEOUT": str(MODEL_TIMEOUT_SECONDS),
         }
-        with server(
-            root, {**settings, "EMBEDDING_PROVIDER": "minilm", "MODEL_RETRIES": "0"}
-        ) as url:
-            for request in WITH_MODEL:
-                model.always(CHAT, IdealModel(TASKS[request.task]))
-                answers[request.name] = send(url, request, answers)
-    return answers
-
-
-@contextmanager
-def server(root: Path, settings: Mapping[str, str]) -> Iterator[str]:
-    """The address of a server over an empty folder, once its sample reports are in."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    inherited = {
-        name: os.environ[name]
-        for name in ("PATH", "HOME", "LD_LIBRARY_PATH")
-        if name in os.environ
-    }
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Path(folder, "log").open("w+", encoding="utf-8") as log,
-    ):
-        own = {
-            "PORT": port,
-            "DATA_DIR": f"{folder}/data",
-            "PYTHON_DOTENV_DISABLED": "1",
-            "SUMMARIES": "extractive",
+        embeddings = {
+            **chat,
+            "CHAT_MODEL": "extractive",
+            "EMBEDDING_PROVIDER": "openai",
+            "EMBEDDING_MODEL": "fake",
         }
-        process = subprocess.Popen(
-            [sys.executable, "app.py"],
-            cwd=root,
-            env={**inherited, **own, **settings},
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            url = f"http://127.0.0.1:{port}"
-            wait_until_ready(url, process)
-            yield url
-        except BaseException:
-            log.seek(0)
-            print(log.read()[-4000:], file=sys.stderr)
-            raise
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+        sessions: list[tuple[Json, list[Request]]] = [
+            ({}, keyless_requests(data, every)),
+            (chat, requests_with_a_model(data, every)),
+            (embeddings, sample(answers.failing_embeddings(), every)),
+        ]
+        for settings, requests in sessions:
+            with server(root, settings) as url:
+                for request in requests:
+                    recorded[request.name] = send(url, request, model, recorded)
+    return recorded
 
 
-def wait_until_ready(url: str, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    state: Json = {}
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            state = fetch(url, Request("ready", "GET", "/ready"))["json"]
-        except OSError:
-            state = {}
-        samples = state.get("sample_data", {"ready": 0, "total": 0})
-        if (
-            state.get("ready")
-            and not state["ingesting"]
-            and 0 < samples["total"] == samples["ready"]
-        ):
-            return
-        time.sleep(0.3)
-    raise SystemExit(f"The server is not ready: {state}")
-
-
-def send(url: str, request: Request, answers: Mapping[str, Json]) -> Json:
-    """The answer; a job is asked for until it has ended. ``{name.path}`` is a value of
-    an earlier answer.
-    """
-    filled = request.filled(
-        lambda text: _VARIABLE.sub(lambda match: value_of(answers, match[1]), text)
-    )
-    deadline = time.monotonic() + JOB_SECONDS
-    while True:
-        answer = fetch(url, filled)
-        if not request.until_done or answer["json"]["state"] not in (
-            "queued",
-            "running",
-        ):
-            return answer
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{request.name}: not done within {JOB_SECONDS:.0f} s")
-        time.sleep(0.1)
-
-
-def value_of(answers: Mapping[str, Json], path: str) -> str:
-    name, *keys = path.split(".")
-    value: Any = answers[name]["json"]
-    for key in keys:
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return str(value)
-
-
-def fetch(url: str, request: Request) -> Json:
-    """One request, without any of its variables left. Raises OSError: nobody
-    answers.
-    """
-    body, kind = request.body()
-    sent = urllib.request.Request(
-        url + request.path,
-        body,
-        {"Content-Type": kind} if kind else {},
-        method=request.method,
-    )
-    try:
-        with urllib.request.urlopen(sent, timeout=JOB_SECONDS) as reply:
-            status, headers, content = reply.status, reply.headers, reply.read()
-    except urllib.error.HTTPError as error:
-        with error:
-            status, headers, content = error.code, error.headers, error.read()
-    shown = {
-        name: headers[name]
-        for name in ("Location", "Retry-After", "Content-Disposition")
-        if headers[name]
-    }
-    kind = headers.get_content_type()
-    return {
-        "status": status,
-        "type": kind,
-        "headers": shown,
-        "json": readable(kind, content.decode("utf-8")),
-    }
-
-
-def readable(kind: str, text: str) -> Any:
-    """JSON as it is, a stream by its events, metrics by their names, of a page
-    nothing.
-    """
-    if kind == "application/json":
-        return json.loads(text)
-    if kind == "text/event-stream":
-        return stream(text)
-    if kind == "text/plain":
-        return sorted(
-            {
-                line.split("{")[0].split(" ")[0]
-                for line in text.splitlines()
-                if not line.startswith("#")
-            }
-        )
-    return None if kind == "text/html" else text
-
-
-def stream(text: str) -> Json:
-    """The events of a stream: their order (repeated ones once), the text of the tokens,
-    the data of the rest.
-    """
-    blocks = [
-        block.split("\n", 1)
-        for block in text.split("\n\n")
-        if block.startswith("event: ")
+def keyless_requests(data: Path, every: int) -> list[Request]:
+    groups = [
+        *answers.modes_and_presets("", answers.MODES_WITHOUT_A_MODEL),
+        *answers.asked_twice(""),
+        *answers.streams("", answers.MODES_WITHOUT_A_MODEL),
     ]
-    events = [
-        (name.removeprefix("event: "), json.loads(data.removeprefix("data: ")))
-        for name, data in blocks
+    if data.is_dir():
+        groups += answers.questions(data)
+    requests = [*KEYLESS, *sample(groups, every)]
+    if data.is_dir():
+        # Last, since what is uploaded can change the answers to the other questions.
+        requests += sample(answers.questions_of_uploads(data), 1)
+    return requests
+
+
+def requests_with_a_model(data: Path, every: int) -> list[Request]:
+    groups = [
+        *answers.modes_and_presets("model ", answers.MODES),
+        *answers.asked_twice("model "),
+        *answers.budgets(),
+        *answers.streams("model ", answers.MODES),
+        *answers.left_streams(),
     ]
-    names = [name for name, _ in events]
-    return {
-        "order": [
-            name for at, name in enumerate(names) if at == 0 or names[at - 1] != name
-        ],
-        "text": "".join(data["text"] for name, data in events if name == "token"),
-        **{
-            name: [data for other, data in events if other == name]
-            for name in sorted({*names} - {"token"})
-        },
-    }
+    if data.is_dir():
+        groups += answers.questions_with_a_model(data)
+    groups += answers.failing_models()
+    return [*WITH_MODEL, *sample(groups, every)]
+
+
+def sample(groups: Sequence[answers.Group], every: int) -> list[Request]:
+    """Return the requests of every so many groups."""
+    return [request for group in groups[::every] for request in group]
+
+
+def compare(before: Json, after: Json) -> bool:
+    """Print each difference of two records, and return whether there is one."""
+    names = compared_names(before, after)
+    differing = 0
+    for name in names:
+        found = list(
+            differences(
+                f"/{name}",
+                normalised(before.get(name, "(absent)")),
+                normalised(after.get(name, "(absent)")),
+            )
+        )
+        differing += bool(found)
+        print("".join(f"{line}\n" for line in found), end="")
+    if differing:
+        print(f"{differing} of {len(names)} requests differ")
+    else:
+        print(f"{len(names)} requests: equal")
+    return bool(differing)
+
+
+def compared_names(before: Json, after: Json) -> list[str]:
+    """Return the names of all requests; of those in both, if one record is sampled."""
+    names: Iterable[str] = {**before, **after}
+    if before.get(SAMPLED) != after.get(SAMPLED):
+        names = [name for name in before if name in after]
+    return [name for name in names if name != SAMPLED]
 
 
 def normalised(value: Any) -> Any:
-    """Without what belongs to one run only."""
+    """Return a value without what belongs to one run only."""
     if isinstance(value, dict):
         return {
             name: "*" if name in OWN_EACH_RUN else normalised(inner)
@@ -291,8 +210,8 @@ def normalised(value: Any) -> Any:
 
 
 def without_races(value: Json) -> Iterator[tuple[str, Any]]:
-    """Two searches at once may both compute the same vector, or one finds it in the
-    cache: only the sum is fixed.
+    """Yield the items of an object. Two searches at once may both compute the same
+    vector, or one finds it in the cache, so that only the sum is compared.
     """
     vectors = [value[name] for name in EMBEDDING_CACHE if name in value]
     if vectors:
@@ -303,27 +222,27 @@ def without_races(value: Json) -> Iterator[tuple[str, Any]]:
 
 
 def in_order(values: list[Any]) -> list[Any]:
-    """Searches that run at once end in any order, and stages are listed by the time
-    they took: both by name.
+    """Return steps of searches that run at once, and stages that are listed by the time
+    they took, by their names.
     """
     if values and all(isinstance(value, dict) and "stage" in value for value in values):
         return sorted(values, key=lambda row: str(row["stage"]))
     result: list[Any] = []
-    for value in values:
-        at = len(result)
-        while (
-            at
-            and is_found(value)
-            and is_found(result[at - 1])
-            and result[at - 1]["detail"] > value["detail"]
-        ):
-            at -= 1
-        result.insert(at, value)
+    for is_racing, run in groupby(values, key=races):
+        steps = list(run)
+        if is_racing:
+            steps.sort(key=step_key)
+        result += steps
     return result
 
 
-def is_found(step: Any) -> bool:
-    return isinstance(step, dict) and step.get("name") == "found"
+def races(value: Any) -> bool:
+    """Tell whether a value is a step of a search."""
+    return isinstance(value, dict) and value.get("name") in RACING_STEPS
+
+
+def step_key(step: Json) -> tuple[str, str]:
+    return step["name"], str(step.get("detail"))
 
 
 def differences(path: str, before: Any, after: Any) -> Iterator[str]:
@@ -359,7 +278,9 @@ def same(before: Any, after: Any) -> bool:
 
 def shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 160 else f"{text[:157]}..."
+    if len(text) <= SHOWN_CHARACTERS:
+        return text
+    return f"{text[:SHOWN_CHARACTERS]}..."
 
 
 if __name__ == "__main__":

@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from benchmarks.agent_questions import TASKS
+from benchmarks.scripted_answers import Script
+from tests.fakes.openai_replies import Reply
 
 BOUNDARY = "recorded-request"
 KENYA = {"country_name": ["Kenya"], "year": [2023]}
@@ -37,40 +39,48 @@ TABLE = (
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """``json`` is the body, or with ``files`` (name -> text) the form's field
-    ``request``, or its ``fields``.
-
-    ``task``: the question of `agent_questions` whose plans the scripted model follows.
-    ``until_done``: asked again while the job that it asks for is running.
+    """One request. Its strings may have variables, ``{name.path}``: a value of an
+    earlier answer.
     """
 
     name: str
     method: str
     path: str
     json: Any = None
+    """The body; with ``files``, the form's field ``request``."""
     files: Mapping[str, str] = field(default_factory=dict)
+    """The text of each uploaded file by its name."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    task: int = 0
+    """Other fields of the form."""
+    script: Script = field(default_factory=Script)
+    """What the chat model says meanwhile."""
+    embeddings: Reply | None = None
+    """What the embedding model says meanwhile, if it is not to answer."""
     until_done: bool = False
+    """Ask again while the job that is asked for is running."""
+    leave_at: str = ""
+    """The event of a stream at which the client leaves."""
+    leave_by: Literal["close", "stop"] = "close"
+    """Whether it closes the connection or asks the server to stop the answer."""
 
     def filled(self, fill: Callable[[str], str]) -> Request:
-        """With the variables of its path and of the strings in its body replaced."""
+        """Return a copy with the variables of its path and body replaced."""
         return replace(self, path=fill(self.path), json=_filled(self.json, fill))
 
     def body(self) -> tuple[bytes | None, str]:
-        """The bytes and their content type."""
-        if not self.files:
-            if isinstance(self.json, str):
-                return self.json.encode(), "application/json"
-            return (
-                (None, "")
-                if self.json is None
-                else (json.dumps(self.json).encode(), "application/json")
-            )
-        fields = {
-            **self.fields,
-            **({} if self.json is None else {"request": json.dumps(self.json)}),
-        }
+        """Return the bytes and their content type."""
+        if self.files:
+            return self._form(), f"multipart/form-data; boundary={BOUNDARY}"
+        if self.json is None:
+            return None, ""
+        if isinstance(self.json, str):
+            return self.json.encode(), "application/json"
+        return json.dumps(self.json).encode(), "application/json"
+
+    def _form(self) -> bytes:
+        fields = dict(self.fields)
+        if self.json is not None:
+            fields["request"] = json.dumps(self.json)
         parts = [
             f'Content-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
             for name, value in fields.items()
@@ -80,10 +90,8 @@ class Request:
             f"Content-Type: application/octet-stream\r\n\r\n{text}\r\n"
             for name, text in self.files.items()
         ]
-        form = (
-            "".join(f"--{BOUNDARY}\r\n{part}" for part in parts) + f"--{BOUNDARY}--\r\n"
-        )
-        return form.encode(), f"multipart/form-data; boundary={BOUNDARY}"
+        lines = "".join(f"--{BOUNDARY}\r\n{part}" for part in parts)
+        return f"{lines}--{BOUNDARY}--\r\n".encode()
 
 
 def _filled(value: Any, fill: Callable[[str], str]) -> Any:
@@ -91,15 +99,14 @@ def _filled(value: Any, fill: Callable[[str], str]) -> Any:
         return {name: _filled(inner, fill) for name, inner in value.items()}
     if isinstance(value, list):
         return [_filled(inner, fill) for inner in value]
-    return (
-        fill(value)
-        if isinstance(value, str) and value.startswith("{") and value.endswith("}")
-        else value
-    )
+    if isinstance(value, str) and value.startswith("{") and value.endswith("}"):
+        return fill(value)
+    return value
 
 
 def query(name: str, text: str, task: int = 0, **fields: Any) -> Request:
-    return Request(name, "POST", "/query", {"query": text, **fields}, task=task)
+    script = Script(TASKS[task])
+    return Request(name, "POST", "/query", {"query": text, **fields}, script=script)
 
 
 def search(name: str, text: str, **fields: Any) -> Request:
@@ -405,14 +412,14 @@ WITH_MODEL: Sequence[Request] = (
         "POST",
         "/api/chat",
         {"query": TASKS[7].text, "mode": "chain"},
-        task=7,
+        script=Script(TASKS[7]),
     ),
     Request(
         "model stream report",
         "POST",
         "/api/chat",
         {"query": TASKS[3].text, "mode": "report"},
-        task=3,
+        script=Script(TASKS[3]),
     ),
     get("model ready", "/ready"),
     get("model usage", "/api/usage"),

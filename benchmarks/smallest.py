@@ -21,7 +21,7 @@ QUESTIONS, PASSAGES, ITEMS = 6, 40, 2
 SMALLEST = {
     "house": "--json",
     "sample_vectors": "--output {vectors}",
-    "recorded": "record {scratch}/recorded.json",
+    "recorded": "record {scratch}/recorded.json --every 60",
     "questions": "{quality_dev} plain conversations",
     "new_wordings": "--every 40",
     "abstention": "{bench}",
