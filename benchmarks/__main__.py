@@ -16,34 +16,14 @@ COMMANDS = {
     "sample_vectors": "compute the vectors that ship with the sample reports",
     "recorded": "what a checkout answers to fixed requests, to be compared with another",  # noqa: E501
     "questions": "what a person who types a question gets",
-    "new_wordings": "the same for 80 questions in wordings that no rule was made for",
-    "abstention": "unrelated questions refused, answerable ones answered",
-    "follow_ups": "questions that need the conversation",
-    "citation_check": "wrong and right citations, found and left alone",
-    "citation_clauses": "the same for single clauses",
-    "model_answers": "the same for answers in the forms that models write",
     "table_structure": "tables of PDFs against ICDAR's",
     "foreign": "documents of other people, read and asked about",
-    "agents": "calls, tokens and milliseconds of each mode",
-    "inprocess_search": "the search of the embedded stores",
     "approximate_search": "clusters against the exact scan",
-    "ingest_throughput": "ingestion against the bare embedder",
     "small_files": "many small files with an embedding endpoint that takes its time",
-    "pdf_speed": "pages of PDFs a second beside another checkout, and the peak memory",
-    "large_pdf": (
-        "a PDF of 600 pages until it can be asked about, and the server's memory "
-        "afterwards"
-    ),
     "growth": "100 and 10,000 reports",
-    "figures_held": "memory and time of a million figures",
     "compare": "search, question, ingest and start beside other products",
-    "parts": (
-        "what a small file, an upload, a question, facets and figures consist of, in ms"
-    ),
-    "page": "what the browser adds",
     "round_trips": "calls to MongoDB that wait for each other, each with a delay",
     "question_time": "processor and wall time of a question beside another checkout",
-    "connections": "eight connections at the same moment over two workers",
     "serving": "questions beside streams and slow clients",
     "soak": "eight people and a librarian, for as long as wished",
     "hostile": "what small inputs may cost",

@@ -35,7 +35,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from benchmarks import ingest_throughput
+from benchmarks import embedder_share
 from benchmarks.approximate_search import held_out, make_vectors, real_vectors
 from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
@@ -446,7 +446,7 @@ def ingest(peers: Sequence[str], rounds: int, _size: int) -> list[Row]:
                 rates.setdefault(worker.peer, []).append(
                     worker.call(ingest=True)["ratio"]
                 )
-    own = ingest_throughput.measure(rounds)
+    own = embedder_share.measure(rounds)
     return [{"peer": OURS, "embedder's share": round(own, 2)}] + [
         {"peer": peer, "embedder's share": round(statistics.median(found), 2)}
         for peer, found in rates.items()

