@@ -135,6 +135,8 @@ def check_database(services: Services) -> Iterator[Finding]:
     database = services.storage.database
     place = f" in {services.settings.data_dir.resolve()}" if database.embedded else ""
     yield _ok("answers", f"{database.ping()}{place}")
+    if overruled := database.options_overruled():
+        yield _found("uri_options_overruled", options=", ".join(overruled))
 
 
 def check_embedder(services: Services) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..domain import DatabaseError, Vector
-from .failures import sqlite_failure
+from .failures import SOON, sqlite_failure
 from .rows import Filter, Projection, Sort, encode_payload
 
 if TYPE_CHECKING:
@@ -147,6 +147,12 @@ class Database(ABC):
         itself.
         """
         return nullcontext()
+
+    def options_overruled(self) -> list[str]:
+        """Return the options of the database's address that are not followed:
+        ``name=value``.
+        """
+        return []
 
     def for_search(self, raw: Any) -> Any:
         """Return the driver's collection object for queries of the search engine."""
@@ -299,12 +305,21 @@ class Collection:
         return document
 
     def ensure(self, id: str, fields: Json) -> Json:
-        """Return the row with this id; make it with these fields where there is
-        none.
+        """Return the row with this id; make it with these fields, in one atomic call,
+        where there is none. A row that exists is not written, so nothing is lost where
+        only reading works.
         """
-        self.update_one({"_id": id}, {"$setOnInsert": fields}, upsert=True)
         row = self.find_one({"_id": id})
-        assert row is not None
+        if row is None:
+            row = self.find_one_and_update(
+                {"_id": id}, {"$setOnInsert": fields}, upsert=True
+            )
+        if row is None:
+            raise DatabaseError(
+                f"The database has not kept the row {id!r} of {self.name!r}.",
+                remedy="Try again.",
+                retry_after=SOON,
+            )
         return row
 
     def delete_many(self, filter: Filter) -> int:

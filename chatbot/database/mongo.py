@@ -16,10 +16,11 @@ from typing import Any
 
 import pymongo
 from bson.binary import Binary
-from pymongo import MongoClient, ReplaceOne, UpdateOne, errors
+from pymongo import MongoClient, ReadPreference, ReplaceOne, UpdateOne, errors
 from pymongo.change_stream import ChangeStream
 from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
+from pymongo.write_concern import WriteConcern
 
 from ..config.settings import Settings
 from ..domain import DatabaseError, SettingsError, Vector
@@ -61,6 +62,16 @@ failure says less.
 """
 SILENCE = (errors.ConnectionFailure, errors.ConfigurationError)
 """Exceptions that mean that nobody answers; any other is an answer."""
+CONCERNS = {
+    "read_concern": ReadConcern("majority"),
+    "write_concern": WriteConcern("majority"),
+}
+COUNTS = frozenset({"cache", "counters", "usage"})
+CONCERNS_OF_COUNTS = {
+    "read_concern": ReadConcern("local"),
+    "write_concern": WriteConcern(1),
+}
+"""Of what each request writes and what may be lost: an election can undo the latest."""
 _thread = threading.local()
 
 
@@ -179,14 +190,22 @@ class ServerClock:
 class MongoDatabase(Database):
     """A client and the database it uses. Takes any client compatible with PyMongo
     (tests pass mongomock). ``seconds``: the time limit of one call, from which that of
-    a request follows.
+    a request follows; ``overruled``: options of the URI that are not followed.
     """
 
     embedded = False
 
-    def __init__(self, client: Any, name: str, *, seconds: float = 5.0) -> None:
+    def __init__(
+        self,
+        client: Any,
+        name: str,
+        *,
+        seconds: float = 5.0,
+        overruled: Sequence[str] = (),
+    ) -> None:
         super().__init__()
         self._client = client
+        self._overruled = overruled
         self._pool = self._new_pool()
         self._database = client[name]
         self._limits = TimeLimits(seconds)
@@ -219,10 +238,27 @@ class MongoDatabase(Database):
                 "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a "
                 "password percent-encoded (@ is %40)."
             ) from None
-        return cls(client, settings.mongodb_db, seconds=settings.mongodb_timeout)
+        return cls(
+            client,
+            settings.mongodb_db,
+            seconds=settings.mongodb_timeout,
+            overruled=overruled_options(client),
+        )
 
     def raw(self, name: str) -> Any:
-        return self._database[name if name in self.mapped else self.prefix + name]
+        """Return the collection as it is read and written, whatever the URI asks for:
+        from the primary, with majority read and write concern, as a row that another
+        process announces has to be there. Time limits are those of the call
+        (`deadline`), which the driver uses in place of `wtimeout`.
+        """
+        concerns = CONCERNS_OF_COUNTS if name in COUNTS else CONCERNS
+        full_name = name if name in self.mapped else self.prefix + name
+        return self._database.get_collection(
+            full_name, read_preference=ReadPreference.PRIMARY, **concerns
+        )
+
+    def options_overruled(self) -> list[str]:
+        return list(self._overruled)
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -256,9 +292,13 @@ class MongoDatabase(Database):
 
     def for_search(self, raw: Any) -> Any:
         """Return the collection with read concern `local`, the only one that search
-        stages accept.
+        stages accept, and with the URI's read preference: the members' search engines
+        follow the primary later in any case.
         """
-        return raw.with_options(read_concern=ReadConcern("local"))
+        return raw.with_options(
+            read_concern=ReadConcern("local"),
+            read_preference=self._client.read_preference,
+        )
 
     def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
         requests = [
@@ -359,6 +399,20 @@ class MongoDatabase(Database):
 
     def _new_pool(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
+
+
+def overruled_options(client: MongoClient[Json]) -> list[str]:
+    """Return the options of the URI that `MongoDatabase.raw` does not follow."""
+    overruled = []
+    if client.read_preference != ReadPreference.PRIMARY:
+        overruled.append(f"readPreference={client.read_preference.mongos_mode}")
+    level = client.read_concern.level
+    if level not in {None, "majority"}:
+        overruled.append(f"readConcernLevel={level}")
+    write = client.write_concern.document.get("w", "majority")
+    if write != "majority":
+        overruled.append(f"w={write}")
+    return overruled
 
 
 class RetryPauses(CommandListener):

@@ -1,4 +1,4 @@
-"""NX-27017 with two defects repaired. It cannot replace or update documents that hold
+"""NX-27017 with three defects repaired. It cannot replace or update documents that hold
 BinData, only insert them. Updates ignore what stands beside `$or`. Run as `python -m
 tests.fakes.nx_handler PORT FOLDER` it is a server.
 """
@@ -15,6 +15,30 @@ class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
     """Its databases are files in one folder. What it returns as BinData still has lost
     its subtype.
     """
+
+    def handle_command(self, msg: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Insert first what a findAndModify should insert: without that it leaves out
+        `$setOnInsert`.
+        """
+        for _, command in msg["sections"]:
+            if "findAndModify" not in command or not command.get("upsert"):
+                continue
+            fields = command.get("update", {}).get("$setOnInsert")
+            if fields is None:
+                continue
+            insert = {
+                "q": command["query"],
+                "u": {"$setOnInsert": fields},
+                "upsert": True,
+            }
+            update = {
+                "update": command["findAndModify"],
+                "updates": [insert],
+                "$db": command["$db"],
+            }
+            super().handle_command({**msg, "sections": [("body", update)]})
+        answer: tuple[int, dict[str, Any]] = super().handle_command(msg)
+        return answer
 
     def _convert_objectids(self, doc: Any) -> Any:
         document = _with_binary(super()._convert_objectids(doc))
