@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 
-from chatbot.language import estimate_tokens
+from chatbot.language.counts import estimate_tokens
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel, asked
 

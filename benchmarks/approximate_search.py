@@ -21,8 +21,10 @@ import numpy as np
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Matrix, Scope, Values
-from chatbot.language import sentences
+from chatbot.domain import Scope
+from chatbot.domain.documents import Matrix
+from chatbot.domain.scope import Values
+from chatbot.language.sentences import sentences
 from chatbot.stores.faiss.index import Segment
 from chatbot.stores.faiss.rows import Column, Rows
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
 from chatbot.config.settings import Settings
-from chatbot.domain import Matrix, Vector
+from chatbot.domain import Vector
+from chatbot.domain.documents import Matrix
 from chatbot.domain.protocols import Embedder
 from chatbot.domain.request import RequestContext
 from chatbot.library.sources import folder_sources

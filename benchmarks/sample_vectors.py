@@ -19,8 +19,8 @@ import numpy as np
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA, WARM_CACHE
 from chatbot.config.settings import Settings
-from chatbot.domain import Matrix
-from chatbot.domain.request import Cancellation
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.documents import Matrix
 from chatbot.library.derived import read_glossary
 from chatbot.library.samples import GLOSSARY_FILE
 from chatbot.models.caches import DIGEST_BYTES, WarmCache, text_key

@@ -21,7 +21,7 @@ from werkzeug.routing import Rule
 from chatbot.app.services import Services, runtime
 from chatbot.config.settings import Settings
 from chatbot.database import embedded
-from chatbot.domain import Value
+from chatbot.domain.scope import Value
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import PLAIN, Ingested, Registration
 from chatbot.library.sources import Source, make_document

@@ -10,7 +10,8 @@ from chatbot.answering.answer import prompt_for
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Question, Scope
-from chatbot.language import LANGUAGES, Analyzer, language_of
+from chatbot.language.analysis import LANGUAGES, Analyzer
+from chatbot.language.detection import language_of
 from tests.checking.conftest import context
 from tests.data import cases
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from chatbot.app.web.pages import CHOICES
 from chatbot.config import STATIC, TEMPLATES
-from chatbot.language import LANGUAGES, count_of
+from chatbot.language.analysis import LANGUAGES
+from chatbot.language.counts import count_of
 
 PACKAGE = Path(__file__).parents[1] / "chatbot"
 _IN_TEMPLATES = re.compile(r"""\b_\(\s*(?:"([^"]+)"|'([^']+)')""")

@@ -14,7 +14,8 @@ import numpy as np
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Chunk, Scope, Values
+from chatbot.domain import Chunk, Scope
+from chatbot.domain.scope import Values
 from chatbot.stores.faiss import FaissStore
 from chatbot.stores.faiss import build as build_store
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..checking.citations import check, cite
 from ..checking.wording import in_order_of_appearance, unify_brackets, without_numbers
-from ..domain import ATTACHMENTS, Context, GlossaryEntry, SearchHit, newest_marked
+from ..domain import Context, SearchHit
 from ..domain.chat import (
     Answer,
     Message,
@@ -17,7 +17,10 @@ from ..domain.chat import (
     ScopeSummary,
     Trace,
 )
-from ..language import count_of, escape_markdown, estimate_tokens
+from ..domain.documents import ATTACHMENTS
+from ..domain.figures import GlossaryEntry, newest_marked
+from ..language.counts import count_of, estimate_tokens
+from ..language.markdown import escape_markdown
 from ..language.reported_figures import figures_of
 from ..language.words import Say, in_english
 from ..models.prompts import PASSAGE, on_one_line, render

@@ -12,8 +12,10 @@ from dataclasses import replace
 from itertools import chain, count, pairwise, takewhile
 from typing import TYPE_CHECKING
 
-from ..domain import ATTACHMENTS, Chunk, Context, Passage, SearchHit
-from ..language import estimate_tokens, sentences
+from ..domain import Chunk, Context, Passage, SearchHit
+from ..domain.documents import ATTACHMENTS
+from ..language.counts import estimate_tokens
+from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, passage_fence
 
 if TYPE_CHECKING:

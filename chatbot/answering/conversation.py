@@ -24,17 +24,22 @@ from ..domain import (
     Message,
     Question,
     StepEvent,
-    StepTiming,
     TokenEvent,
     Trace,
 )
+from ..domain.callers import ANYBODY, Caller
+from ..domain.cancellation import Cancellation
+from ..domain.chat import StepTiming
 from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
 from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
-from ..domain.request import ANYBODY, Caller, Cancellation, RequestContext, RequestMeter
+from ..domain.request import RequestContext, RequestMeter
 from ..domain.scope import Value
-from ..language import Analyzer, escape_markdown, evenly_spaced, sentences
+from ..language.analysis import Analyzer
+from ..language.characters import evenly_spaced
+from ..language.markdown import escape_markdown
+from ..language.sentences import sentences
 from ..models.prompts import on_one_line
 from ..models.replies import prose, stage_prompt
 from ..models.replies.readers import json_values

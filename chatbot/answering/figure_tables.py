@@ -14,9 +14,10 @@ from decimal import Decimal
 from itertools import zip_longest
 from typing import Protocol
 
-from ..domain import Condition, Scope, Value
+from ..domain import Scope
 from ..domain.figures import Indicators, ReportedFigure
 from ..domain.request import RequestContext
+from ..domain.scope import Condition, Value
 from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from ..checking.tables import markdown_table
-from ..domain import Condition, ReportedFigure, Values
-from ..language import escape_markdown
+from ..domain import ReportedFigure
+from ..domain.scope import Condition, Values
 from ..language.figures import SCALE_WORD, SCALES
+from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted
 from ..questions.kinds import Request

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..domain import DocumentRecord, ReportedFigure, Scope, Store, Values
+from ..domain import DocumentRecord, ReportedFigure, Scope, Store
+from ..domain.scope import Values
 from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
 from ..search.further import first_questions

@@ -19,7 +19,6 @@ from ..database.rows import (
     usable_vector,
 )
 from ..domain import (
-    NO_VALUE,
     Chunk,
     Context,
     DocumentRecord,
@@ -32,8 +31,9 @@ from ..domain import (
 from ..domain.errors import ChatbotError, DependencyError, SearchEngineError, read_table
 from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
-from ..language import count_of, estimate_tokens
+from ..domain.scope import NO_VALUE
 from ..language.countries import resolve_country
+from ..language.counts import count_of, estimate_tokens
 from ..library.description import unread_language
 from ..models.replies.stream import Reply
 from ..questions.reading import COUNTRY

@@ -14,7 +14,6 @@ from ..config.settings import Settings
 from ..domain.errors import ChatbotError, SearchEngineError
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services
-from .web.access import sessions
 from .web.administration import administration
 from .web.asking import asking
 from .web.catalog import catalog
@@ -34,6 +33,7 @@ from .web.openapi import openapi
 from .web.pages import assets, pages
 from .web.routes import PAGE, check_routes
 from .web.server import Startup
+from .web.sessions import sessions
 from .web.sign_in import sign_in
 from .web.streaming import ActiveStreams
 

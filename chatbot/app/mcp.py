@@ -19,10 +19,14 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from .. import __version__
 from ..answering.context import texts_of
 from ..answering.conversation import Place, Saved
-from ..domain import Question, Report, Scope, SearchHit, StepEvent, parse, to_json
+from ..domain import Question, Scope, SearchHit, StepEvent
+from ..domain.callers import ANYBODY, Caller
+from ..domain.cancellation import Cancellation
+from ..domain.documents import Report
 from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
-from ..domain.request import ANYBODY, Caller, Cancellation
-from ..language import evenly_spaced
+from ..domain.json import to_json
+from ..domain.validation import parse
+from ..language.characters import evenly_spaced
 from ..library.pipeline import passages
 from .services import Services
 from .services.library import Library

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..config.settings import Settings
-from ..domain import InvalidRequestError, Match, Value
+from ..domain import Match
+from ..domain.errors import InvalidRequestError
+from ..domain.scope import Value
 from ..search.pipeline import settled_search
 from ..search.ranking import best_of, searched_scopes
 from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates

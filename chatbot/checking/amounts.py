@@ -9,7 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from itertools import chain, combinations, permutations
 from typing import NamedTuple, Self
 
-from ..language import lowered
+from ..language.characters import lowered
 from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
 from .wording import UNITS, pattern

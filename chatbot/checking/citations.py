@@ -14,18 +14,11 @@ from decimal import Decimal
 from functools import cache
 from itertools import chain, groupby, islice
 
-from ..domain import (
-    Citation,
-    Context,
-    Mark,
-    MarkKind,
-    Passage,
-    Question,
-    Range,
-    Unsupported,
-)
+from ..domain import Citation, Context, Passage, Question, Range
+from ..domain.chat import Mark, MarkKind, Unsupported
 from ..domain.figures import GlossaryEntry
-from ..language import analyzer, lowered
+from ..language.analysis import analyzer
+from ..language.characters import lowered
 from ..language.figures import (
     Date,
     comma_decimals,

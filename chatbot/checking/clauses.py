@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from itertools import compress, count, pairwise
 from typing import NamedTuple
 
-from ..domain import Mark
-from ..language import sentences
+from ..domain.chat import Mark
 from ..language.figures import MONTHS
+from ..language.sentences import sentences
 from .contradictions import Defect
 from .tables import without_tables
 from .wording import GROUP, NUMBERS, QUOTATION, cited_numbers, strip_marks

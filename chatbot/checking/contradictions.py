@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..domain import MarkKind
+from ..domain.chat import MarkKind
 from .evidence import Evidence, Sentence, Token
 from .wording import stems
 

@@ -12,11 +12,13 @@ from functools import cached_property, lru_cache
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from ..domain import ATTACHMENTS, Passage
+from ..domain import Passage
+from ..domain.documents import ATTACHMENTS
 from ..domain.scope import NamedCountry
-from ..language import STOP_WORDS, sentences
+from ..language.analysis import STOP_WORDS
 from ..language.figures import Date, comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
+from ..language.sentences import sentences
 from ..questions.names import find_countries
 from .amounts import BROADLY, CLOSELY, Amount, amounts
 from .wording import LABELS, UNITS, normalise, stem, stems, word_list

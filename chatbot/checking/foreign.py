@@ -11,7 +11,8 @@ from itertools import chain
 
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
-from ..language import language_of, lowered
+from ..language.characters import lowered
+from ..language.detection import language_of
 from ..questions.names import find_countries, keys_in
 from .evidence import (
     BEGINNING,

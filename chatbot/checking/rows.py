@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import compress, groupby, pairwise, permutations, takewhile
 from typing import NamedTuple
 
-from ..language import lowered
+from ..language.characters import lowered
 from ..questions.names import keys_in
 from .amounts import Amount
 from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect

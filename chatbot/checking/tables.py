@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..language import WORD_PATTERN
+from ..language.analysis import WORD_PATTERN
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
 _RELATES = re.compile(

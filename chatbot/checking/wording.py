@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 import Stemmer
 
 from ..domain import Context
-from ..language import visible
+from ..language.characters import visible
 from ..questions.english import RuleWords
 
 _RULES = RuleWords(__package__, "claims.toml")

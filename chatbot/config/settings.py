@@ -31,7 +31,7 @@ from pydantic import (
     model_validator,
 )
 
-from ..domain import SettingsError, read_table
+from ..domain.errors import SettingsError, read_table
 from . import settings_types as types
 from .log import LogFormat
 from .settings_types import PRESETS

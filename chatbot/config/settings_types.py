@@ -15,13 +15,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from ..domain import (
-    InvalidRequestError,
-    ModelPrice,
-    SettingsError,
-    read_prices,
-    read_table,
-)
+from ..domain.costs import ModelPrice, read_prices
+from ..domain.errors import InvalidRequestError, SettingsError, read_table
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 """A preset named in a request does not change these: the reports are split already."""

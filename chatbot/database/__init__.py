@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config.settings import Settings
-from ..domain import InvalidRequestError, read_table
+from ..domain.errors import InvalidRequestError, read_table
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"

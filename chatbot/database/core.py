@@ -16,7 +16,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..domain import DatabaseError, Vector
+from ..domain import Vector
+from ..domain.errors import DatabaseError
 from .failures import SOON, sqlite_failure
 from .rows import Filter, Projection, Sort, encode_payload
 

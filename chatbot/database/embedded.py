@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from ..domain import DatabaseError
+from ..domain.errors import DatabaseError
 from .core import Database
 from .failures import SOON, sqlite_failure
 from .sqlite_collection import OpenConnection, SqliteCollection, Writer

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from ..domain import DatabaseError, DependencyError, DiskFullError, read_table
+from ..domain.errors import DatabaseError, DependencyError, DiskFullError, read_table
 
 E = TypeVar("E", bound=DependencyError)
 Code = int | str

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from ..config.settings import Settings
-from ..domain import NO_VALUE, SECTION_SEPARATOR, ReadOnlyError, read_table
+from ..domain.documents import SECTION_SEPARATOR
+from ..domain.errors import ReadOnlyError, read_table
+from ..domain.scope import NO_VALUE
 from . import rows as forms
 from .core import Collection, Database, Json
 

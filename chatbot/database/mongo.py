@@ -23,7 +23,8 @@ from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
 from ..config.settings import Settings
-from ..domain import DatabaseError, SettingsError, Vector
+from ..domain import Vector
+from ..domain.errors import DatabaseError, SettingsError
 from .core import CommandError, Database, Json, T, current_request
 from .failures import SOON, mongodb_failure
 from .rows import VECTOR_SUBTYPE, encode_payload

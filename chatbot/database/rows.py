@@ -22,7 +22,10 @@ import numpy as np
 from bson import Binary, Decimal128, ObjectId
 from pydantic import TypeAdapter
 
-from ..domain import NAMELESS, DatabaseError, Several, Value, Vector
+from ..domain import Vector
+from ..domain.documents import NAMELESS
+from ..domain.errors import DatabaseError
+from ..domain.scope import Several, Value
 from .failures import sqlite_failure
 
 T = TypeVar("T")

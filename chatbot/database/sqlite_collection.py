@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from ..domain import DatabaseError
+from ..domain.errors import DatabaseError
 from . import sqlite_documents as sql
 from .rows import Filter, Json, Projection, Sort
 

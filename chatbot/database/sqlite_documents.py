@@ -18,7 +18,7 @@ from functools import cache
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ..domain import DatabaseError
+from ..domain.errors import DatabaseError
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)

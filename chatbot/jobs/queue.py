@@ -17,14 +17,14 @@ from pydantic import Field, computed_field
 from ..database.core import Database, Json
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
-from ..domain import (
+from ..domain.documents import Proposal
+from ..domain.errors import (
     LONGEST_SHOWN,
-    Hidden,
     NotFoundError,
-    Proposal,
     QueueFullError,
     TooManyRequestsError,
 )
+from ..domain.json import Hidden
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200

@@ -21,7 +21,8 @@ from ..config import SAMPLE_DATA
 from ..config.settings import Settings
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
-from ..domain import Cancellation, DocumentRecord, errors, limit_of
+from ..domain import Cancellation, DocumentRecord, errors
+from ..domain.callers import limit_of
 from ..library.control import FILES_AT_ONCE, JobControl, aside, heartbeat
 from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC

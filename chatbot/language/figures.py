@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..domain.errors import read_table
-from . import LETTERS_PATTERN, lowered
+from .analysis import LETTERS_PATTERN
+from .characters import lowered
 
 _WORDS_OF = read_table(__package__, "numbers")
 SCALES = {

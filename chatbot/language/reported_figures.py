@@ -18,8 +18,9 @@ from typing import NamedTuple
 from ..domain import Chunk
 from ..domain.documents import UNSURE
 from ..domain.figures import ReportedFigure
-from . import escape_markdown, sentences
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
+from .markdown import escape_markdown
+from .sentences import sentences
 from .words import Say
 
 _YEAR = r"(?:1[89]|20)\d\d"

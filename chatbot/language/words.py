@@ -9,7 +9,7 @@ from functools import cache
 from typing import Literal, Protocol
 
 from ..config import STATIC
-from . import count_of
+from .counts import count_of
 
 Language = Literal["en", "es", "fr", "pt", "ar"]
 LANGUAGES: Mapping[str, str] = {

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
-from ..domain import LoadError
+from ..domain.errors import LoadError
 from .loaders.office import MAX_ENTRIES, check_entries, office_errors
 
 MAX_UNPACKED_BYTES = 1024**3

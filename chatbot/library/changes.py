@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..database.repositories.figures import FigureRepository
-from ..domain import DocumentRecord, Report, Scope
+from ..domain import DocumentRecord, Scope
+from ..domain.documents import Report
 
 Key = tuple[str, str]
 """Subject, "" = that of the whole report, and indicator."""

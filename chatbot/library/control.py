@@ -12,13 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from ..database.repositories.corpus import CorpusFacts
-from ..domain import (
-    Cancellation,
-    CancelledError,
-    ConflictError,
-    DependencyError,
-    StoppedError,
-)
+from ..domain import Cancellation
+from ..domain.errors import CancelledError, ConflictError, DependencyError, StoppedError
 
 T = TypeVar("T")
 LEASE_SECONDS = 30.0

@@ -8,21 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..domain import (
-    SECTION_SEPARATOR,
-    Chunk,
-    Context,
-    Document,
-    Message,
-    Prompt,
-    Section,
-    document_text,
-)
+from ..domain import Chunk, Context, Document, Message, Prompt, Section
+from ..domain.cancellation import Cancellation
+from ..domain.documents import SECTION_SEPARATOR, document_text
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import ChatModel
-from ..domain.request import Cancellation, RequestContext
-from ..language import sentences
+from ..domain.request import RequestContext
+from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete
 from .loaders.records import read_table

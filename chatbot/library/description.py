@@ -14,9 +14,13 @@ from pathlib import Path
 
 import pycountry
 
-from ..domain import Embedder, Loaded, Proposal, Value, read_table
-from ..language import LETTERS_PATTERN, language_of
+from ..domain import Embedder, Loaded
+from ..domain.documents import Proposal
+from ..domain.errors import read_table
+from ..domain.scope import Value
+from ..language.analysis import LETTERS_PATTERN
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
+from ..language.detection import language_of
 from ..questions.names import find_countries
 
 _TABLE = read_table(__package__, "description")

@@ -15,17 +15,21 @@ from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
 from ..domain import (
     Chunk,
-    Chunking,
     Document,
     DocumentRecord,
     Loaded,
-    Proposal,
     Scope,
     Section,
     Vector,
     errors,
 )
-from ..domain.documents import SUMMARY_ORDINAL, common_fields, lay_out
+from ..domain.documents import (
+    SUMMARY_ORDINAL,
+    Chunking,
+    Proposal,
+    common_fields,
+    lay_out,
+)
 from ..domain.protocols import Chunker, Store
 from ..language.countries import country_code
 from ..language.reported_figures import figure_years

@@ -9,13 +9,9 @@ from typing import Any
 
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.figures import GlossaryRepository
-from ..domain import (
-    SAMPLE_GLOSSARY,
-    Cancellation,
-    CancelledError,
-    ChatbotError,
-    Document,
-)
+from ..domain import Cancellation, Document
+from ..domain.errors import CancelledError, ChatbotError
+from ..domain.figures import SAMPLE_GLOSSARY
 from .control import JobControl, lease
 from .derived import Summary, read_glossary
 from .loaders import loader_for

@@ -25,17 +25,11 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
-from ..domain import (
-    NOT_BLANK,
-    YEAR_IN_REVIEW,
-    Document,
-    Loaded,
-    Proposal,
-    Value,
-    common_fields,
-    parse,
-)
+from ..domain import Document, Loaded
+from ..domain.documents import Proposal, common_fields
 from ..domain.errors import InvalidRequestError, LoadError
+from ..domain.scope import YEAR_IN_REVIEW, Value
+from ..domain.validation import NOT_BLANK, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
 from .description import propose

@@ -19,18 +19,10 @@ import numpy as np
 
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.figures import FigureRepository, GlossaryRepository
-from ..domain import (
-    YEAR_IN_REVIEW,
-    Chunk,
-    DocumentRecord,
-    Matrix,
-    Part,
-    Scope,
-    Value,
-    Vector,
-    errors,
-)
+from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
+from ..domain.documents import Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
+from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
 from .derived import listed_terms

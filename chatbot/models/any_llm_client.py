@@ -13,7 +13,12 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from ..config.settings import Settings
-from ..domain import ChatModelError, EmbeddingError, MissingPackageError, SettingsError
+from ..domain.errors import (
+    ChatModelError,
+    EmbeddingError,
+    MissingPackageError,
+    SettingsError,
+)
 from .openai_client import REFUSED, status_error, words_of
 
 T = TypeVar("T")

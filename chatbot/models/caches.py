@@ -21,16 +21,10 @@ import numpy as np
 from pydantic import TypeAdapter
 from pydantic_core import to_jsonable_python
 
-from ..domain import (
-    Answer,
-    Budget,
-    Embedder,
-    Matrix,
-    Question,
-    RequestContext,
-    TokenPlaces,
-    Vector,
-)
+from ..domain import Answer, Embedder, Question, RequestContext, Vector
+from ..domain.chat import Budget
+from ..domain.documents import Matrix
+from ..domain.protocols import TokenPlaces
 
 if TYPE_CHECKING:
     from ..database.repositories.caches import CacheRepository

@@ -18,10 +18,10 @@ import httpx2
 import openai
 
 from ..config.settings import Settings
-from ..domain import (
+from ..domain import Cancellation
+from ..domain.errors import (
     NOTHING_WRITTEN,
     TIMEOUT,
-    Cancellation,
     ChatModelError,
     ContextLengthError,
     EmbeddingError,

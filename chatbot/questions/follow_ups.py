@@ -17,7 +17,7 @@ from ..domain import Message, Scope
 from ..domain.chat import Cited
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedYears, Reading
-from ..language import Analyzer
+from ..language.analysis import Analyzer
 from .english import number_of, pattern, words
 from .kinds import asks_what_it_is_about, series_words, small_talk
 from .reading import (

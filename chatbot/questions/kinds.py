@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Literal
 
 from ..domain.scope import Kind, Named, NamedDocument, Reading
-from ..language import LETTERS_PATTERN, WORD_PATTERN
+from ..language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ..language.figures import ONES, Figure, comma_decimals, figures
 from .english import number_of, pattern, words
 from .reading import remove_names

@@ -22,7 +22,7 @@ from rapidfuzz.distance import OSA
 from ..domain import DocumentRecord, Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
-from ..language import analyzer, is_foreign
+from ..language.analysis import analyzer
 from ..language.countries import (
     ALIKE,
     ISO_CODE_LENGTH,
@@ -33,6 +33,7 @@ from ..language.countries import (
     normalise,
     usual_name,
 )
+from ..language.detection import is_foreign
 from ..language.figures import MONTHS
 from .english import number_of, pattern, words
 

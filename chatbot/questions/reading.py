@@ -15,9 +15,17 @@ from operator import attrgetter
 
 from pydantic import BaseModel, ValidationError
 
-from ..domain import Scope, Value, Values
+from ..domain import Scope
 from ..domain.protocols import Catalog
-from ..domain.scope import Kind, Named, NamedCountry, NamedDocument, Reading
+from ..domain.scope import (
+    Kind,
+    Named,
+    NamedCountry,
+    NamedDocument,
+    Reading,
+    Value,
+    Values,
+)
 from ..language.countries import usual_name
 from .english import pattern, words
 from .names import (

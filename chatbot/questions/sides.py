@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from ..domain import Range, Scope, Value, Values
+from ..domain import Range, Scope
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, Reading
-from ..language import LETTERS_PATTERN, YEAR_PATTERN, analyzer
+from ..domain.scope import NamedCountry, Reading, Value, Values
+from ..language.analysis import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
 from .names import lists

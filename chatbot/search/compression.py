@@ -9,21 +9,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..domain import (
-    ATTACHMENTS,
-    Chunk,
-    Document,
-    Matrix,
-    SearchHit,
-    StepTiming,
-    Threshold,
-    Usage,
-    Vector,
-)
+from ..domain import Chunk, Document, SearchHit, Usage, Vector
+from ..domain.chat import StepTiming, Threshold
+from ..domain.documents import ATTACHMENTS, Matrix
 from ..domain.errors import CancelledError, LoadError
 from ..domain.protocols import Chunker, Embedder, Store
 from ..domain.request import RequestContext
-from ..language import Analyzer
+from ..language.analysis import Analyzer
 from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
 

@@ -5,7 +5,9 @@ has shown.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..domain import Catalog, Chunk, Scope, SearchHit, Value, Values
+from ..domain import Chunk, Scope, SearchHit
+from ..domain.protocols import Catalog
+from ..domain.scope import Value, Values
 from ..language.words import ENGLISH, speaking
 from ..questions.reading import (
     COUNTRY,

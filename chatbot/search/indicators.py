@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..domain import Chunk, Matrix, Scope
+from ..domain import Chunk, Scope
+from ..domain.documents import Matrix
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import Catalog, Embedder, Store
 from ..domain.request import RequestContext
-from ..language import YEAR_PATTERN, Analyzer
+from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..questions.reading import COUNTRY, MEANING_WORDS, SHARE_WORDS
 
 WORDS = 0.5

@@ -15,12 +15,21 @@ from operator import attrgetter
 
 import numpy as np
 
-from ..domain import Chunk, Scope, SearchHit, Values
+from ..domain import Chunk, Scope, SearchHit
 from ..domain.documents import ScoreArray, standard, to_score, word_scores
 from ..domain.protocols import Catalog
 from ..domain.request import RequestContext
-from ..domain.scope import Named, NamedCountry, NamedDocument, NamedYears, Reading
-from ..language import PROSE_SENTENCE, YEAR_PATTERN, analyzer_for, is_foreign, sentences
+from ..domain.scope import (
+    Named,
+    NamedCountry,
+    NamedDocument,
+    NamedYears,
+    Reading,
+    Values,
+)
+from ..language.analysis import YEAR_PATTERN
+from ..language.detection import analyzer_for, is_foreign
+from ..language.sentences import PROSE_SENTENCE, sentences
 from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
 from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy

@@ -14,19 +14,13 @@ from operator import attrgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from ..domain import (
-    Aggregation,
-    QuerySettings,
-    Reading,
-    RequestContext,
-    Scope,
-    StepTiming,
-    Threshold,
-    Usage,
-)
+from ..domain import QuerySettings, RequestContext, Scope, Usage
+from ..domain.chat import Aggregation, StepTiming, Threshold
 from ..domain.documents import Chunk, DocumentRecord, Match, SearchHit, Vector
 from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
-from ..language import Analyzer, analyzer, sentences
+from ..domain.scope import Reading
+from ..language.analysis import Analyzer, analyzer
+from ..language.sentences import sentences
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod

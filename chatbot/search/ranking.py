@@ -10,11 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..domain import Match, QuerySettings, Scope, SearchHit, Threshold, Values
+from ..domain import Match, QuerySettings, Scope, SearchHit
+from ..domain.chat import Threshold
 from ..domain.documents import ScoreArray, standard
 from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
-from ..domain.scope import NO_VALUE
+from ..domain.scope import NO_VALUE, Values
 from ..questions.names import keys_in
 from ..questions.reading import COUNTRY, YEAR, keys_of
 

@@ -21,7 +21,8 @@ from ..domain.documents import Calibration
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import Reading
-from ..language import analyzer_for, language_of, sentences
+from ..language.detection import analyzer_for, language_of
+from ..language.sentences import sentences
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 from .ordering import JUDGED_HITS, sentences_of_years

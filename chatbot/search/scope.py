@@ -9,21 +9,13 @@ from dataclasses import dataclass, replace
 from textwrap import shorten
 from typing import Any
 
-from ..domain import (
-    YEAR_IN_REVIEW,
-    Condition,
-    DocumentRecord,
-    Range,
-    Scope,
-    ScopeSummary,
-    Value,
-    Values,
-)
+from ..domain import DocumentRecord, Range, Scope
+from ..domain.chat import ScopeSummary
 from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
 from ..domain.protocols import Catalog
-from ..domain.scope import both
-from ..language import count_of
+from ..domain.scope import YEAR_IN_REVIEW, Condition, Value, Values, both
 from ..language.countries import country_code
+from ..language.counts import count_of
 from ..language.words import Say, counted, in_english
 from ..models.prompts import on_one_line
 

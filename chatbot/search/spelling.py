@@ -15,7 +15,8 @@ from rapidfuzz.distance import OSA
 
 from ..domain.figures import GlossaryEntry, Indicators
 from ..domain.scope import Reading
-from ..language import analyzer, is_foreign
+from ..language.analysis import analyzer
+from ..language.detection import is_foreign
 from ..models.embed import MINILM_FOLDER
 from ..questions.reading import NAME, remove_names
 

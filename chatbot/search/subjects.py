@@ -6,11 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..domain import NO_VALUE, Scope, SearchHit, Value
+from ..domain import Scope, SearchHit
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, Reading
-from ..language import YEAR_PATTERN, Analyzer, escape_markdown
+from ..domain.scope import NO_VALUE, NamedCountry, Reading, Value
+from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..language.countries import normalise, takes_article, usual_name
+from ..language.markdown import escape_markdown
 from ..language.words import Say, in_english
 from ..questions.kinds import asks_for_prose
 from ..questions.names import keys_in

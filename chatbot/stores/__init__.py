@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ..config.registry import Registry
 from ..config.settings import Settings
 from ..database.core import Database
-from ..domain import SettingsError, Store
+from ..domain import Store
+from ..domain.errors import SettingsError
 
 STORES: Registry[Store] = Registry(
     "vector search",

@@ -17,17 +17,11 @@ from ..config.settings import Settings
 from ..database import rows as forms
 from ..database.core import Collection, Database, Json
 from ..database.repositories.corpus import CorpusChanges
-from ..domain import (
-    NO_VALUE,
-    Chunk,
-    EmbedderMismatchError,
-    Match,
-    Matrix,
-    Scope,
-    SearchEngineError,
-    Vector,
-)
-from ..language import analyzer
+from ..domain import Chunk, Match, Scope, Vector
+from ..domain.documents import Matrix
+from ..domain.errors import EmbedderMismatchError, SearchEngineError
+from ..domain.scope import NO_VALUE
+from ..language.analysis import analyzer
 from .keywords import Bm25
 
 NEAR, NEIGHBOURS = 4, 12

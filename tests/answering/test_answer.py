@@ -14,16 +14,9 @@ from chatbot.answering.answer import (
     prompt_for,
 )
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    Message,
-    QuerySettings,
-    Question,
-    Range,
-    Scope,
-    ScopeSummary,
-    Trace,
-    Values,
-)
+from chatbot.domain import Message, QuerySettings, Question, Range, Scope, Trace
+from chatbot.domain.chat import ScopeSummary
+from chatbot.domain.scope import Values
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk, context, hits
 

@@ -16,7 +16,7 @@ from chatbot.answering.context import (
     window,
 )
 from chatbot.domain import Chunk, Context
-from chatbot.language import estimate_tokens
+from chatbot.language.counts import estimate_tokens
 from tests.checking.conftest import Shelf, chunk, hits
 from tests.data import cases
 

@@ -11,15 +11,10 @@ import pytest
 
 from chatbot.answering.figure_tables import FigureTables
 from chatbot.answering.figure_words import render, render_changes
-from chatbot.domain import (
-    GlossaryEntry,
-    Indicators,
-    Range,
-    ReportedFigure,
-    Scope,
-    Values,
-)
-from chatbot.language import analyzer
+from chatbot.domain import Range, ReportedFigure, Scope
+from chatbot.domain.figures import GlossaryEntry, Indicators
+from chatbot.domain.scope import Values
+from chatbot.language.analysis import analyzer
 from chatbot.language.words import in_english
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.questions.kinds import Bound, Request

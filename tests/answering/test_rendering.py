@@ -7,7 +7,8 @@ import unicodedata
 import pytest
 
 from chatbot.answering.context import render_passage
-from chatbot.domain import ATTACHMENTS, Passage, SearchHit
+from chatbot.domain import Passage, SearchHit
+from chatbot.domain.documents import ATTACHMENTS
 from chatbot.models.prompts import unmarked
 from tests.checking.conftest import chunk
 from tests.data import cases

@@ -16,7 +16,8 @@ from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
 from chatbot.app.mcp import TOOLS, Scoped, Toolbox
-from chatbot.domain import ANYBODY, Cancellation, Scope
+from chatbot.domain import Cancellation, Scope
+from chatbot.domain.callers import ANYBODY
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
 from tests.conftest import small_settings

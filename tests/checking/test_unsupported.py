@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.checking.citations import MAX_CHECKED_CHARACTERS, check
-from chatbot.domain import Question, Range, Scope, Unsupported, Values
+from chatbot.domain import Question, Range, Scope
+from chatbot.domain.chat import Unsupported
+from chatbot.domain.scope import Values
 from tests.checking.conftest import context
 from tests.data import cases
 

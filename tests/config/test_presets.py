@@ -4,7 +4,7 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS, query_time
-from chatbot.domain import SettingsError
+from chatbot.domain.errors import SettingsError
 from tests.data import cases
 
 CASES = cases(__file__)

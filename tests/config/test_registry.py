@@ -13,7 +13,7 @@ import pytest
 from chatbot.answering.agents import AGENTS
 from chatbot.config.registry import Registry
 from chatbot.config.settings import Settings
-from chatbot.domain import MissingPackageError, UnknownNameError
+from chatbot.domain.errors import MissingPackageError, UnknownNameError
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.connectors import CONNECTORS
 from chatbot.library.loaders import LOADERS

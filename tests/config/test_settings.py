@@ -10,7 +10,7 @@ from dotenv import dotenv_values
 
 from chatbot.config.settings import REMOVED, Settings, misspelt_settings
 from chatbot.database import open_database
-from chatbot.domain import SettingsError
+from chatbot.domain.errors import SettingsError
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -11,18 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.domain import (
-    Chunk,
-    EmbedderMismatchError,
-    HybridStore,
-    Match,
-    Matrix,
-    Range,
-    Scope,
-    Store,
-    Values,
-    Vector,
-)
+from chatbot.domain import Chunk, Match, Range, Scope, Store, Vector
+from chatbot.domain.documents import Matrix
+from chatbot.domain.errors import EmbedderMismatchError
+from chatbot.domain.protocols import HybridStore
+from chatbot.domain.scope import Values
 from tests.contracts.conftest import DIMENSIONS, GENERAL, REPORTS, Harness
 from tests.data import cases
 from tests.fakes.vectors import vectors

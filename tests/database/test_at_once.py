@@ -13,7 +13,7 @@ from chatbot.database import mongo
 from chatbot.database.mongo import OVERLAPPING, MongoDatabase
 from chatbot.database.repositories.caches import request_cache
 from chatbot.database.repositories.documents import DocumentRepository, OlderReports
-from chatbot.domain import DatabaseError
+from chatbot.domain.errors import DatabaseError
 from tests.fakes.mongomock_search import SearchClient
 
 READERS = 2 * OVERLAPPING

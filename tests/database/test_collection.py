@@ -13,7 +13,7 @@ import pytest
 from chatbot.database.core import Collection, Database, Json
 from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import DatabaseError
+from chatbot.domain.errors import DatabaseError
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 

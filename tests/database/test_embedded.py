@@ -21,7 +21,7 @@ from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedDatabase
-from chatbot.domain import DatabaseError
+from chatbot.domain.errors import DatabaseError
 from tests.data import cases
 
 CASES = cases(__file__)

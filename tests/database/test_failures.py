@@ -7,7 +7,7 @@ import pytest
 
 from chatbot.database.embedded import explain
 from chatbot.database.failures import read_rows
-from chatbot.domain import DiskFullError, read_table
+from chatbot.domain.errors import DiskFullError, read_table
 
 TABLE = read_table("chatbot.database", "failures")
 BACKENDS = [name for name in TABLE if name != "kind"]

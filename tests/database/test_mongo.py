@@ -13,7 +13,7 @@ from chatbot.database import open_database
 from chatbot.database.core import CommandError, Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
-from chatbot.domain import DatabaseError
+from chatbot.domain.errors import DatabaseError
 from tests.fakes import wire_faults
 from tests.fakes.nx_server import NxProcess, free_port
 from tests.fakes.wire_faults import Drop

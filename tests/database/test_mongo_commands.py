@@ -12,7 +12,8 @@ from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Range, Scope, Values
+from chatbot.domain import Range, Scope
+from chatbot.domain.scope import Values
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.pipelines import (
     rank_fusion_pipeline,

@@ -10,7 +10,8 @@ from bson.binary import Binary, BinaryVectorDtype
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.rows import decode_vector, encode_payload, id_forms, usable_vector
-from chatbot.domain import DatabaseError, Vector
+from chatbot.domain import Vector
+from chatbot.domain.errors import DatabaseError
 
 
 def test_an_id_that_may_be_an_object_id_is_looked_up_in_both_forms() -> None:

@@ -10,7 +10,7 @@ from pymongo.errors import ConnectionFailure
 from chatbot.database import core, mongo
 from chatbot.database.core import begin_request, end_request
 from chatbot.database.mongo import REQUEST_SHARE, SILENT_SECONDS, TimeLimits
-from chatbot.domain import DatabaseError
+from chatbot.domain.errors import DatabaseError
 
 
 class Clock:

@@ -7,7 +7,8 @@ import time
 import weakref
 from functools import partial
 
-from chatbot.domain import Cancellation, Deadlines
+from chatbot.domain import Cancellation
+from chatbot.domain.cancellation import Deadlines
 
 
 class TestCancellation:

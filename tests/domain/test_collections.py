@@ -9,7 +9,7 @@ from chatbot.app.migration.copy import DERIVED, OTHERS
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import OWN_COLLECTIONS
 from chatbot.database import open_database
-from chatbot.domain import SettingsError
+from chatbot.domain.errors import SettingsError
 from tests.data import cases
 
 PACKAGE = Path(__file__).parent.parent.parent / "chatbot"

@@ -3,9 +3,10 @@
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import LedgerRow, Usage, to_json
+from chatbot.domain import Usage
 from chatbot.domain.costs import (
     DayUsage,
+    LedgerRow,
     ModelPrice,
     StageSums,
     Sums,
@@ -13,6 +14,7 @@ from chatbot.domain.costs import (
     add_up_stages,
 )
 from chatbot.domain.errors import SettingsError
+from chatbot.domain.json import to_json
 
 TABLE = "openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02"
 

@@ -4,7 +4,7 @@ import inspect
 import re
 
 import chatbot.domain.errors as errors
-from chatbot.domain import (
+from chatbot.domain.errors import (
     ChatbotError,
     DatabaseError,
     DependencyError,

@@ -1,6 +1,7 @@
 """A scope's conditions and its collections."""
 
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 
 KENYA = Scope.of({"country_name": Values(("Kenya",))})
 NEWS = KENYA.within(["news"])

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from chatbot.language import analyzer
+from chatbot.language.analysis import analyzer
 from tests.fakes.mql_filter import compiled, kind_of
 from tests.fakes.search_engine import Documents, Find, Row, refused
 

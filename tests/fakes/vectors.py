@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from chatbot.domain import Matrix
+from chatbot.domain.documents import Matrix
 
 
 def vectors(count: int, seed: int = 0, dimensions: int = 8) -> Matrix:

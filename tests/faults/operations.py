@@ -15,11 +15,14 @@ from chatbot.app.services import Services
 from chatbot.app.web.asking import ChatRequest
 from chatbot.database.core import Database
 from chatbot.database.repositories.caches import request_cache
-from chatbot.domain import Scope, parse, to_json
+from chatbot.domain import Scope
+from chatbot.domain.callers import Caller
+from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import Message
 from chatbot.domain.errors import ChatbotError, DependencyError, NotFoundError
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.domain.request import Caller, Cancellation
+from chatbot.domain.json import to_json
+from chatbot.domain.validation import parse
 from chatbot.jobs.queue import IngestionFile
 from chatbot.library.connectors.folder import FolderConnector
 from chatbot.library.control import JobControl

@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.domain import Chunk, DependencyError, Scope
+from chatbot.domain import Chunk, Scope
+from chatbot.domain.errors import DependencyError
 from tests.fakes.nx_server import NxProcess
 from tests.faults.conftest import QUESTION, NewSite, Reply, Site, add_kenya
 

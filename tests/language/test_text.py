@@ -4,14 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.language import (
-    analyzer,
-    count_of,
-    estimate_tokens,
-    evenly_spaced,
-    is_foreign,
-    sentences,
-)
+from chatbot.language.analysis import analyzer
+from chatbot.language.characters import evenly_spaced
+from chatbot.language.counts import count_of, estimate_tokens
+from chatbot.language.detection import is_foreign
+from chatbot.language.sentences import sentences
 from tests.data import cases
 
 CASES = cases(__file__)

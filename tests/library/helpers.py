@@ -12,7 +12,8 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.core import Database
-from chatbot.domain import Chunk, DocumentRecord, Matrix
+from chatbot.domain import Chunk, DocumentRecord
+from chatbot.domain.documents import Matrix
 from chatbot.jobs.queue import Ingestion, IngestionFile
 from chatbot.library.control import JobControl
 from chatbot.library.pipeline import Ingested

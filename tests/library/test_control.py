@@ -7,7 +7,8 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CorpusFacts
-from chatbot.domain import (
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.errors import (
     CancelledError,
     DatabaseError,
     DependencyError,
@@ -15,7 +16,6 @@ from chatbot.domain import (
     LoadError,
     StoppedError,
 )
-from chatbot.domain.request import Cancellation
 from chatbot.library import control as watching
 from chatbot.library.control import NO_RETRIES, JobControl, Retries, lease
 

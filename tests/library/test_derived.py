@@ -7,9 +7,11 @@ import pytest
 
 from chatbot.app.services import Services, library
 from chatbot.config.settings import Settings
-from chatbot.domain import Delta, Document, Prompt, Scope, Section, lay_out
+from chatbot.domain import Delta, Document, Prompt, Scope, Section
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.documents import lay_out
 from chatbot.domain.errors import ChatModelError
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain.request import RequestContext
 from chatbot.library.derived import (
     MAX_CHARACTERS,
     ModelSummary,

@@ -9,7 +9,9 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import DatabaseError, DocumentRecord, EmbeddingError, Scope, Values
+from chatbot.domain import DocumentRecord, Scope
+from chatbot.domain.errors import DatabaseError, EmbeddingError
+from chatbot.domain.scope import Values
 from chatbot.stores.faiss import FaissStore
 from tests.library.helpers import (
     REPORT_ID,

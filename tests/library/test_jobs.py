@@ -13,7 +13,8 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories import files as file_repository
-from chatbot.domain import DocumentRecord, EmbeddingError
+from chatbot.domain import DocumentRecord
+from chatbot.domain.errors import EmbeddingError
 from chatbot.jobs import queue as repository
 from chatbot.jobs import worker
 from chatbot.jobs.queue import Ingestion, IngestionFile

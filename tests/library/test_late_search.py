@@ -15,14 +15,8 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import (
-    AnswerEvent,
-    Question,
-    RequestContext,
-    Scope,
-    SearchEngineError,
-    Vector,
-)
+from chatbot.domain import AnswerEvent, Question, RequestContext, Scope, Vector
+from chatbot.domain.errors import SearchEngineError
 from chatbot.library.control import JobControl
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.campaigns import times

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import InvalidRequestError, parse
+from chatbot.domain.errors import InvalidRequestError
+from chatbot.domain.validation import parse
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.sources import Overrides, check_overrides
 from tests.data import cases

@@ -5,7 +5,8 @@ R-B1).
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.domain import Document, LoadError, Scope, Section
+from chatbot.domain import Document, Scope, Section
+from chatbot.domain.errors import LoadError
 from chatbot.library.pipeline import Ingested
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import missing_subject

@@ -10,7 +10,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
 from chatbot.library.sources import Source
 from tests.library.helpers import (

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Document, Loaded, LoadError, Section, Value, lay_out
+from chatbot.domain import Document, Loaded, Section
+from chatbot.domain.documents import lay_out
+from chatbot.domain.errors import LoadError
+from chatbot.domain.scope import Value
 from chatbot.library.description import propose
 from chatbot.library.loaders import loader_for, read_file
 from chatbot.library.sources import (

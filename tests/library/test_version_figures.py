@@ -12,7 +12,8 @@ from chatbot.app.migration.schema import Mender
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository
-from chatbot.domain import DatabaseError, Scope
+from chatbot.domain import Scope
+from chatbot.domain.errors import DatabaseError
 from tests.library.helpers import (
     REPORT_ID,
     KilledError,

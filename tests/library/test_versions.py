@@ -12,12 +12,12 @@ import pytest
 from chatbot.app.migration.reembed import Reembedding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import (
+from chatbot.domain import Scope
+from chatbot.domain.errors import (
     CancelledError,
     DatabaseError,
     EmbedderMismatchError,
     EmbeddingError,
-    Scope,
     StoppedError,
 )
 from chatbot.library import versions

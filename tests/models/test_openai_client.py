@@ -6,7 +6,7 @@ import pytest
 from openai import OpenAI
 
 from chatbot.config.settings import Settings
-from chatbot.domain import ChatModelError, ContextLengthError, EmbeddingError
+from chatbot.domain.errors import ChatModelError, ContextLengthError, EmbeddingError
 from chatbot.models.openai_client import OPENAI_URL, openai_client, translated
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from chatbot.app.services import Services
 from chatbot.domain import Context, Delta, Message, Prompt, RequestContext
-from chatbot.language import visible
+from chatbot.language.characters import visible
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.prompts import passage_fence, render, sealed
 

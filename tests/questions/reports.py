@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from chatbot.domain import DocumentRecord, Holdings, Range, Scope, Value, Values
+from chatbot.domain import DocumentRecord, Range, Scope
+from chatbot.domain.documents import Holdings
+from chatbot.domain.scope import Value, Values
 
 
 class Reports:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from chatbot.domain import Cited, Message, Scope
-from chatbot.language import analyzer
+from chatbot.domain import Message, Scope
+from chatbot.domain.chat import Cited
+from chatbot.language.analysis import analyzer
 from chatbot.questions.follow_ups import MAX_CHARACTERS, MAX_THING_WORDS, FollowUps
 from tests.data import cases
 from tests.questions.reports import REPORTS, Reports, scope

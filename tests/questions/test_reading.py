@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import DocumentRecord, NamedYears, Scope
+from chatbot.domain import DocumentRecord, Scope
+from chatbot.domain.scope import NamedYears
 from chatbot.questions.kinds import read_request
 from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_by_model, read_names

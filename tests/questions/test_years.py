@@ -4,7 +4,8 @@ order.
 
 import pytest
 
-from chatbot.domain import Range, Values
+from chatbot.domain import Range
+from chatbot.domain.scope import Values
 from chatbot.questions.names import find_years, relative_editions
 from tests.data import cases
 

@@ -6,7 +6,8 @@ import pytest
 from flask import Flask
 
 from chatbot.app.services import Services
-from chatbot.domain import Context, ContextLengthError, Message, Prompt, RequestContext
+from chatbot.domain import Context, Message, Prompt, RequestContext
+from chatbot.domain.errors import ContextLengthError
 from tests.app.web.live import ask, served
 from tests.real_llm.conftest import MARKS
 

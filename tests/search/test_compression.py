@@ -11,18 +11,12 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    ATTACHMENTS,
-    Chunk,
-    Document,
-    Matrix,
-    Section,
-    Vector,
-    lay_out,
-)
+from chatbot.domain import Chunk, Document, Section, Vector
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.documents import ATTACHMENTS, Matrix, lay_out
 from chatbot.domain.errors import CancelledError, LoadError
-from chatbot.domain.request import Cancellation, RequestContext
-from chatbot.language import analyzer
+from chatbot.domain.request import RequestContext
+from chatbot.language.analysis import analyzer
 from chatbot.search.compression import BATCH, MAX_PASSAGES, Compressor
 
 ASKED = "What does it cost?"

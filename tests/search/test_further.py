@@ -1,6 +1,7 @@
 """Questions to go on with: their wording, and which headings go first."""
 
-from chatbot.domain import Chunk, Scope, SearchHit, Value
+from chatbot.domain import Chunk, Scope, SearchHit
+from chatbot.domain.scope import Value
 from chatbot.search.further import further_questions
 from tests.questions.reports import Reports
 

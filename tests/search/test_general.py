@@ -15,7 +15,8 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Chunk, NamedYears, Range, Scope, SearchHit, Values
-from chatbot.language import analyzer
+from chatbot.domain import Chunk, Range, Scope, SearchHit
+from chatbot.domain.scope import NamedYears, Values
+from chatbot.language.analysis import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.indicators import IndicatorIndex
 from chatbot.search.ordering import Refiner, SearchText, by_edition

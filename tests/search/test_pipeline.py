@@ -10,16 +10,10 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    Chunk,
-    GlossaryEntry,
-    Match,
-    Scope,
-    Threshold,
-    Usage,
-    Values,
-    Vector,
-)
+from chatbot.domain import Chunk, Match, Scope, Usage, Vector
+from chatbot.domain.chat import Threshold
+from chatbot.domain.figures import GlossaryEntry
+from chatbot.domain.scope import Values
 from chatbot.search import pipeline
 from chatbot.search.pipeline import TRIES, Retrieval, settled_search
 from chatbot.search.ranking import HYBRID_CANDIDATES

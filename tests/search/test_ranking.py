@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Calibration, Match, QuerySettings, Threshold
+from chatbot.domain import Match, QuerySettings
+from chatbot.domain.chat import Threshold
+from chatbot.domain.documents import Calibration
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.search import RETRIEVAL_METHODS, RetrievalMethod
 from chatbot.search.ranking import (

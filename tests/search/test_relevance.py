@@ -7,8 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from chatbot.domain import Chunk, Reading, SearchHit
+from chatbot.domain import Chunk, SearchHit
 from chatbot.domain.figures import GlossaryEntry
+from chatbot.domain.scope import Reading
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from chatbot.questions.reading import read_names
 from chatbot.search.relevance import Bounds, Judge

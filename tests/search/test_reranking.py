@@ -9,7 +9,8 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Chunk, RequestContext, Reranked, Scope, SearchHit, Usage
+from chatbot.domain import Chunk, RequestContext, Scope, SearchHit, Usage
+from chatbot.domain.protocols import Reranked
 from chatbot.models.rerank import DiversityReranker
 from chatbot.search.pipeline import Retrieval
 

@@ -10,7 +10,9 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.documents import DocumentRepository
-from chatbot.domain import DocumentRecord, InvalidRequestError, Range, Scope, Values
+from chatbot.domain import DocumentRecord, Range, Scope
+from chatbot.domain.errors import InvalidRequestError
+from chatbot.domain.scope import Values
 from chatbot.search.scope import (
     MAX_NAMES_IN_PROMPT,
     KnowledgeCollection,

@@ -2,7 +2,8 @@
 
 import pytest
 
-from chatbot.domain import Condition, Range, Scope, Values
+from chatbot.domain import Range, Scope
+from chatbot.domain.scope import Condition, Values
 from chatbot.questions.reading import read_names
 from chatbot.search.ordering import SearchText, search_text
 from tests.data import cases

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Chunk, Scope, SearchHit, Value
-from chatbot.language import analyzer
+from chatbot.domain import Chunk, Scope, SearchHit
+from chatbot.domain.scope import Value
+from chatbot.language.analysis import analyzer
 from chatbot.language.words import speaking
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import (

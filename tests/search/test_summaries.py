@@ -8,7 +8,7 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope, SearchHit
-from chatbot.language import analyzer
+from chatbot.language.analysis import analyzer
 from chatbot.search.pipeline import of_whole_report, without_summaries
 from tests.library.helpers import ingest, write
 

@@ -11,14 +11,9 @@ import pytest
 from bson import ObjectId
 
 from chatbot.database.core import Collection, Json
-from chatbot.domain import (
-    Chunk,
-    EmbedderMismatchError,
-    Scope,
-    SearchEngineError,
-    Values,
-    Vector,
-)
+from chatbot.domain import Chunk, Scope, Vector
+from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
+from chatbot.domain.scope import Values
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes, index_plans
 from chatbot.stores.atlas.pipelines import text_stage
 from tests.data import cases

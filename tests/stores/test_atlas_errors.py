@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from chatbot.database.core import CommandError
-from chatbot.domain import Scope, SearchEngineError, Values
+from chatbot.domain import Scope
+from chatbot.domain.errors import SearchEngineError
+from chatbot.domain.scope import Values
 from chatbot.stores.atlas.errors import explain, lacks_engine
 from chatbot.stores.atlas.indexes import SearchTarget
 from tests.data import cases

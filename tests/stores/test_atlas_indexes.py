@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.domain import DatabaseError, SearchEngineError, SettingsError
+from chatbot.domain.errors import DatabaseError, SearchEngineError, SettingsError
 from chatbot.stores import choose_engine
 from chatbot.stores.atlas.indexes import (
     Polling,

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from chatbot.config import WARM_CACHE
-from chatbot.domain import Matrix, Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.documents import Matrix
+from chatbot.domain.scope import Values
 from chatbot.stores.faiss import index, snapshot
 from chatbot.stores.faiss.index import ChunkIndex, Segment
 from chatbot.stores.faiss.rows import Column, Rows

@@ -21,7 +21,9 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.repositories import corpus
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Chunk, Match, Matrix, Scope, Values
+from chatbot.domain import Chunk, Match, Scope
+from chatbot.domain.documents import Matrix
+from chatbot.domain.scope import Values
 from chatbot.stores import faiss as faiss_store
 from chatbot.stores.faiss import FaissStore, build, index
 from chatbot.stores.faiss.index import Segment

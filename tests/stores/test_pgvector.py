@@ -17,15 +17,13 @@ from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import (
-    Chunk,
+from chatbot.domain import Chunk, Range, Scope
+from chatbot.domain.errors import (
     EmbedderMismatchError,
-    Range,
-    Scope,
     SearchEngineError,
     SettingsError,
-    Values,
 )
+from chatbot.domain.scope import Values
 from chatbot.stores.faiss import FaissStore
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors

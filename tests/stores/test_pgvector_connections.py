@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.domain import Chunk, Scope, SearchEngineError
+from chatbot.domain import Chunk, Scope
+from chatbot.domain.errors import SearchEngineError
 from tests.fakes import postgres
 from tests.stores.conftest import NewStore
 

@@ -10,7 +10,8 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.repositories.corpus import CorpusChanges
-from chatbot.domain import Chunk, Scope, Values, Vector
+from chatbot.domain import Chunk, Scope, Vector
+from chatbot.domain.scope import Values
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors
 

@@ -9,24 +9,14 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from ...checking.wording import cited_numbers, unify_brackets
-from ...domain import (
-    Chunk,
-    Context,
-    DocumentRecord,
-    Passage,
-    Quoter,
-    Scope,
-    ScopeSummary,
-    SearchHit,
-    Trace,
-    Values,
-)
+from ...domain import Chunk, Context, DocumentRecord, Passage, Scope, SearchHit, Trace
 from ...domain.chat import (
     Answer,
     AnswerEvent,
     Event,
     Prompt,
     Question,
+    ScopeSummary,
     SourcesEvent,
     StepTiming,
     TokenEvent,
@@ -37,7 +27,10 @@ from ...domain.errors import (
     ContextLengthError,
     IngestingError,
 )
-from ...language import escape_markdown, language_of, quotation_item
+from ...domain.protocols import Quoter
+from ...domain.scope import Values
+from ...language.detection import language_of
+from ...language.markdown import escape_markdown, quotation_item
 from ...library.description import LANGUAGE_NOTE, unread_language
 from ...models.chat.extractive import HEADER
 from ...models.replies import numbers

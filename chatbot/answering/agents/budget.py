@@ -3,7 +3,8 @@
 import threading
 import time
 
-from ...domain import Budget, ChatbotError, StepTiming, Stopper
+from ...domain.chat import Budget, StepTiming, Stopper
+from ...domain.errors import ChatbotError
 from ...language.words import Say, counted, in_english
 
 PLANNING_SHARE = 0.4

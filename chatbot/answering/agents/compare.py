@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from ...checking.tables import EMPTY, markdown_table, with_sources
-from ...domain import Context, Event, Prompt, Question, Quotation, SearchHit, Values
-from ...language import count_of, escape_markdown, quotation_markdown
+from ...domain import Context, Event, Prompt, Question, Quotation, SearchHit
+from ...domain.scope import Values
 from ...language.countries import usual_name
+from ...language.counts import count_of
+from ...language.markdown import escape_markdown, quotation_markdown
 from ...language.words import Say, in_english
 from ...models.prompts import on_one_line
 from ...questions.reading import COUNTRY, YEAR

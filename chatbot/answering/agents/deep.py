@@ -6,7 +6,8 @@ from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 from ...domain import Context, Event, SearchHit, StepEvent
-from ...language import count_of, escape_markdown
+from ...language.counts import count_of
+from ...language.markdown import escape_markdown
 from ...models import replies
 from ..answer import NOTHING, prompt_for
 from .answering import WritingPlan, answer_research, open_research, quotations

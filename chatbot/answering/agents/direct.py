@@ -8,17 +8,10 @@ from dataclasses import replace
 from functools import partial
 from textwrap import shorten
 
-from ...domain import (
-    Context,
-    DocumentRecord,
-    Event,
-    Passage,
-    Quotation,
-    ScopeSummary,
-    SearchHit,
-)
+from ...domain import Context, DocumentRecord, Event, Passage, Quotation, SearchHit
+from ...domain.chat import ScopeSummary
 from ...domain.scope import Scope, Values
-from ...language import escape_markdown, quotation_item
+from ...language.markdown import escape_markdown, quotation_item
 from ...models.chat.extractive import statements
 from ...questions.kinds import asks_of_reports, asks_what_it_is_about
 from ...questions.reading import COUNTRY, YEAR

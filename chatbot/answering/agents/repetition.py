@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...checking.wording import strip_marks, without_numbers
-from ...domain import Embedder, Matrix, RequestContext, Usage
-from ...language import WORD_PATTERN, Analyzer, sentences
+from ...domain import Embedder, RequestContext, Usage
+from ...domain.documents import Matrix
+from ...language.analysis import WORD_PATTERN, Analyzer
+from ...language.sentences import sentences
 
 LEAST_COSINE = 0.5
 """Cosine above which a sentence is about the topic of a section: seed 000's threshold

@@ -11,15 +11,7 @@ from functools import partial
 from textwrap import shorten
 
 from ...checking.wording import cited_numbers, normalise, strip_marks, with_numbers_of
-from ...domain import (
-    SECTION_SEPARATOR,
-    Context,
-    EmbeddingError,
-    Event,
-    SearchHit,
-    StepEvent,
-    Usage,
-)
+from ...domain import Context, Event, SearchHit, StepEvent, Usage
 from ...domain.chat import (
     AnswerEvent,
     Citation,
@@ -28,7 +20,9 @@ from ...domain.chat import (
     StepTiming,
     TokenEvent,
 )
-from ...language import escape_markdown
+from ...domain.documents import SECTION_SEPARATOR
+from ...domain.errors import EmbeddingError
+from ...language.markdown import escape_markdown
 from ...language.words import Say
 from ...models.replies import outline
 from ...models.replies.readers import OutlineSection, ReportOutline

@@ -12,27 +12,23 @@ from typing import TypeVar
 
 from ...checking.wording import NumberedStream
 from ...database.core import begin_request
-from ...domain import (
-    NOTHING_WRITTEN,
-    Aggregation,
-    ChatbotError,
-    Event,
-    SearchHit,
-    StepTiming,
-    Usage,
-)
+from ...domain import Event, SearchHit, Usage
 from ...domain.chat import (
+    Aggregation,
     AnswerEvent,
     QuerySettings,
     Question,
     SourcesEvent,
     StepEvent,
+    StepTiming,
     Stopper,
     Threshold,
     TokenEvent,
 )
 from ...domain.errors import (
+    NOTHING_WRITTEN,
     BudgetExhaustedError,
+    ChatbotError,
     ChatModelError,
     ContextLengthError,
     SearchEngineError,
@@ -41,7 +37,9 @@ from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
 from ...domain.request import RequestContext
 from ...domain.scope import Reading
-from ...language import Analyzer, estimate_tokens, language_of
+from ...language.analysis import Analyzer
+from ...language.counts import estimate_tokens
+from ...language.detection import language_of
 from ...language.words import speaking
 from ...models.caches import AnswerCache
 from ...models.prompts import render

@@ -12,16 +12,10 @@ from itertools import zip_longest
 from queue import SimpleQueue
 from typing import TypeAlias, TypeVar
 
-from ...domain import (
-    Catalog,
-    ChatbotError,
-    Passage,
-    Question,
-    RequestContext,
-    Scope,
-    SearchHit,
-)
-from ...language import estimate_tokens
+from ...domain import Passage, Question, RequestContext, Scope, SearchHit
+from ...domain.errors import ChatbotError
+from ...domain.protocols import Catalog
+from ...language.counts import estimate_tokens
 from ...questions.reading import COUNTRY, read_names, values_of
 from ...search.scope import describe
 from ...search.subjects import everything_asked, suggest_scope

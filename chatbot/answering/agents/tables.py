@@ -6,16 +6,12 @@ from collections import defaultdict
 from collections.abc import Generator, Sequence
 from functools import partial
 
-from ...domain import (
-    Event,
-    Passage,
-    ReportedFigure,
-    Scope,
-    ScopeSummary,
-    SearchHit,
-    Values,
-)
-from ...language import LETTERS_PATTERN, WORD_PATTERN, analyzer_for, escape_markdown
+from ...domain import Event, Passage, ReportedFigure, Scope, SearchHit
+from ...domain.chat import ScopeSummary
+from ...domain.scope import Values
+from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
+from ...language.detection import analyzer_for
+from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import (

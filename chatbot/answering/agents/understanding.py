@@ -13,15 +13,7 @@ from functools import partial
 from itertools import chain
 from operator import attrgetter, methodcaller
 
-from ...domain import (
-    Catalog,
-    Context,
-    Passage,
-    Reading,
-    RequestContext,
-    Scope,
-    SearchHit,
-)
+from ...domain import Context, Passage, RequestContext, Scope, SearchHit
 from ...domain.chat import (
     AnswerEvent,
     Event,
@@ -31,8 +23,11 @@ from ...domain.chat import (
     Subjects,
     TokenEvent,
 )
-from ...language import escape_markdown, language_of
+from ...domain.protocols import Catalog
+from ...domain.scope import Reading
 from ...language.countries import usual_name
+from ...language.detection import language_of
+from ...language.markdown import escape_markdown
 from ...language.words import CODES, NAMES_OF_CODES, Say, counted, in_english
 from ...questions.kinds import Topic, asks_what_it_is_about, small_talk, topic_of
 from ...questions.reading import (

@@ -15,16 +15,19 @@ from typing import Any
 import click
 
 from ...answering.conversation import Place, Saved
-from ...domain import Scope, StepEvent, TokenEvent, Unsupported, parse, to_json
-from ...domain.chat import question_problem
+from ...domain import Scope, StepEvent, TokenEvent
+from ...domain.callers import ANYBODY
+from ...domain.cancellation import Cancellation
+from ...domain.chat import Unsupported, question_problem
 from ...domain.errors import (
     BudgetExhaustedError,
     ChatbotError,
     LoadError,
     NotFoundError,
 )
-from ...domain.request import ANYBODY, Cancellation
-from ...language import count_of
+from ...domain.json import to_json
+from ...domain.validation import parse
+from ...language.counts import count_of
 from ...library.loaders.records import read_table
 from ...library.loaders.text import read_text
 from ...search.scope import describe

@@ -16,7 +16,7 @@ import click
 
 from ...answering.agents.searches import in_parallel
 from ...config.settings import MEGABYTE
-from ...domain import Loaded, parse
+from ...domain import Loaded
 from ...domain.errors import (
     CancelledError,
     ChatbotError,
@@ -26,8 +26,9 @@ from ...domain.errors import (
 )
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import RequestContext
+from ...domain.validation import parse
 from ...jobs.sync import SourceChange
-from ...language import count_of
+from ...language.counts import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import FILES_AT_ONCE, JobControl, aside

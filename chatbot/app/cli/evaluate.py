@@ -14,7 +14,9 @@ import click
 import numpy as np
 
 from ...config import SAMPLE_DATA
-from ...domain import Calibration, LoadError, RequestContext, Scope
+from ...domain import RequestContext, Scope
+from ...domain.documents import Calibration
+from ...domain.errors import LoadError
 from ...search.relevance import SHIPPED
 from ..evaluation import (
     Dataset,

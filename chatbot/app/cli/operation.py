@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from ...config.settings import in_url
-from ...domain import to_json
+from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
 from ...domain.costs import Sums, UsageReport, add_up_stages
 from ...domain.errors import InvalidRequestError, SettingsError
-from ...domain.request import KEY_ROLES, ApiKey, KeyRole
-from ...language import count_of
+from ...domain.json import to_json
+from ...language.counts import count_of
 from ..doctor import Finding, diagnose
 from ..evaluation import COLUMNS as QUESTION_COLUMNS
 from ..evaluation import RATED, SEVERAL

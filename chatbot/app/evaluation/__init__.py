@@ -11,16 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...database.repositories.documents import DocumentRepository
-from ...domain import (
-    Catalog,
-    Chunk,
-    DocumentRecord,
-    InvalidRequestError,
-    LoadError,
-    Scope,
-    Value,
-    Values,
-)
+from ...domain import Chunk, DocumentRecord, Scope
+from ...domain.errors import InvalidRequestError, LoadError
+from ...domain.protocols import Catalog
+from ...domain.scope import Value, Values
 from ...library.loaders.records import read_table
 from ...search.scope import ScopeResolver
 

@@ -32,13 +32,13 @@ from ...domain import (
     Question,
     Scope,
     SearchHit,
-    StepTiming,
-    Value,
     Vector,
 )
+from ...domain.chat import StepTiming
 from ...domain.documents import Calibration, ErrorRates, to_score
 from ...domain.errors import LoadError
 from ...domain.protocols import Catalog, Embedder, Store
+from ...domain.scope import Value
 from ...library.loaders import loader_for, read_file
 from ...models.prompts import sealed
 from ...questions.reading import read_names

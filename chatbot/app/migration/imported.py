@@ -14,14 +14,8 @@ import numpy as np
 from ...database import rows as forms
 from ...database.core import Database, Json
 from ...database.layouts import READ, Layout, MappedCollection
-from ...domain import (
-    Chunk,
-    DatabaseError,
-    DocumentRecord,
-    Embedder,
-    EmbedderMismatchError,
-    Vector,
-)
+from ...domain import Chunk, DocumentRecord, Embedder, Vector
+from ...domain.errors import DatabaseError, EmbedderMismatchError
 from ...language.reported_figures import figure_years
 from ...library.pipeline import Ingestor
 from ...library.sources import document_id

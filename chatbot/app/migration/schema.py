@@ -14,7 +14,8 @@ from ...database import rows as forms
 from ...database.core import Database, Json, id_batches, rows_of
 from ...database.repositories.corpus import CorpusChanges, CorpusFacts
 from ...database.repositories.documents import DocumentRepository, OlderReports
-from ...domain import NO_VALUE, DatabaseError, SettingsError
+from ...domain.errors import DatabaseError, SettingsError
+from ...domain.scope import NO_VALUE
 from ...library.control import JobControl, lease
 
 FIRST_VERSION = 1

@@ -14,7 +14,9 @@ from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
 from ...database.repositories.caches import refresh
-from ...domain import Budget, Document
+from ...domain import Document
+from ...domain.cancellation import Cancellation
+from ...domain.chat import Budget
 from ...domain.errors import (
     EmbeddingError,
     InvalidRequestError,
@@ -22,8 +24,7 @@ from ...domain.errors import (
     UnknownNameError,
 )
 from ...domain.protocols import ChatModel, Quoter
-from ...domain.request import Cancellation
-from ...language import analyzer
+from ...language.analysis import analyzer
 from ...library.loaders.isolation import ATTACHMENT_LIMITS, UPLOAD_LIMITS, LoaderPool
 from ...library.loaders.ocr import INSTALLED
 from ...library.sources import document_id

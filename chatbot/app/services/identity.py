@@ -14,8 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from ...config.settings import Settings
 from ...config.settings_types import read_tables
-from ...domain import Value, errors, parse
-from ...domain.request import PERSON, ApiKey, KeyRole
+from ...domain import errors
+from ...domain.callers import PERSON, ApiKey, KeyRole
+from ...domain.scope import Value
+from ...domain.validation import parse
 from ...language.countries import resolve_country
 from ...questions.reading import COUNTRY
 

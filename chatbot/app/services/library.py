@@ -14,7 +14,9 @@ from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
-from ...domain import Chunk, Chunking, DocumentRecord, Scope, Values
+from ...domain import Chunk, DocumentRecord, Scope
+from ...domain.callers import Caller
+from ...domain.documents import Chunking
 from ...domain.errors import (
     ConflictError,
     ForbiddenError,
@@ -22,7 +24,7 @@ from ...domain.errors import (
     NotFoundError,
 )
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...domain.request import Caller
+from ...domain.scope import Values
 from ...jobs.sync import Synchroniser
 from ...jobs.worker import IngestionWorker, Originals
 from ...language.reported_figures import stated

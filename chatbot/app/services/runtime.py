@@ -18,10 +18,11 @@ from ...answering.agents.understanding import Understanding
 from ...answering.figure_tables import FigureTables
 from ...config import WARM_CACHE
 from ...database.repositories.corpus import StoredEmbedder
-from ...domain import Chunking, QuerySettings, Question
+from ...domain import QuerySettings, Question
+from ...domain.documents import Chunking
 from ...domain.errors import ChatbotError, EmbedderMismatchError
 from ...domain.protocols import Chunker, Embedder, Reranker, Store
-from ...language import analyzer
+from ...language.analysis import analyzer
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
 from ...library.pipeline import Ingestor

@@ -8,10 +8,13 @@ from pydantic import Field, SecretStr, StringConstraints
 from typing_extensions import TypedDict
 
 from ...database.core import Json
-from ...domain import NOT_BLANK, ApiKey, KeyRole
+from ...domain import ApiKey
+from ...domain.callers import KeyRole
+from ...domain.validation import NOT_BLANK
 from ..doctor import Finding, diagnose
-from .access import caller, library
+from .access import library
 from .asking import Filter
+from .callers import caller
 from .routes import Body, Views, answer_type, services
 
 administration = Views("administration", __name__)

@@ -26,9 +26,6 @@ from ...answering.conversation import Place, Saved, asked_json
 from ...database.core import Json
 from ...database.repositories.conversations import Begun
 from ...domain import (
-    ADDRESS,
-    CLIENT_ID,
-    IDENTIFIER,
     Cancellation,
     Document,
     Event,
@@ -36,7 +33,6 @@ from ...domain import (
     Scope,
     SearchHit,
     StepEvent,
-    parse,
 )
 from ...domain.chat import (
     QUERY_CHARACTERS,
@@ -48,13 +44,15 @@ from ...domain.chat import (
 )
 from ...domain.errors import DiskFullError, InvalidRequestError
 from ...domain.json import to_json
-from ...language import evenly_spaced
+from ...domain.validation import ADDRESS, CLIENT_ID, IDENTIFIER, parse
+from ...language.characters import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS
 from ..services import Services
-from .access import caller, question_slot
+from .callers import caller
 from .files import accept_files, form_json, is_form, last_part
 from .monitoring import Error
+from .rates import question_slot
 from .routes import EVENTS, Body, OpenBody, Views, json_body, require_samples, services
 from .streaming import (
     NAMES,

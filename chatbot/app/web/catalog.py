@@ -14,10 +14,14 @@ from ...answering.guide import topics
 from ...config.settings import MEGABYTE
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
-from ...domain import Inlines, Report, Scope, ScopeSummary, SearchHit, Value, to_json
+from ...domain import Scope, SearchHit
+from ...domain.chat import ScopeSummary
+from ...domain.documents import Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, ReportedFigure
-from ...language import evenly_spaced
+from ...domain.json import Inlines, to_json
+from ...domain.scope import Value
+from ...language.characters import evenly_spaced
 from ...language.countries import numeric_code
 from ...language.words import ENGLISH
 from ...library.chunkers import CHUNKERS
@@ -27,7 +31,8 @@ from ...search.further import further_questions
 from ...search.scope import summarise
 from ...search.subjects import inferred_scope
 from . import routes
-from .access import caller, library, query_scope
+from .access import library, query_scope
+from .callers import caller
 from .files import XLSX, table_response
 from .routes import (
     JSON,

@@ -12,10 +12,12 @@ from pydantic import Field
 
 from ...database.core import Json
 from ...domain import DocumentRecord
-from ...language import count_of
+from ...language.counts import count_of
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
-from .access import caller, may_read, query_scope, with_owner
+from .access import query_scope
+from .callers import caller, may_read
+from .cookies import with_owner
 from .routes import (
     PAGE,
     Number,

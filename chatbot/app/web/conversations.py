@@ -23,22 +23,16 @@ from ...database.repositories.conversations import (
     ConversationRepository,
     State,
 )
-from ...domain import (
-    NOT_BLANK,
-    Chunk,
-    Citation,
-    Mark,
-    Role,
-    Scope,
-    ScopeSummary,
-    Unsupported,
-    to_json,
-)
+from ...domain import Chunk, Citation, Scope
+from ...domain.cancellation import Cancellation
+from ...domain.chat import Mark, Role, ScopeSummary, Unsupported
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
-from ...domain.request import Cancellation
-from .access import caller, library, whose
+from ...domain.json import to_json
+from ...domain.validation import NOT_BLANK
+from .access import library
 from .asking import STREAM, stream_response
+from .callers import caller, whose
 from .files import DOCX, XLSX, disposition
 from .routes import (
     EVENTS,

@@ -9,21 +9,13 @@ from typing import Annotated, ClassVar, Literal
 from flask import Response
 from pydantic import Field
 
-from ... import domain
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
 from ...database.core import Json
-from ...domain import (
-    Chunk,
-    Chunking,
-    DocumentRecord,
-    Inlines,
-    NotFoundError,
-    Proposal,
-    Report,
-    SearchHit,
-    Status,
-)
+from ...domain import Chunk, DocumentRecord, SearchHit
+from ...domain.documents import Chunking, Proposal, Report, Status, common_fields
+from ...domain.errors import NotFoundError
+from ...domain.json import Inlines
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.pipeline import passages
@@ -264,7 +256,7 @@ def get_text(document_id: str, query: TextQuery) -> Json:
 
 def _shown(record: DocumentRecord) -> LibraryReport:
     originals = services().ingesting.originals
-    values = domain.common_fields(LibraryReport, record)
+    values = common_fields(LibraryReport, record)
     values |= {"report": Report.of(record), "source": shown_source(record.source)}
     values["parts"] = (
         sum(part.metadata != record.metadata for part in record.several) or 1

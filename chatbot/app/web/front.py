@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
-from ...domain.request import Cancellation
+from ...domain.cancellation import Cancellation
 from . import monitoring
 from .streaming import CONNECTION, KEEP_ALIVE, SILENCE_SECONDS, Connection, EventStream
 

@@ -18,15 +18,10 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
-from ...domain import (
-    Cancellation,
-    DocumentRecord,
-    Proposal,
-    RequestContext,
-    errors,
-    parse,
-    to_json,
-)
+from ...domain import Cancellation, DocumentRecord, RequestContext, errors
+from ...domain.documents import Proposal
+from ...domain.json import to_json
+from ...domain.validation import parse
 from ...jobs.queue import Ingestion, IngestionFile
 from ...jobs.sync import SourceState
 from ...library.control import JobControl, lease
@@ -40,8 +35,9 @@ from ...library.sources import (
     document_id,
     uploaded_name,
 )
-from .access import caller, library, whose
+from .access import library
 from .asking import Address, one_of
+from .callers import caller, whose
 from .files import (
     FILES,
     MOST_FILES,

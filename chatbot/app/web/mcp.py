@@ -17,10 +17,11 @@ from flask import Response, request
 from pydantic import BaseModel, ConfigDict
 
 from ...database.core import Json
-from ...domain.request import Caller
+from ...domain.callers import Caller
 from ..services import Services
-from .access import caller, question_slot
+from .callers import caller
 from .monitoring import failure_of
+from .rates import question_slot
 from .routes import EVENTS, JSON, Views, require_samples, services
 from .streaming import ClientGoneError, connection, refuse_more
 

@@ -29,8 +29,10 @@ from ...domain.errors import (
     ForbiddenHostError,
     ForbiddenOriginError,
 )
-from .access import PROXY_PERSON, count_request, finish_request, require_role
+from .access import finish_request, require_role
+from .callers import PROXY_PERSON
 from .monitoring import ObservedRequest, body_of, error_body
+from .rates import count_request
 
 FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {

@@ -37,7 +37,8 @@ from typing_extensions import TypedDict
 from ...answering.conversation import Saved
 from ...config.settings import Settings
 from ...database.core import Json
-from ...domain import Answer, Scope, StepEvent, Unsupported
+from ...domain import Answer, Scope, StepEvent
+from ...domain.chat import Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
 from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
 from ..services.storage import Storage
@@ -462,7 +463,7 @@ def check_readiness() -> Response:
     ok = not waiting and all(dependency["ok"] for dependency in dependencies)
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
         dependencies.append(_ping("disk", storage.files.describe_space))
-    from .access import caller  # it needs this module
+    from .callers import caller
 
     shown: dict[str, list[Dependency]] = {}
     with suppress(ChatbotError):  # the key is unknown, or the database does not answer

@@ -20,14 +20,16 @@ from pydantic import Field
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
 from ...database.core import Json
-from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent, parse, to_json
+from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent
 from ...domain.chat import QUERY_CHARACTERS
 from ...domain.errors import LONGEST_SHOWN, InvalidRequestError, NotFoundError
+from ...domain.json import to_json
 from ...domain.request import RequestContext
+from ...domain.validation import parse
 from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
-from .access import caller
 from .asking import QUESTION_ERRORS, ChatRequest, question_stream, stream_response
+from .callers import caller
 from .routes import EVENTS, JSON, OpenBody, Views, services
 from .streaming import Item, connection, refuse_more
 

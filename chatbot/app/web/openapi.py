@@ -24,10 +24,12 @@ from ...answering.agents import AGENTS
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS
 from ...database.core import Json
-from ...domain import NEEDS, inlined
+from ...domain.callers import NEEDS
+from ...domain.json import inlined
 from ...search import RETRIEVAL_METHODS
 from ...search.scope import REPORT_CONTEXT_FIELDS
-from .access import KEY_COOKIE, STRANGERS
+from .callers import STRANGERS
+from .cookies import KEY_COOKIE
 from .monitoring import Error
 from .routes import (
     COLLECTIONS,

@@ -23,10 +23,13 @@ from flask import (
 )
 
 from ...config import STATIC, TEMPLATES
-from ...domain import QUERY_CHARACTERS, NotFoundError
+from ...domain.chat import QUERY_CHARACTERS
+from ...domain.errors import NotFoundError
 from ...language.words import CODES, ENGLISH, LANGUAGES, RIGHT_TO_LEFT, speaking
 from ...library.loaders import ARCHIVE, suffixes
-from .access import caller, library, may_read, with_owner
+from .access import library
+from .callers import caller, may_read
+from .cookies import with_owner
 from .middleware import FRAMED_BY, SECURITY_HEADERS
 from .routes import PAGE, Views, language, services
 

@@ -22,14 +22,16 @@ from typing_extensions import TypedDict
 
 from ...database.core import Json
 from ...database.repositories.caches import request_cache
-from ...domain import POSITION, Scope, parse, to_json
+from ...domain import Scope
+from ...domain.callers import Need
 from ...domain.errors import (
     LONGEST_SHOWN,
     IngestingError,
     InvalidRequestError,
     SettingsError,
 )
-from ...domain.request import Need
+from ...domain.json import to_json
+from ...domain.validation import POSITION, parse
 from ...language.words import ENGLISH, LANGUAGES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from werkzeug.wrappers import Response as Redirect
 
 from ...domain.errors import LONGEST_SHOWN, ForbiddenError
 from ..services.identity import IdentityProvider
-from .access import (
+from .cookies import (
     KEY_COOKIE,
     PERSON_COOKIE,
     PERSON_SECONDS,

@@ -22,9 +22,10 @@ from werkzeug.exceptions import HTTPException, ServiceUnavailable
 from ...answering.conversation import Saved
 from ...database.repositories.answers import Unfinished, UnfinishedRepository
 from ...database.repositories.conversations import Begun, State
-from ...domain import Event, SourcesEvent, StepEvent, TokenEvent, to_json
+from ...domain import Event, SourcesEvent, StepEvent, TokenEvent
+from ...domain.cancellation import Cancellation
 from ...domain.errors import CancelledError, ChatbotError, DependencyError
-from ...domain.request import Cancellation
+from ...domain.json import to_json
 from ...jobs.worker import Worker
 from ..services import Services
 from .monitoring import error_body

@@ -11,7 +11,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ...domain import ApiKey, DatabaseError, KeyRole, NotFoundError
+from ...domain import ApiKey
+from ...domain.callers import KeyRole
+from ...domain.errors import DatabaseError, NotFoundError
 from ..core import Database
 from ..rows import from_row, now
 

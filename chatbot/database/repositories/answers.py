@@ -12,7 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import PlainSerializer
 
-from ...domain import Inlines, NotFoundError, Value
+from ...domain.errors import NotFoundError
+from ...domain.json import Inlines
+from ...domain.scope import Value
 from ..core import Database, Json
 from ..rows import from_row, now
 from .conversations import RUNNING, Begun, State, own_or_nobodys, question_id, visible

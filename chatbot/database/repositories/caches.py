@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
-from ...domain import DiskFullError, RequestContext
+from ...domain import RequestContext
+from ...domain.errors import DiskFullError
 from ..core import Database
 
 T = TypeVar("T")

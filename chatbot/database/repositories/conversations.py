@@ -14,7 +14,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ...domain import Hidden, InvalidRequestError, Message, NotFoundError, Sums, to_json
+from ...domain import Message
+from ...domain.costs import Sums
+from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.json import Hidden, to_json
 from ..core import BATCH, Database, Json
 from ..rows import from_row, now
 from .usage import increments, read_sums

@@ -16,7 +16,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from ...domain import Calibration, DatabaseError
+from ...domain.documents import Calibration
+from ...domain.errors import DatabaseError
 from ..core import LOST_TOKEN, NO_CHANGE_STREAMS, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
 from .caches import cached, refresh

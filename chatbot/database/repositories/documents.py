@@ -13,16 +13,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import (
-    Condition,
-    DocumentRecord,
-    Holdings,
-    Part,
-    Scope,
-    Value,
-    Values,
-    each_value,
-)
+from ...domain import DocumentRecord, Scope
+from ...domain.documents import Holdings, Part
+from ...domain.scope import Condition, Value, Values, each_value
 from ..core import Database, Json
 from ..rows import (
     NAMING,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...config.settings import MEGABYTE
-from ...domain import DiskFullError, NotFoundError
+from ...domain.errors import DiskFullError, NotFoundError
 from ..core import Database, Json
 
 PIECE_BYTES = 1 << 20

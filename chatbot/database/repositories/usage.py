@@ -14,8 +14,8 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from ...domain import LedgerRow, Usage
-from ...domain.costs import DayUsage, StageSums, Sums, add_up_stages
+from ...domain import Usage
+from ...domain.costs import DayUsage, LedgerRow, StageSums, Sums, add_up_stages
 from ...domain.errors import DatabaseError, DiskFullError, TooManyRequestsError
 from ..core import Database
 

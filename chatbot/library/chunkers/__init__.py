@@ -11,7 +11,8 @@ from itertools import groupby
 from typing import Any, ClassVar
 
 from ...config.registry import Registry
-from ...domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
+from ...domain import Chunk, Document, Section
+from ...domain.documents import SECTION_SEPARATOR, document_text
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Chunker, Embedder, TokenPlaces
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words

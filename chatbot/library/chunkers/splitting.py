@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ... import language
+from ...language.sentences import sentences as sentences_of
 
 Span = tuple[int, int]
 Border = Callable[[str, int, int], Iterator[Span]]
@@ -49,7 +49,7 @@ def sentences(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield the sentences, the same as in answers and citations: "Dr." and initials do
     not end one.
     """
-    for sentence in language.sentences(text[start:end]):
+    for sentence in sentences_of(text[start:end]):
         start = text.index(sentence, start)
         yield start, start + len(sentence)
         start += len(sentence)

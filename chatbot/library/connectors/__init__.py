@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...config.registry import Registry
 from ...config.settings_types import read_tables
-from ...domain import Value, parse
+from ...domain.scope import Value
+from ...domain.validation import parse
 from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year
 
 EVERY_FILE = "**/*"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ...domain import LoadError
+from ...domain.errors import LoadError
 from ..loaders import suffixes
 from ..sources import folder_sources
 from . import Connector, Download, SourceFile

@@ -12,7 +12,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field
 
-from ...domain import LoadError
+from ...domain.errors import LoadError
 from ..loaders import suffixes
 from ..sources import Source
 from . import Connector, Download, SourceFile

@@ -12,7 +12,8 @@ from typing import Annotated
 from lxml import etree
 from pydantic import Field, StrictStr
 
-from ...domain import ADDRESS, LoadError
+from ...domain.errors import LoadError
+from ...domain.validation import ADDRESS
 from ..sources import Source
 from . import Connector, Download, SourceFile
 

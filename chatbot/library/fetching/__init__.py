@@ -11,7 +11,8 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 from urllib.parse import SplitResult, unquote, urljoin
 
-from ...domain import Cancellation, LoadError
+from ...domain import Cancellation
+from ...domain.errors import LoadError
 from .transport import (
     PUBLIC,
     Deadline,

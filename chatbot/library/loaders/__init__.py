@@ -20,8 +20,10 @@ from typing import ClassVar, Protocol, runtime_checkable
 from zipfile import BadZipFile, ZipFile
 
 from ...config.registry import Registry
-from ...domain import Loaded, LoadError, ReaderFailedError, Section, lay_out
-from ...language import visible
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError, ReaderFailedError
+from ...language.characters import visible
 from .ocr import INSTALL_NOTE, INSTALLED, Ocr
 from .sections import WidthError
 from .text import decode_sample, opened

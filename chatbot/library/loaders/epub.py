@@ -7,7 +7,9 @@ from posixpath import dirname, join, normpath
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from ...domain import Loaded, LoadError, Section, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
 from .office import BLANK_NOTE, check_archive, left_out, office_errors, parse_part

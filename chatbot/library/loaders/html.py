@@ -12,7 +12,9 @@ from pathlib import Path
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
-from ...domain import Loaded, LoadError, lay_out
+from ...domain import Loaded
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
 from . import Fit, Sample
 from .html_outline import HtmlReader, main_part
 from .sections import apart, one_line

@@ -24,11 +24,10 @@ from typing import Any, cast
 
 from pydantic import TypeAdapter
 
-from ...domain import (
-    Cancellation,
+from ...domain import Cancellation, Loaded
+from ...domain.errors import (
     CancelledError,
     ChatbotError,
-    Loaded,
     LoadError,
     ReaderFailedError,
     StoppedError,

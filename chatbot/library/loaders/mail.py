@@ -7,7 +7,9 @@ from email.message import MIMEPart
 from io import BytesIO
 from pathlib import Path
 
-from ...domain import Loaded, LoadError, Section, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
 from .ocr import Ocr

@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...domain import Loaded, LoadError, Section, Value, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
+from ...domain.scope import Value
 from . import Fit, Sample
 from .text import read_text
 

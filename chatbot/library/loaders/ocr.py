@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
-from ...domain import UNSURE
+from ...domain.documents import UNSURE
 
 if TYPE_CHECKING:
     from .pdf.words import Word

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 from typing import IO, Any
 from zipfile import ZipFile
 
-from ...domain import LoadError, Section
+from ...domain import Section
+from ...domain.errors import LoadError
 from .office import (
     COLUMNS_NOTE,
     ROWS_NOTE,

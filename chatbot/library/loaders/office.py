@@ -22,7 +22,9 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from ...domain import Loaded, LoadError, Section, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
 from . import OFFICE_STREAMS, ArchiveLoader, all_loaders, ole_streams
 from .sections import one_line
 from .text import unreadable

@@ -14,7 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ...domain import Loaded, LoadError, Section, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
+from ...domain.errors import LoadError
 from . import Fit, Sample
 from . import sections as tables
 from .markdown import drop_strong

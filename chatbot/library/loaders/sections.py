@@ -6,7 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ...domain import LoadError, Section, Value
+from ...domain import Section
+from ...domain.errors import LoadError
+from ...domain.scope import Value
 from ...language.countries import country_code
 
 LEVEL = "\x01"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from ...domain import LoadError
+from ...domain.errors import LoadError
 
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 SAMPLE_BYTES = 256 * 1024

@@ -12,7 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Any
 
-from ...domain import LoadError, Section
+from ...domain import Section
+from ...domain.errors import LoadError
 from . import sections as tables
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 

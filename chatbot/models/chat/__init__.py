@@ -9,17 +9,10 @@ from ...config.registry import Registry
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
-from ...domain import (
-    ATTACHMENTS,
-    NOTHING_WRITTEN,
-    ChatModel,
-    Delta,
-    Prompt,
-    RequestContext,
-    Usage,
-)
-from ...domain.errors import BudgetExhaustedError, ChatModelError
-from ...language import estimate_tokens
+from ...domain import ChatModel, Delta, Prompt, RequestContext, Usage
+from ...domain.documents import ATTACHMENTS
+from ...domain.errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatModelError
+from ...language.counts import estimate_tokens
 from ..caches import cache_key
 from ..prompts import sealed, unmarked
 from ..replies.stream import Reply

@@ -8,14 +8,8 @@ from queue import SimpleQueue
 from typing import Any
 
 from ...config.settings import Settings
-from ...domain import (
-    ChatModelError,
-    Delta,
-    Prompt,
-    RequestContext,
-    SettingsError,
-    Usage,
-)
+from ...domain import Delta, Prompt, RequestContext, Usage
+from ...domain.errors import ChatModelError, SettingsError
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import check_withheld, timed_out
 

@@ -13,17 +13,14 @@ from itertools import pairwise
 from operator import attrgetter
 
 from ...config.settings import Settings
-from ...domain import SECTION_SEPARATOR, Chunk, Delta, Passage, Prompt, Quotation, Usage
-from ...domain.documents import word_scores
+from ...domain import Chunk, Delta, Passage, Prompt, Quotation, Usage
+from ...domain.documents import SECTION_SEPARATOR, word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
-from ...language import (
-    PROSE_SENTENCE,
-    WORD_PATTERN,
-    analyzer_for,
-    quotation_item,
-    sentences,
-)
+from ...language.analysis import WORD_PATTERN
+from ...language.detection import analyzer_for
+from ...language.markdown import quotation_item
+from ...language.sentences import PROSE_SENTENCE, sentences
 from ...language.words import speaking
 from ...questions import kinds
 from ...questions.reading import NAME, SHARE_WORDS

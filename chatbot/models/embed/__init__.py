@@ -12,7 +12,9 @@ import numpy as np
 
 from ...config.registry import Registry
 from ...config.settings import Settings
-from ...domain import Embedder, EmbeddingError, Matrix, SettingsError, Vector
+from ...domain import Embedder, Vector
+from ...domain.documents import Matrix
+from ...domain.errors import EmbeddingError, SettingsError
 from .providers import PROVIDERS
 
 MINILM_FOLDER = Path(__file__).parent / "models" / "all-minilm-l6-v2"

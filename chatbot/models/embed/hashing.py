@@ -8,8 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Matrix, RequestContext, SettingsError, Vector
-from ...language import analyzer
+from ...domain import RequestContext, Vector
+from ...domain.documents import Matrix
+from ...domain.errors import SettingsError
+from ...language.analysis import analyzer
 
 MODEL = "256"
 

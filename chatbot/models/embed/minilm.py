@@ -18,7 +18,9 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from ...config.settings import Settings
-from ...domain import Matrix, RequestContext, SettingsError, Vector
+from ...domain import RequestContext, Vector
+from ...domain.documents import Matrix
+from ...domain.errors import SettingsError
 from . import MINILM_FOLDER, average, check_file
 
 MODEL = MINILM_FOLDER.name

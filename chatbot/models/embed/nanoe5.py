@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Matrix, MissingPackageError, RequestContext, SettingsError, Vector
+from ...domain import RequestContext, Vector
+from ...domain.documents import Matrix
+from ...domain.errors import MissingPackageError, SettingsError
 from . import check_file, embed_windows
 
 MODEL = "multilingual-e5-small"

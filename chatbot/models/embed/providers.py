@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ...config.settings import Settings
-from ...domain import SettingsError, read_table
+from ...domain.errors import SettingsError, read_table
 
 Kind = Literal["query", "document"]
 UNKNOWN_TOKENS = 512

@@ -15,7 +15,8 @@ import numpy as np
 from openai import BadRequestError, OpenAI
 
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
+from ...domain import Vector
+from ...domain.documents import Matrix
 from ...domain.errors import (
     CancelledError,
     ChatbotError,
@@ -24,7 +25,7 @@ from ...domain.errors import (
     SettingsError,
 )
 from ...domain.request import RequestContext
-from ...language import estimate_tokens
+from ...language.counts import estimate_tokens
 from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import (
     Abandoned,

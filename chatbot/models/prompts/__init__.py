@@ -13,7 +13,7 @@ from importlib.resources import files
 from string import Template, ascii_lowercase
 
 from ...domain import Message
-from ...language import visible
+from ...language.characters import visible
 
 
 def _new_mark() -> str:

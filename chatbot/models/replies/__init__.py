@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ...domain import Context, Message, Prompt, StepTiming
+from ...domain import Context, Message, Prompt
+from ...domain.chat import StepTiming
 from ...domain.errors import BudgetExhaustedError, ChatModelError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext

@@ -10,7 +10,7 @@ from ...domain import Delta, Prompt, TokenEvent, Usage
 from ...domain.errors import TIMEOUT, ChatModelError, ContextLengthError
 from ...domain.protocols import ChatModel
 from ...domain.request import RequestContext
-from ...language import estimate_tokens
+from ...language.counts import estimate_tokens
 
 MAX_READ_CHARACTERS = 20_000
 LEAST_CUT, LEAST_READ, CUT_SHARE = 500, 100, 0.6

@@ -13,7 +13,7 @@ from ...domain import SearchHit, Usage
 from ...domain.errors import DependencyError, MissingPackageError, SearchEngineError
 from ...domain.protocols import ChatModel, Reranked, Reranker, RerankingStore, Store
 from ...domain.request import RequestContext
-from ...language import analyzer
+from ...language.analysis import analyzer
 from ..prompts import inert, passage_fence
 from ..replies import ask, numbers, stage_prompt
 

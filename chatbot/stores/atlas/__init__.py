@@ -15,7 +15,8 @@ import numpy as np
 
 from ...database.core import CommandError, Json
 from ...database.rows import id_forms, id_text, usable_vector
-from ...domain import Chunk, Match, Scope, Vector, to_score
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.documents import to_score
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches
 from .collection import IndexedCollection, SentPipelines

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
-from ...domain import Scope, SearchEngineError
+from ...domain import Scope
+from ...domain.errors import SearchEngineError
 from ..chunks import PassageCount, is_retired
 from . import pipelines
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...database.core import CommandError
 from ...database.failures import Failures
-from ...domain import SearchEngineError
+from ...domain.errors import SearchEngineError
 from ..chunks import no_direction
 
 if TYPE_CHECKING:

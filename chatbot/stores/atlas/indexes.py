@@ -23,7 +23,7 @@ from ...database.rows import (
     WITHOUT_EMBEDDING,
     embedding_field,
 )
-from ...domain import SearchEngineError
+from ...domain.errors import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
 log = logging.getLogger(__name__)

@@ -11,8 +11,9 @@ from typing import Any
 
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
-from ...domain import NO_VALUE, Condition, Range, Scope, Values
-from ...language import WORD_PATTERN
+from ...domain import Range, Scope
+from ...domain.scope import NO_VALUE, Condition, Values
+from ...language.analysis import WORD_PATTERN
 from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
 from .indexes import TEXT_PATHS, SearchTarget
 

@@ -17,7 +17,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain import Match, Scope, Vector, to_score
+from ...domain import Match, Scope, Vector
+from ...domain.documents import to_score
 from ..keywords import (
     POOL,
     Bm25,

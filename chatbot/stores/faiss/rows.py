@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from ...database import rows as forms
 from ...database.core import Collection, Json
-from ...domain import EmbedderMismatchError, Matrix, Value, each_value
+from ...domain.documents import Matrix
+from ...domain.errors import EmbedderMismatchError
+from ...domain.scope import Value, each_value
 from ..chunks import MongoChunks
 from ..keywords import Ints
 

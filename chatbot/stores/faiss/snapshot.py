@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain import Several, each_value
+from ...domain.scope import Several, each_value
 from ..keywords import Postings
 from .index import ChunkIndex, Segment
 from .rows import ARRAYS, Column, Rows

@@ -31,7 +31,8 @@ import faiss as _faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain import Matrix, Vector
+from ...domain import Vector
+from ...domain.documents import Matrix
 from ..keywords import Floats
 
 faiss: Any = _faiss

@@ -29,16 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from ...domain import (
-    Chunk,
-    Match,
-    Matrix,
-    Scope,
-    SearchEngineError,
-    SettingsError,
-    Vector,
-    to_score,
-)
+from ...domain import Chunk, Match, Scope, Vector
+from ...domain.documents import Matrix, to_score
+from ...domain.errors import SearchEngineError, SettingsError
 from .. import StoreTraits
 from ..chunks import BuiltStore, best_matches, read_surroundings
 from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity

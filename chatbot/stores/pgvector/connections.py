@@ -12,11 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...database.failures import SOON, Failures
-from ...domain import (
-    MissingPackageError,
-    SearchEngineError,
-    SettingsError,
-)
+from ...domain.errors import MissingPackageError, SearchEngineError, SettingsError
 
 try:
     import psycopg

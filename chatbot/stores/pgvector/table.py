@@ -18,7 +18,8 @@ import numpy as np
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
-from ...domain import Chunk, EmbedderMismatchError, Range, Scope, Vector
+from ...domain import Chunk, Range, Scope, Vector
+from ...domain.errors import EmbedderMismatchError
 from .connections import Connection, failure
 
 LOCK = 0x7265706F7274

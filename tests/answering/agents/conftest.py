@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import Question, Scope, Value, Values
+from chatbot.domain import Question, Scope
+from chatbot.domain.scope import Value, Values
 from chatbot.library.pipeline import Ingested
 from tests.fakes.openai_server import FakeOpenAI
 

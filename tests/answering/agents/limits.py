@@ -13,7 +13,6 @@ from chatbot.app.services import Services
 from chatbot.domain import (
     Answer,
     AnswerEvent,
-    Budget,
     Cancellation,
     Event,
     Question,
@@ -21,6 +20,7 @@ from chatbot.domain import (
     Scope,
     StepEvent,
 )
+from chatbot.domain.chat import Budget
 from chatbot.search.pipeline import Retrieval
 from tests.fakes.openai_server import FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel

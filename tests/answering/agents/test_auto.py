@@ -4,7 +4,8 @@ answer.
 
 import pytest
 
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 from tests.answering.agents.bench import Bench, keyless, model
 from tests.data import cases
 from tests.fakes.scripted_model import ScriptedModel, asked

@@ -11,7 +11,8 @@ import pytest
 from chatbot.answering.agents.answering import INSTEAD
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Budget
+from chatbot.domain import Answer
+from chatbot.domain.chat import Budget
 from tests.answering.agents.limits import (
     AT_ONCE,
     EVERY_STAGE,

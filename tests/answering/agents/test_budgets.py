@@ -11,7 +11,9 @@ from chatbot.answering.agents.answering import INSTEAD
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, Budget, BudgetExhaustedError, Cancellation, Message
+from chatbot.domain import Answer, Cancellation, Message
+from chatbot.domain.chat import Budget
+from chatbot.domain.errors import BudgetExhaustedError
 from tests.answering.agents.limits import (
     AT_ONCE,
     MODES,

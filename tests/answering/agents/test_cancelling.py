@@ -11,13 +11,8 @@ import pytest
 from chatbot.answering.agents.run import AgentRun
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    AnswerEvent,
-    Cancellation,
-    CancelledError,
-    Event,
-    RequestContext,
-)
+from chatbot.domain import AnswerEvent, Cancellation, Event, RequestContext
+from chatbot.domain.errors import CancelledError
 from tests.answering.agents.limits import (
     AT_ONCE,
     EVERY_STAGE,

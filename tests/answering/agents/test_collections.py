@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 from chatbot.library.pipeline import Registration
 from tests.answering.agents.bench import COLLECTIONS, Bench, Told, add, bench
 from tests.conftest import KENYA_2023, ingest_file, write_report

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 from tests.answering.agents.bench import Bench, add, bench, keyless, model
 from tests.answering.agents.conftest import MALI_2021
 from tests.conftest import KENYA_2023

@@ -19,7 +19,8 @@ from chatbot.domain import (
     TokenEvent,
     Usage,
 )
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.request import RequestContext
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel

@@ -11,14 +11,8 @@ import pytest
 from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
 from chatbot.app.services import Services
 from chatbot.database.repositories.corpus import CATALOG, CorpusChanges
-from chatbot.domain import (
-    CancelledError,
-    ChatModelError,
-    Document,
-    IngestingError,
-    Scope,
-    Usage,
-)
+from chatbot.domain import Document, Scope, Usage
+from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import (
     Answer,
     AnswerEvent,
@@ -30,7 +24,8 @@ from chatbot.domain.chat import (
     StepEvent,
     TokenEvent,
 )
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain.errors import CancelledError, ChatModelError, IngestingError
+from chatbot.domain.request import RequestContext
 from chatbot.language.words import speaking
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration

@@ -12,7 +12,8 @@ from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import assemble
 from chatbot.app.services import Services
 from chatbot.config import SAMPLE_DATA
-from chatbot.domain import Answer, AnswerEvent, RequestContext, ScopeSummary, Trace
+from chatbot.domain import Answer, AnswerEvent, RequestContext, Trace
+from chatbot.domain.chat import ScopeSummary
 from chatbot.library.derived import read_glossary
 from chatbot.library.sources import Source
 from tests.answering.agents.conftest import question, scope

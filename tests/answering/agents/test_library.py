@@ -3,7 +3,8 @@
 import pytest
 
 from chatbot.answering.agents.understanding import MOST_LISTED, library_answer
-from chatbot.domain import Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.scope import Values
 from chatbot.questions.kinds import topic_of
 from chatbot.questions.reading import read_names
 from tests.data import cases

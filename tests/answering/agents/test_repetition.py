@@ -10,7 +10,7 @@ from chatbot.answering.agents.repetition import MOST_SHOWN, WrittenSentences
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain import Embedder
-from chatbot.language import analyzer
+from chatbot.language.analysis import analyzer
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -9,7 +9,9 @@ from chatbot.answering.agents.budget import Allowance
 from chatbot.answering.agents.searches import Outcome, Search, in_parallel
 from chatbot.app.services import Services
 from chatbot.database.core import _request, begin_request, end_request
-from chatbot.domain import Budget, Cancellation, EmbeddingError, RequestContext
+from chatbot.domain import Cancellation, RequestContext
+from chatbot.domain.chat import Budget
+from chatbot.domain.errors import EmbeddingError
 from chatbot.search.pipeline import Retrieval
 from tests.answering.agents.limits import (
     STALL,

@@ -10,7 +10,8 @@ import pytest
 from chatbot.answering.agents.searches import Search
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import EmbeddingError, Scope, SearchEngineError
+from chatbot.domain import Scope
+from chatbot.domain.errors import EmbeddingError, SearchEngineError
 from tests.answering.agents.limits import (
     AT_ONCE,
     STALL,

@@ -11,7 +11,7 @@ import pytest
 from chatbot.answering.agents.understanding import Understanding
 from chatbot.answering.answer import GENERAL
 from chatbot.app.services import Services
-from chatbot.domain import Document, RequestContext, Scope, Values
+from chatbot.domain import Document, RequestContext, Scope
 from chatbot.domain.chat import (
     Answer,
     AnswerEvent,
@@ -23,6 +23,7 @@ from chatbot.domain.chat import (
     Subjects,
     TokenEvent,
 )
+from chatbot.domain.scope import Values
 from tests.answering.agents.conftest import question, scope
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply

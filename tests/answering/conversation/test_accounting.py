@@ -11,18 +11,12 @@ import pytest
 from chatbot.answering.conversation import Place, Saved, UsageAccounting, cost
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    LedgerRow,
-    Message,
-    SourcesEvent,
-    StepTiming,
-    TokenEvent,
-    Usage,
-    to_json,
-)
-from chatbot.domain.costs import DayUsage, ModelPrice, Sums
+from chatbot.domain import Message, SourcesEvent, TokenEvent, Usage
+from chatbot.domain.cancellation import Cancellation
+from chatbot.domain.chat import StepTiming
+from chatbot.domain.costs import DayUsage, LedgerRow, ModelPrice, Sums
 from chatbot.domain.errors import ChatModelError
-from chatbot.domain.request import Cancellation
+from chatbot.domain.json import to_json
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI, Reply
 

@@ -10,7 +10,7 @@ import pytest
 from chatbot.answering.conversation import MAX_REWRITTEN_CHARACTERS, Condenser
 from chatbot.app.services import Services
 from chatbot.domain import Document, Message, Question, RequestContext
-from chatbot.language import analyzer
+from chatbot.language.analysis import analyzer
 from chatbot.questions.follow_ups import FollowUps
 from tests.answering.agents.conftest import question
 from tests.data import cases

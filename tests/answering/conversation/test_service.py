@@ -4,15 +4,8 @@ import pytest
 
 from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services
-from chatbot.domain import (
-    Cancellation,
-    ChatModelError,
-    Message,
-    NotFoundError,
-    SettingsError,
-    SourcesEvent,
-    TokenEvent,
-)
+from chatbot.domain import Cancellation, Message, SourcesEvent, TokenEvent
+from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
 from tests.answering.agents.conftest import question
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 

@@ -16,7 +16,9 @@ from chatbot.app.evaluation import (
 )
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Chunk, LoadError, Scope, Value, Values
+from chatbot.domain import Chunk, Scope
+from chatbot.domain.errors import LoadError
+from chatbot.domain.scope import Value, Values
 from chatbot.library.pipeline import Ingested
 from tests.app.evaluation import beir
 from tests.conftest import AddReport

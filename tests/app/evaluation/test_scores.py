@@ -13,7 +13,9 @@ from chatbot.app.evaluation.runner import (
     collect_scores,
 )
 from chatbot.app.services import Services
-from chatbot.domain import LoadError, Scope, Values
+from chatbot.domain import Scope
+from chatbot.domain.errors import LoadError
+from chatbot.domain.scope import Values
 from tests.conftest import AddReport
 
 

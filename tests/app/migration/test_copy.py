@@ -19,13 +19,9 @@ from chatbot.database.repositories.corpus import (
     CorpusFacts,
     StoredEmbedder,
 )
-from chatbot.domain import (
-    Calibration,
-    DatabaseError,
-    EmbedderMismatchError,
-    Scope,
-    SettingsError,
-)
+from chatbot.domain import Scope
+from chatbot.domain.documents import Calibration
+from chatbot.domain.errors import DatabaseError, EmbedderMismatchError, SettingsError
 from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.data import cases

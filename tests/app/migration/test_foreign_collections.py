@@ -20,7 +20,8 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import Scope, SettingsError
+from chatbot.domain import Scope
+from chatbot.domain.errors import SettingsError
 from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient

@@ -18,7 +18,8 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
-from chatbot.domain import NO_VALUE, AnswerEvent, Question, RequestContext, Scope
+from chatbot.domain import AnswerEvent, Question, RequestContext, Scope
+from chatbot.domain.scope import NO_VALUE
 from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient

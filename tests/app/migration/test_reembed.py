@@ -18,7 +18,8 @@ from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusFacts, StoredEmbedder
 from chatbot.database.rows import decode_vector
-from chatbot.domain import AnswerEvent, Document, Matrix, Question, Scope, Section
+from chatbot.domain import AnswerEvent, Document, Question, Scope, Section
+from chatbot.domain.documents import Matrix
 from chatbot.domain.errors import (
     ChatbotError,
     DatabaseError,

@@ -13,13 +13,13 @@ from chatbot.app.services import Runtime, Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.corpus import StoredEmbedder
 from chatbot.domain import Message
+from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import (
     EmbedderMismatchError,
     InvalidRequestError,
     SettingsError,
     UnknownNameError,
 )
-from chatbot.domain.request import Cancellation
 from chatbot.library.pipeline import Ingested
 from tests.answering.agents.conftest import question
 from tests.data import cases

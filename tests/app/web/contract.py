@@ -4,14 +4,10 @@ them. What is sent as a whole dataclass is asked of the dataclass.
 
 from dataclasses import fields
 
-from chatbot.domain import (
-    Chunking,
-    ReportedFigure,
-    StageSums,
-    Threshold,
-    Unsupported,
-    Usage,
-)
+from chatbot.domain import ReportedFigure, Usage
+from chatbot.domain.chat import Threshold, Unsupported
+from chatbot.domain.costs import StageSums
+from chatbot.domain.documents import Chunking
 
 
 def names(kind: type) -> set[str]:

@@ -12,10 +12,11 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.web.access import KEY_COOKIE, OWNER_COOKIE
+from chatbot.app.web.cookies import KEY_COOKIE, OWNER_COOKIE
 from chatbot.app.web.routes import check_routes
 from chatbot.config.settings import Settings
-from chatbot.domain import KEY_ROLES, KeyRole, SettingsError
+from chatbot.domain.callers import KEY_ROLES, KeyRole
+from chatbot.domain.errors import SettingsError
 from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, ended, form, upload
 from tests.conftest import KENYA_2023

@@ -16,7 +16,7 @@ from werkzeug.test import TestResponse
 
 from chatbot.app.services import Services
 from chatbot.app.web.exports import WordWriter, tables_of
-from chatbot.domain.request import Caller
+from chatbot.domain.callers import Caller
 from tests.app.web.conftest import error_of, fields_of
 
 pytestmark = pytest.mark.usefixtures("kenya")

@@ -17,17 +17,10 @@ from chatbot.app.services import Services
 from chatbot.app.web.monitoring import count_answer
 from chatbot.config.log import JsonLines
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    Answer,
-    DatabaseError,
-    LedgerRow,
-    Scope,
-    ScopeSummary,
-    Threshold,
-    Trace,
-    Unsupported,
-    Usage,
-)
+from chatbot.domain import Answer, Scope, Trace, Usage
+from chatbot.domain.chat import ScopeSummary, Threshold, Unsupported
+from chatbot.domain.costs import LedgerRow
+from chatbot.domain.errors import DatabaseError
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.app.web.contract import STAGE, SUMS
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from chatbot.app.web import jobs
 from chatbot.config.settings import Settings
-from chatbot.domain.request import KeyRole
+from chatbot.domain.callers import KeyRole
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import ended, upload
 from tests.app.web.live import application

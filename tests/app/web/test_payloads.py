@@ -11,7 +11,7 @@ from flask.testing import FlaskClient
 
 from chatbot.answering.agents import AGENTS
 from chatbot.app.factory import create_app
-from chatbot.domain import MAX_PROBLEMS
+from chatbot.domain.validation import MAX_PROBLEMS
 from chatbot.search import RETRIEVAL_METHODS
 from tests.answering.agents.conftest import MALI_2021
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of

@@ -5,7 +5,9 @@ import pytest
 from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.access import KeyRepository
-from chatbot.domain import NotFoundError, Range, Values
+from chatbot.domain import Range
+from chatbot.domain.errors import NotFoundError
+from chatbot.domain.scope import Values
 
 
 def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) -> None:

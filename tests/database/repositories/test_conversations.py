@@ -12,7 +12,9 @@ from chatbot.app.services import Services
 from chatbot.database.core import Database
 from chatbot.database.repositories.conversations import ConversationRepository
 from chatbot.database.repositories.usage import UsageRepository
-from chatbot.domain import LedgerRow, NotFoundError, StageSums, Sums, Usage
+from chatbot.domain import Usage
+from chatbot.domain.costs import LedgerRow, StageSums, Sums
+from chatbot.domain.errors import NotFoundError
 
 
 def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from chatbot.database.repositories.corpus import (
     CorpusFacts,
     StoredEmbedder,
 )
-from chatbot.domain import Calibration, ErrorRates
+from chatbot.domain.documents import Calibration, ErrorRates
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.database.core import Collection
 from chatbot.database.repositories.documents import DocumentRepository
-from chatbot.domain import Chunking, DocumentRecord, Holdings, Part, Scope, Values
+from chatbot.domain import DocumentRecord, Scope
+from chatbot.domain.documents import Chunking, Holdings, Part
+from chatbot.domain.scope import Values
 from tests.data import cases
 from tests.library.helpers import running
 

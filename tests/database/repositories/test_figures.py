@@ -10,7 +10,8 @@ import pytest
 from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import FigureRepository
-from chatbot.domain import Chunk, DocumentRecord, Scope, Value, Values
+from chatbot.domain import Chunk, DocumentRecord, Scope
+from chatbot.domain.scope import Value, Values
 from chatbot.language.reported_figures import stated
 
 FIELDS = ("country_name", "year", "type", "document_name")

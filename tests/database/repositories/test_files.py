@@ -12,7 +12,7 @@ import pytest
 from chatbot.database.core import Database
 from chatbot.database.repositories import files as module
 from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
-from chatbot.domain import NotFoundError
+from chatbot.domain.errors import NotFoundError
 from tests.fakes.hooked_database import HookedDatabase
 from tests.library.helpers import running
 

@@ -2,7 +2,7 @@
 
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import GlossaryRepository
-from chatbot.domain import GlossaryEntry
+from chatbot.domain.figures import GlossaryEntry
 
 PPP = GlossaryEntry("PPP", "Purchasing power parity.", ("purchasing power parity",))
 MEN = GlossaryEntry("age of men", "How old men are.", (), "Median age", "male")

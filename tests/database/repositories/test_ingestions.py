@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
-from chatbot.domain import NotFoundError
+from chatbot.domain.errors import NotFoundError
 from chatbot.jobs import queue as module
 from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
 from tests.data import cases

@@ -11,7 +11,9 @@ from chatbot.database.repositories.documents import (
     is_inside,
     values_inside,
 )
-from chatbot.domain import DocumentRecord, Holdings, Part, Range, Scope, Value, Values
+from chatbot.domain import DocumentRecord, Range, Scope
+from chatbot.domain.documents import Holdings, Part
+from chatbot.domain.scope import Value, Values
 
 FIELDS = ("country_name", "year", "document_name")
 COUNTRIES = ("Kenya", "Mali", "Chad")

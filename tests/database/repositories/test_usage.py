@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.database.core import Database
 from chatbot.database.repositories.usage import Counters
-from chatbot.domain import TooManyRequestsError
+from chatbot.domain.errors import TooManyRequestsError
 
 
 def test_requests_of_a_minute_are_counted_whoever_counts(

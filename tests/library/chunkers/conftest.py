@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from chatbot.domain import Chunk, Document, Embedder, Section, Value, lay_out
+from chatbot.domain import Chunk, Document, Embedder, Section
+from chatbot.domain.documents import lay_out
+from chatbot.domain.scope import Value
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder

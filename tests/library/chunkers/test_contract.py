@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chatbot.domain import SECTION_SEPARATOR, Chunk, Document, Section, document_text
+from chatbot.domain import Chunk, Document, Section
+from chatbot.domain.documents import SECTION_SEPARATOR, document_text
 from chatbot.domain.errors import InvalidRequestError
 from chatbot.domain.protocols import Chunker, Embedder
 from chatbot.library.chunkers import CHUNKERS

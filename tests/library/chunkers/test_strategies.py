@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.loaders import loader_for
 from chatbot.library.sources import Source, make_document

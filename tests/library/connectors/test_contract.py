@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import InvalidRequestError, LoadError, parse
+from chatbot.domain.errors import InvalidRequestError, LoadError
+from chatbot.domain.validation import parse
 from chatbot.library.connectors import CONNECTORS, Connector, SourceFile
 from chatbot.library.fetching import READABLE, fetch
 from chatbot.library.fetching.transport import ANYWHERE

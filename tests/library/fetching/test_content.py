@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import fetch
 from chatbot.library.fetching.transport import ANYWHERE
 from tests.data import cases

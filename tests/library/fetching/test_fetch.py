@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot import __version__
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import fetch
 from chatbot.library.fetching.transport import ANYWHERE
 from tests.fakes.web_server import Page, WebServer, redirect

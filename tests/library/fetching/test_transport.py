@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Cancellation, LoadError
+from chatbot.domain import Cancellation
+from chatbot.domain.errors import LoadError
 from chatbot.library.fetching import fetch
 from chatbot.library.fetching.transport import ANYWHERE
 from tests.fakes.web_server import Page, WebServer, certificate_for, redirect

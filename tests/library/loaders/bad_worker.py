@@ -9,7 +9,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from chatbot.domain import Loaded, LoadError, Section, lay_out
+from chatbot.domain import Loaded, Section
+from chatbot.domain.documents import lay_out
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import LOADERS, isolation
 from chatbot.library.loaders.ocr import Ocr
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError, document_text
+from chatbot.domain import Loaded
+from chatbot.domain.documents import document_text
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import loader_for
 from tests.data import cases
 from tests.library.loaders.samples import CASES

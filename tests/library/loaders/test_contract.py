@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Cancellation, CancelledError, LoadError, document_text
+from chatbot.domain import Cancellation
+from chatbot.domain.documents import document_text
+from chatbot.domain.errors import CancelledError, LoadError
 from chatbot.library.loaders import (
     LOADERS,
     FileLoader,

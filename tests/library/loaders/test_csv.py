@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Loaded, LoadError, Section, document_text
+from chatbot.domain import Loaded, Section
+from chatbot.domain.documents import document_text
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.records import CsvLoader, choose_delimiter
 from tests.data import cases
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import HEAD_BYTES, detect, loader_for
 from chatbot.library.loaders.ocr import INSTALLED
 from tests.data import cases

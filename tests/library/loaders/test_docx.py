@@ -14,7 +14,8 @@ from docx.opc.part import Part
 from docx.oxml import parse_xml
 from docx.oxml.ns import nsdecls
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.docx import DocxLoader
 from tests.data import cases, data_set, needs
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError, document_text
+from chatbot.domain import Loaded
+from chatbot.domain.documents import document_text
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
 from tests.campaigns import times
 from tests.library.loaders.damage import Damaged, damaged_files

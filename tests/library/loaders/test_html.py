@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lxml import html as lxml_html
 
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import Fit, Sample
 from chatbot.library.loaders.html import MAX_MARKUP, HtmlLoader, page_sections
 from tests.data import cases, data_set, needs

@@ -15,13 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import (
-    Cancellation,
+from chatbot.domain import Cancellation, Loaded, Section
+from chatbot.domain.errors import (
     CancelledError,
-    Loaded,
     LoadError,
     ReaderFailedError,
-    Section,
     StoppedError,
 )
 from chatbot.language.reported_figures import figure_years, stated

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError, document_text
+from chatbot.domain import Loaded
+from chatbot.domain.documents import document_text
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.records import JsonLoader
 from tests.data import cases
 

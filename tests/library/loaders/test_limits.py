@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hostile_inputs import inputs
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import (
     MAX_HEADINGS,
     MAX_NAME_CHARACTERS,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Loaded, LoadError, Section
+from chatbot.domain import Loaded, Section
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.markdown import MarkdownLoader, markdown_sections
 from tests.data import cases
 

@@ -9,7 +9,8 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
-from chatbot.domain import Cancellation, LoadError
+from chatbot.domain import Cancellation
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
 from chatbot.library.loaders.ocr import INSTALLED
 from tests.library.loaders.pdfs import Page, prose, write

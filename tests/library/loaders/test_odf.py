@@ -9,7 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import loader_for
 from tests.library.loaders.samples import open_document
 

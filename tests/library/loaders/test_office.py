@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import LoadError
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import FileLoader
 from chatbot.library.loaders.docx import DocxLoader
 from chatbot.library.loaders.office import MAX_ENTRIES, check_archive

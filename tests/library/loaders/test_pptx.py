@@ -10,7 +10,8 @@ from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.pptx import PptxLoader
 
 TITLED, BLANK = 5, 6

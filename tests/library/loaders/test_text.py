@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Loaded, LoadError, Section
+from chatbot.domain import Loaded, Section
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import text as text_module
 from chatbot.library.loaders.markdown import TextLoader
 from chatbot.library.loaders.text import clean, decode

@@ -13,7 +13,8 @@ import openpyxl
 import pytest
 from openpyxl import Workbook
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import xlsx
 from chatbot.library.loaders.xlsx import XlsxLoader
 

@@ -19,7 +19,8 @@ from chatbot.domain import (
     SourcesEvent,
     TokenEvent,
 )
-from chatbot.domain.request import Caller, RequestContext
+from chatbot.domain.callers import Caller
+from chatbot.domain.request import RequestContext
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.replies import numbers, queries
 from tests.conftest import KENYA_2023, AddReport

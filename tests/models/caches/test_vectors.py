@@ -14,7 +14,8 @@ from chatbot.app.services import Services
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.caches import CacheRepository
-from chatbot.domain import EmbeddingError, RequestContext, Vector
+from chatbot.domain import RequestContext, Vector
+from chatbot.domain.errors import EmbeddingError
 from chatbot.models import caches
 from chatbot.models.caches import CachedEmbedder, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder

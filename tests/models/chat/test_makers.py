@@ -9,9 +9,10 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.domain import Usage
+from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import ChatModelError, MissingPackageError, SettingsError
 from chatbot.domain.protocols import ChatModel
-from chatbot.domain.request import Cancellation, RequestContext
+from chatbot.domain.request import RequestContext
 from chatbot.models.any_llm_client import EventLoop
 from chatbot.models.chat import CHAT_MODELS
 from chatbot.models.replies.stream import complete

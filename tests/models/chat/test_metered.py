@@ -9,14 +9,8 @@ from pydantic import SecretStr
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.usage import seconds_to_reset
-from chatbot.domain import (
-    BudgetExhaustedError,
-    Caller,
-    ChatModel,
-    ChatModelError,
-    RequestContext,
-    Usage,
-)
+from chatbot.domain import Caller, ChatModel, RequestContext, Usage
+from chatbot.domain.errors import BudgetExhaustedError, ChatModelError
 from chatbot.models import chat
 from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build

@@ -11,14 +11,8 @@ from dataclasses import replace
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import (
-    Cancellation,
-    ChatModelError,
-    ContextLengthError,
-    Delta,
-    RequestContext,
-    Usage,
-)
+from chatbot.domain import Cancellation, Delta, RequestContext, Usage
+from chatbot.domain.errors import ChatModelError, ContextLengthError
 from chatbot.models.chat.openai import OpenAIChatModel, build
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply

@@ -13,7 +13,8 @@ from contextlib import suppress
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import ChatModelError, RequestContext
+from chatbot.domain import RequestContext
+from chatbot.domain.errors import ChatModelError
 from chatbot.models.chat.openai import OpenAIChatModel, build
 from chatbot.models.replies.stream import Reply as Read
 from chatbot.models.replies.stream import complete

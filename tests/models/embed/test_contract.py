@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import MissingPackageError, SettingsError, UnknownNameError
+from chatbot.domain.errors import MissingPackageError, SettingsError, UnknownNameError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS
 from tests.models.embed.conftest import KEY, BuildProvider, installed, needs_library

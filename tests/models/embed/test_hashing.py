@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import SettingsError
+from chatbot.domain.errors import SettingsError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.hashing import HashingEmbedder
 

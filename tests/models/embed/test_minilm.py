@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.domain import EmbeddingError
+from chatbot.domain.errors import EmbeddingError
 from chatbot.models.embed.minilm import FOLDER, SHA256, MiniLMEmbedder
 from tests.data import cases
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import EmbeddingError, MissingPackageError
+from chatbot.domain.errors import EmbeddingError, MissingPackageError
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.minilm import MiniLMEmbedder
 from tests.data import cases

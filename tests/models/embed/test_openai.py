@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.domain import EmbeddingError
+from chatbot.domain.errors import EmbeddingError
 from chatbot.models.embed.providers import PROVIDERS
 from chatbot.models.embed.remote import MAX_REQUESTS, OpenAIEmbedder, build
 from tests.data import cases

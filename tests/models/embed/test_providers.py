@@ -4,7 +4,7 @@
 
 import pytest
 
-from chatbot.language import estimate_tokens
+from chatbot.language.counts import estimate_tokens
 from chatbot.models.embed.providers import PROVIDERS, UNKNOWN_TOKENS, find_model
 from tests.data import cases
 from tests.models.embed.conftest import BuildProvider

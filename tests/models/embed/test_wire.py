@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from chatbot.domain import EmbedderMismatchError, EmbeddingError, SettingsError
-from chatbot.language import estimate_tokens
+from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
+from chatbot.language.counts import estimate_tokens
 from chatbot.models.embed import EMBEDDERS
 from chatbot.models.embed.providers import PROVIDERS, find_model
 from tests.data import cases

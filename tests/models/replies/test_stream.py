@@ -8,16 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import (
-    TIMEOUT,
-    ChatModelError,
-    Context,
-    Delta,
-    Message,
-    Prompt,
-    Usage,
-)
-from chatbot.language import estimate_tokens
+from chatbot.domain import Context, Delta, Message, Prompt, Usage
+from chatbot.domain.errors import TIMEOUT, ChatModelError
+from chatbot.language.counts import estimate_tokens
 from chatbot.models.replies.stream import Reply, ThoughtFilter, without_thoughts
 from tests.data import cases
 

@@ -6,7 +6,9 @@ from importlib.util import find_spec
 
 import pytest
 
-from chatbot.domain import MissingPackageError, RequestContext, Reranker
+from chatbot.domain import RequestContext
+from chatbot.domain.errors import MissingPackageError
+from chatbot.domain.protocols import Reranker
 from chatbot.models.rerank import RERANKERS, CrossEncoderReranker
 from tests.models.rerank.hits import Scripted, hit, ids
 from tests.stores.atlas_setup import Setup

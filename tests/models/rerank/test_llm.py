@@ -4,7 +4,8 @@ R-C9).
 
 import pytest
 
-from chatbot.domain import Cancellation, Delta, RequestContext, Reranked, Usage
+from chatbot.domain import Cancellation, Delta, RequestContext, Usage
+from chatbot.domain.protocols import Reranked
 from chatbot.models.replies import numbers
 from chatbot.models.rerank import BATCH, LlmReranker
 from tests.models.rerank.hits import Scripted, hit, ids

@@ -4,7 +4,8 @@ server lacks it.
 
 import pytest
 
-from chatbot.domain import RequestContext, SearchEngineError, SearchHit
+from chatbot.domain import RequestContext, SearchHit
+from chatbot.domain.errors import SearchEngineError
 from chatbot.models.rerank import MongoReranker
 from tests.fakes.search_engine import failure
 from tests.stores.atlas_setup import Setup

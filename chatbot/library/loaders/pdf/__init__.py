@@ -13,7 +13,9 @@ from io import SEEK_END, BufferedReader
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from ....domain import Loaded, LoadError, Section, lay_out
+from ....domain import Loaded, Section
+from ....domain.documents import lay_out
+from ....domain.errors import LoadError
 from .. import FAULTS, Fit, Sample
 from ..ocr import PIXELS, Ocr
 from ..office import FILLED_IN, MAX_MARGINS

@@ -45,7 +45,7 @@ from pdfminer.utils import Matrix
 from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
-from ....domain import LoadError
+from ....domain.errors import LoadError
 
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _TOKEN = re.compile(

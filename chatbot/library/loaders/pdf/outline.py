@@ -12,7 +12,8 @@ from itertools import groupby, pairwise
 from math import inf
 from statistics import median
 
-from ....domain import PARAGRAPH, Section
+from ....domain import Section
+from ....domain.documents import PARAGRAPH
 from .page import Block, PageText
 from .tables import CAPTION, Table
 from .words import Line, Style, compounds, join_lines

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, pairwise
 
-from ....domain import SECTION_SEPARATOR
+from ....domain.documents import SECTION_SEPARATOR
 from ..sections import LEVEL, empty_columns, labelled_row, row_text
 from .drawing import Box, DrawnPage
 from .words import (

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders import read_file
 from chatbot.library.loaders.pdf import PdfLoader
 from tests.library.loaders.pdfs import Page, prose, write

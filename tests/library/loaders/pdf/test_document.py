@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, LoadError
+from chatbot.domain import Loaded
+from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
 from chatbot.library.loaders.ocr import INSTALLED, Ocr
 from chatbot.library.loaders.pdf import PdfLoader

@@ -1,0 +1,175 @@
+"""Identify the caller of a request.
+
+A caller is identified by `Authorization: Bearer KEY`, by the cookie of a sign-in with a
+key, or by the signed cookie that a page sets for a visitor without either. ACCESS sets
+what callers without a key may do.
+"""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from flask import g, request
+
+from ...database.repositories.access import PREFIX
+from ...domain.callers import NEEDS, PERSON, ApiKey, Caller, Need
+from ...domain.errors import UnauthorizedError
+from .cookies import (
+    KEY_COOKIE,
+    PERSON_COOKIE,
+    PERSON_SECONDS,
+    owner_of_cookie,
+    unsealed,
+)
+from .routes import current_route, services
+
+STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
+"""The role of callers without a key, by ACCESS."""
+PROXY_PERSON = "report_chat.person"
+"""The key of the WSGI environment with the headers of a trusted proxy: person, groups,
+name.
+"""
+
+
+def caller() -> Caller:
+    """Return the caller of the current request. Raises UnauthorizedError: the key is
+    unknown.
+    """
+    if "caller" not in g:
+        key = sent_key()
+        g.caller = (
+            caller_with(key)
+            if key
+            else without_key(
+                signed_in() if services().settings.sign_in_groups else None
+            )
+        )
+    who: Caller = g.caller
+    return who
+
+
+def may_read() -> bool:
+    """Return whether the caller may read; not with an unknown key: pages then offer to
+    sign in.
+    """
+    try:
+        return caller().may("read")
+    except UnauthorizedError:
+        return False
+
+
+def whose() -> str | None:
+    """Return the owner whose jobs and feedback the caller sees; None: everybody's.
+    Whoever sits at the only machine that reaches the server runs it. Behind ACCESS=open
+    they may be strangers to each other.
+    """
+    return None if caller().oversees or services().settings.is_local else caller().owner
+
+
+def caller_with(key: ApiKey) -> Caller:
+    """Return a caller with this key, whose role is the key's, or that of callers
+    without a key where it is greater.
+    """
+    role = max(STRANGERS[services().settings.rule], key.role, key=NEEDS.index)
+    return Caller(role, key.owner, key.owner, key, key.daily_tokens, key.limit)
+
+
+def without_key(person: ApiKey | None) -> Caller:
+    """Return the caller of the current request without a key: the person who signed in,
+    a stranger without one.
+    """
+    settings, g.person = services().settings, person
+    if person is not None:
+        key = services().groups.limited(person)
+        return (
+            Caller("nothing", person.owner, person.owner)
+            if key is None
+            else caller_with(key)
+        )
+    most = settings.daily_tokens_per_caller
+    return Caller(
+        STRANGERS[settings.rule], owner_of_cookie(), address(), daily_tokens=most
+    )
+
+
+def signed_in() -> ApiKey | None:
+    """Return the person whom a cookie of `sign_in` or a trusted proxy names, as a key
+    with their groups but no role.
+    """
+    if services().settings.oidc_issuer:
+        kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
+        return (
+            ApiKey(kept["id"], kept["name"], "feed", "", groups=tuple(kept["groups"]))
+            if kept
+            else None
+        )
+    stated = (
+        text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
+        for text in request.environ.get(PROXY_PERSON, ())
+    )
+    user, groups, name = (*stated, "", "", "")[:3]
+    if not user or "," in user:  # two headers: one of them may be the client's
+        return None
+    parts = tuple(part.strip() for part in re.split("[,|]", groups) if part.strip())
+    return ApiKey(f"{PERSON}{user}", name or user, "feed", "", groups=parts)
+
+
+def sent_key() -> ApiKey | None:
+    """Return the key of the current request, None without one. Raises
+    UnauthorizedError.
+    """
+    route = current_route()
+    if (
+        (token := request.args.get("token"))
+        and route is not None
+        and route.need == "feed"
+    ):
+        if (key := find_key(token)).role != "feed":
+            raise UnauthorizedError(
+                "An address takes the token of a feed: POST /api/feeds. A key "
+                "belongs in a header."
+            )
+        return key
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    secret = (
+        token.strip()
+        if scheme.lower() == "bearer"
+        else request.cookies.get(KEY_COOKIE, "")
+    )
+    if not secret:
+        return None
+    others = request.blueprint == "openai" or request.environ.get(PROXY_PERSON)
+    if others and not secret.startswith(PREFIX):
+        # OpenAI's clients must send something, even "none"; proxies may pass on a token
+        # of their own
+        return None
+    return find_key(secret)
+
+
+def find_key(secret: str) -> ApiKey:
+    key = services().storage.keys.find(secret)
+    if key is not None and key.groups:  # the feed of a person: as their groups are now
+        limited = services().groups.limited(key)
+        key = limited and replace(limited, role=key.role)
+    if key is None:
+        raise UnauthorizedError(
+            "Unknown or revoked key. Create one: python -m chatbot keys create NAME."
+        )
+    return key
+
+
+def address() -> str:
+    """Return the account of requests without a key: their address; with IPv6 the
+    network, which one customer has.
+    """
+    try:
+        ip = ipaddress.ip_address(request.remote_addr or "")
+    except ValueError:
+        return "address:unknown"
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = (
+            ip.ipv4_mapped
+            or ipaddress.ip_network((ip, 64), strict=False).network_address
+        )
+    return f"address:{ip}"

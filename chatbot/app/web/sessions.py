@@ -1,0 +1,122 @@
+"""Signing in to the page with a key, and out."""
+
+from contextlib import suppress
+from typing import Annotated, Literal
+
+from flask import Response, g, jsonify, url_for
+from pydantic import StringConstraints
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from ...domain.callers import KEY_ROLES, Caller, KeyRole, Need
+from ...domain.errors import DependencyError, UnauthorizedError
+from ...domain.validation import NOT_BLANK
+from .callers import caller, caller_with, find_key, signed_in, without_key
+from .cookies import KEY_COOKIE, PERSON_COOKIE, PERSON_SECONDS, set_cookie, unsealed
+from .routes import Body, Views, services
+
+sessions = Views("sessions", __name__)
+
+
+class SignIn(Body):
+    """A key of this server."""
+
+    key: Annotated[
+        str, StringConstraints(strip_whitespace=True, pattern=NOT_BLANK, max_length=200)
+    ]
+
+
+class KeyInfo(TypedDict):
+    """The key of the caller."""
+
+    id: str
+    name: str
+    role: KeyRole
+
+
+class PersonInfo(TypedDict):
+    """Who signed in, with the role and the groups that count here; the role is
+    "nothing" if no group does.
+    """
+
+    name: str
+    role: Need
+    groups: list[str]
+
+
+class Session(TypedDict):
+    """The caller, and the roles it has."""
+
+    access: Literal["open", "read", "keys"]
+    may: list[KeyRole]
+    owner: str
+    key: KeyInfo | None
+    person: PersonInfo | None
+    sign_in: str
+    """The address where people sign in; "" without an identity provider."""
+    sign_out: str
+    """After a person signed out: the address that ends their session at the provider;
+    "" if there is none.
+    """
+
+
+@sessions.get("/api/session", need="nothing", returns=Session)
+def get_session() -> Response:
+    """Get the caller, and what it may do. A revoked key is signed out."""
+    try:
+        return jsonify(_session(caller()))
+    except UnauthorizedError:
+        return _signed_out(KEY_COOKIE)
+
+
+@sessions.post("/api/session", need="nothing", returns=Session, errors=(401,))
+def create_session(body: SignIn) -> Response:
+    """Sign in to the page with a key, which is kept in a cookie."""
+    response = jsonify(_session(caller_with(find_key(body.key))))
+    set_cookie(response, KEY_COOKIE, body.key)
+    return response
+
+
+@sessions.delete("/api/session", need="nothing", returns=Session)
+def delete_session() -> Response:
+    """Sign out in this browser; the key stays valid."""
+    address, provider = "", services().identity
+    if provider is not None and unsealed(PERSON_COOKIE, PERSON_SECONDS):
+        with suppress(DependencyError):  # here they are signed out all the same
+            address = provider.sign_out_address(url_for("pages.chat", _external=True))
+    return _signed_out(KEY_COOKIE, PERSON_COOKIE, sign_out=address)
+
+
+def _signed_out(*cookies: str, sign_out: str = "") -> Response:
+    settings = services().settings
+    stays = settings.sign_in_headers or (
+        settings.oidc_issuer and PERSON_COOKIE not in cookies
+    )
+    response = jsonify(_session(without_key(signed_in() if stays else None), sign_out))
+    for cookie in cookies:
+        set_cookie(response, cookie, "", seconds=0)
+    return response
+
+
+def _session(who: Caller, sign_out: str = "") -> Session:
+    may, owner = [role for role in KEY_ROLES if who.may(role)], who.owner
+    key, person = who.key, g.get("person")
+    named: KeyInfo | None = (
+        None
+        if key is None or person
+        else {"id": key.id, "name": key.name, "role": key.role}
+    )
+    groups = list(key.groups if key else ())
+    shown: PersonInfo | None = (
+        {"name": person.name, "role": who.role, "groups": groups} if person else None
+    )
+    settings = services().settings
+    sign_in = url_for("sign_in.begin") if settings.oidc_issuer else ""
+    return {
+        "access": settings.rule,
+        "may": may,
+        "owner": owner,
+        "key": named,
+        "person": shown,
+        "sign_in": sign_in,
+        "sign_out": sign_out,
+    }

@@ -1,0 +1,94 @@
+"""Who sends a request: API keys as they are kept, and callers with their roles."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from .scope import Range, Scope, Values
+
+KeyRole = Literal["feed", "read", "write", "admin"]
+Need = Literal["nothing", "feed", "read", "write", "admin"]
+"""The role that a route needs; each role may do what those before it may."""
+KEY_ROLES: tuple[KeyRole, ...] = get_args(KeyRole)
+NEEDS: tuple[Need, ...] = get_args(Need)
+PERSON = "person:"
+"""Before the id of a person who signed in; they get a key of their groups, which no
+database stores.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key without its secret, of which a digest is stored. ``id``: its first
+    characters, which reveal no other. It sees only ``filters`` (as in a request) and
+    ``collections``; empty = everything.
+    """
+
+    id: str
+    name: str
+    role: KeyRole
+    created_at: str
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    collections: tuple[str, ...] = ()
+    daily_tokens: int | None = None
+    requests_per_minute: int | None = None
+    used_at: str = ""
+    revoked_at: str = ""
+    parent: str = ""
+    """The id of the key that made it, and with which it ends; "" = none."""
+    groups: tuple[str, ...] = ()
+    """The groups of the person for whom it stands; they decide its role and limits."""
+
+    @property
+    def owner(self) -> str:
+        """The owner of conversations and reports that are made with this key."""
+        return self.id if self.id.startswith(PERSON) else f"key:{self.id}"
+
+    @property
+    def limit(self) -> Scope:
+        return limit_of(self.filters, self.collections)
+
+
+def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
+    """Return the scope to which a key with these ``filters``, as in a request, and
+    collections is limited.
+    """
+    conditions = {
+        name: Range(**value) if isinstance(value, Mapping) else Values(tuple(value))
+        for name, value in filters.items()
+    }
+    return Scope.of(conditions).within(collections)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The sender of a request; without arguments, the command line.
+
+    ``owner`` owns what the request creates, "" = nobody: then it belongs to all who
+    know its id. Requests and tokens count for ``account``: the key, or the address of
+    callers without one, who could discard a cookie.
+    """
+
+    role: Need = "admin"
+    owner: str = ""
+    account: str = ""
+    key: ApiKey | None = None
+    daily_tokens: int | None = None
+    """Tokens of the chat model that its account may use in a day (UTC); None = no limit
+    of its own.
+    """
+    limit: Scope = field(default_factory=Scope)
+    """The scope that it may see; empty = everything."""
+
+    def may(self, need: Need) -> bool:
+        return NEEDS.index(self.role) >= NEEDS.index(need)
+
+    @property
+    def oversees(self) -> bool:
+        """True if it sees everybody's jobs: with an administrator's key, not if ACCESS
+        is merely open.
+        """
+        return self.key is not None and self.key.role == "admin"
+
+
+ANYBODY = Caller()
