@@ -13,7 +13,6 @@ import numpy as np
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Scope
 from chatbot.domain.scope import Values
 from chatbot.stores.faiss import FaissStore
@@ -29,7 +28,7 @@ def make_store(folder: Path, dimensions: int) -> FaissStore:
     return build_store(
         settings=settings,
         database=database,
-        changes=CorpusChanges(database),
+        changes=database.changes,
         dimensions=dimensions,
     )
 

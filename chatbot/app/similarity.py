@@ -80,7 +80,7 @@ def similarity_search(
             )
         return best_of(found, count), []
 
-    near, _ = settled_search(search, limit, documents.unsettled, documents.position)
+    near, _ = settled_search(search, limit, documents.visible)
     scores = {match.chunk_id: match.score for match in near}
     fields = services.settings.filter_fields
     return [

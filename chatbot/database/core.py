@@ -9,12 +9,12 @@ after an id.
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..domain import Vector
 from ..domain.errors import DatabaseError
@@ -23,6 +23,8 @@ from .rows import Filter, Projection, Sort, encode_payload
 
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
+
+    from .changes import State
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -33,6 +35,18 @@ NO_CHANGE_STREAMS, LOST_TOKEN = "no_change_streams", "lost_token"
 BATCH = 500
 READ_AT_ONCE = 100
 """Documents. The first batch of a server has one more."""
+GUARDED = {
+    "documents": "catalog",
+    "figures": "figures",
+    "figure_versions": "figures",
+    "figure_changes": "figures",
+    "glossary": "glossary",
+    "files": "originals",
+    "file_pieces": "originals",
+}
+"""Collections that are only written through `changes.Changes`, and the kind of change
+that writes each. The collections of passages are guarded too (`Database.guard`).
+"""
 Place = tuple[str, str]
 """Type and text of an id. A collection may have ids of several types, and only ids of
 one type can be compared.
@@ -114,12 +128,26 @@ class Database(ABC):
 
     embedded: bool
     """True for the SQLite file, False for a MongoDB server."""
+    call_seconds = 5.0
+    """Time limit of one call."""
 
     def __init__(self) -> None:
+        from .changes import Changes  # it is made of collections
+
         self.reads: dict[str, Callable[[], Any]] = {}
         """Reads of every request by their names in `caches.cached`; if one is missing,
         all are read at once.
         """
+        self._guarded = {name for name, kind in GUARDED.items() if kind != "originals"}
+        self.changes: Changes = Changes(self)
+
+    def guard(self, names: Iterable[str]) -> None:
+        """Let these collections of passages be written through `changes` alone."""
+        self._guarded |= set(names)
+
+    def state(self) -> "State":
+        """Return the state of everything that answers are made of (`Changes`)."""
+        return self.changes.state()
 
     def at_once(self, calls: Sequence[Callable[[], T]]) -> list[T]:
         """Return what independent calls return. The round trips to a server overlap.
@@ -133,7 +161,18 @@ class Database(ABC):
     """Before the names of our own collections."""
 
     def __getitem__(self, name: str) -> "Collection":
-        return self.mapped.get(name) or Collection(name, self)
+        if name in self.mapped:
+            return self.mapped[name]
+        if name in self._guarded:
+            return GuardedCollection(name, self)
+        return Collection(name, self)
+
+    def transaction(self) -> AbstractContextManager[Callable[[], int]]:
+        """Make the block one transaction of the SQLite file, in which its thread reads
+        what it writes. Inside of another one it joins that. Yields a function that
+        counts the rows that were changed so far.
+        """
+        raise NotImplementedError  # a server has entries instead: see `changes`
 
     @abstractmethod
     def raw(self, name: str) -> Any:
@@ -159,8 +198,8 @@ class Database(ABC):
         """Return the driver's collection object for queries of the search engine."""
         return raw
 
-    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
-        raw.replace_many(documents)
+    def replace_many(self, raw: Any, documents: Sequence[Json]) -> int:
+        return int(raw.replace_many(documents))
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         raw.update_each(updates)
@@ -265,11 +304,14 @@ class Collection:
         with self._driver() as raw:
             raw.insert_one(document)
 
-    def replace_many(self, documents: Sequence[Json]) -> None:
-        """Upsert whole documents by ``_id``, in one round trip."""
-        if documents:
-            with self._driver() as raw:
-                self._database.replace_many(raw, documents)
+    def replace_many(self, documents: Sequence[Json]) -> int:
+        """Upsert whole documents by ``_id``, in one round trip; return how many there
+        were before.
+        """
+        if not documents:
+            return 0
+        with self._driver() as raw:
+            return self._database.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
         """Apply one update to each document by ``_id``, in one round trip; missing ids
@@ -397,6 +439,26 @@ class Collection:
         if self._database.embedded:
             raise sqlite_failure("no_search")
         return self._driver(milliseconds)
+
+
+class GuardedCollection(Collection):
+    """A collection that is read here. It is written through `changes.Changes` alone, so
+    that every change is announced: its writing methods raise RuntimeError.
+    """
+
+    def _refuse(self, *arguments: object, **options: object) -> NoReturn:
+        raise RuntimeError(
+            f"{self.name!r} is only written through database.changes.of(...)."
+        )
+
+    insert_one = _refuse
+    replace_many = _refuse
+    update_each = _refuse
+    update_many = _refuse
+    update_one = _refuse
+    find_one_and_update = _refuse
+    ensure = _refuse
+    delete_many = _refuse
 
 
 def place(id: Any) -> Place:

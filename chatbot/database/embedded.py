@@ -9,7 +9,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
@@ -65,7 +65,31 @@ class EmbeddedDatabase(Database):
             ) from error
 
     def raw(self, name: str) -> SqliteCollection:
+        transaction = self._transaction()
+        if transaction is not None:
+            return SqliteCollection(name, transaction, self._get_writer, inside=True)
         return SqliteCollection(name, self._reader(), self._get_writer)
+
+    def _transaction(self) -> sqlite3.Connection | None:
+        """Return the connection of the calling thread's transaction."""
+        connection: sqlite3.Connection | None = getattr(
+            self._local, "transaction", None
+        )
+        return connection
+
+    @contextmanager
+    def transaction(self) -> Iterator[Callable[[], int]]:
+        running = self._transaction()
+        if running is not None:
+            yield lambda: running.total_changes
+            return
+        local = self._local
+        with self.translate_errors(), self._get_writer().transaction() as connection:
+            local.transaction = connection
+            try:
+                yield lambda: connection.total_changes
+            finally:
+                local.transaction = None
 
     def _reader(self) -> sqlite3.Connection:
         reader: OpenConnection | None = getattr(self._local, "reader", None)
@@ -160,8 +184,10 @@ class EmbeddedDatabase(Database):
         """Raise SQLite's errors as DatabaseError, and count the call, so that `close`
         can wait for it.
         """
+        inside = self._transaction() is not None
         with self._idle:
-            self._idle.wait_for(lambda: not self._closing)
+            # `close` waits for a transaction that is running, with all its calls.
+            self._idle.wait_for(lambda: inside or not self._closing)
             self._active += 1
         try:
             yield

@@ -204,6 +204,7 @@ class MongoDatabase(Database):
         seconds: float = 5.0,
         overruled: Sequence[str] = (),
     ) -> None:
+        self.call_seconds = seconds
         super().__init__()
         self._client = client
         self._overruled = overruled
@@ -301,12 +302,12 @@ class MongoDatabase(Database):
             read_preference=self._client.read_preference,
         )
 
-    def replace_many(self, raw: Any, documents: Sequence[Json]) -> None:
+    def replace_many(self, raw: Any, documents: Sequence[Json]) -> int:
         requests = [
             ReplaceOne({"_id": document["_id"]}, document, upsert=True)
             for document in documents
         ]
-        raw.bulk_write(requests, ordered=False)
+        return int(raw.bulk_write(requests, ordered=False).matched_count)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         raw.bulk_write(

@@ -83,16 +83,22 @@ class Writer(OpenConnection):
 
 class SqliteCollection:
     """One table, which the first write creates. ``reader`` is the calling thread's
-    connection.
+    connection; ``inside``: it is in a transaction, which writes belong to.
     """
 
     def __init__(
-        self, name: str, reader: sqlite3.Connection, writer: Callable[[], Writer]
+        self,
+        name: str,
+        reader: sqlite3.Connection,
+        writer: Callable[[], Writer],
+        *,
+        inside: bool = False,
     ) -> None:
         self._table = sql.quoted(name)
         self._name = name
         self._reader = reader
         self._writer = writer
+        self._inside = inside
         self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
 
     def find(
@@ -114,11 +120,14 @@ class SqliteCollection:
 
     def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
         try:
-            return self._reader.execute(text, values)
+            rows = self._reader.execute(text, values)
         except sqlite3.OperationalError as error:
             if not _no_table(error):
                 raise
             return iter(())
+        if self._inside:  # read to the end while this thread has the connection
+            return iter(rows.fetchall())
+        return rows
 
     def find_one(
         self, filter: Filter, projection: Projection | None = None
@@ -152,10 +161,19 @@ class SqliteCollection:
     def insert_one(self, document: Json) -> None:
         self._write(lambda db: db.execute(self._insert, sql.to_row(document)).rowcount)
 
-    def replace_many(self, documents: Sequence[Json]) -> None:
+    def replace_many(self, documents: Sequence[Json]) -> int:
+        """Upsert documents; return how many there were before."""
         rows = [sql.to_row(document) for document in documents]
         text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
-        self._write(lambda db: db.executemany(text, rows).rowcount)
+        ids = sql.where({"_id": {"$in": [document["_id"] for document in documents]}})
+
+        def run(db: sqlite3.Connection) -> int:
+            count = f"SELECT count(*) FROM {self._table} WHERE {ids[0]}"
+            before = int(db.execute(count, ids[1]).fetchone()[0])
+            db.executemany(text, rows)
+            return before
+
+        return self._write(run)
 
     def update_one(
         self, filter: Filter, update: sql.Update, *, upsert: bool = False
@@ -262,6 +280,14 @@ class SqliteCollection:
         of the lock resets a statement that another thread is running by then
         (SQLITE_MISUSE).
         """
+        if self._inside:
+            try:
+                return run(self._reader)
+            except sqlite3.OperationalError as error:
+                if not _no_table(error):
+                    raise
+            self._create_table(self._reader)
+            return run(self._reader)
         writer = self._writer()
         try:
             with writer.transaction() as connection:
@@ -270,10 +296,11 @@ class SqliteCollection:
             if not _no_table(error):
                 raise
         with writer.transaction() as connection:
-            connection.execute(
-                f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})"
-            )
+            self._create_table(connection)
             return run(connection)
+
+    def _create_table(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {self._table} ({sql.LAYOUT})")
 
 
 def _order(sort: Sort) -> str:

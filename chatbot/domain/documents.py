@@ -226,6 +226,10 @@ class DocumentRecord:
     """Another version that may have passages too: the next one, unfinished, or the
     previous one, not yet removed.
     """
+    writer: str = ""
+    """Token of the upload, edit or deletion that wrote it last; "" = an older
+    release's.
+    """
 
     @property
     def parts(self) -> tuple[Part, ...]:

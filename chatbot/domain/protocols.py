@@ -264,6 +264,14 @@ class LateStore(Store, Protocol):
         """
 
 
+@runtime_checkable
+class ListingStore(Store, Protocol):
+    """A store that knows the reports of its passages."""
+
+    def document_ids(self) -> set[str]:
+        """Return the ids that passages name as their reports'."""
+
+
 class Catalog(Protocol):
     """The registered reports."""
 
@@ -278,12 +286,6 @@ class Catalog(Protocol):
     def holdings(self, scope: Scope) -> Holdings:
         """Count the reports in the scope, and their passages that are inside: of a
         table perhaps only some.
-        """
-
-    def unsettled(self) -> dict[str, str]:
-        """Return the reports that are being written or removed, with the version that
-        questions may see ("" = none). Always current, even if the other methods return
-        what they did earlier in the request.
         """
 
 

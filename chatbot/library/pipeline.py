@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Literal
 
+from ..database.changes import new_token
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
 from ..domain import (
@@ -123,7 +124,8 @@ class Ingestor(VersionWriter):
             control.refresh()
             control.check()
         if old is None:
-            self.documents.put(record)
+            if not self.documents.insert(record):
+                self._raise_changed(record)
             return record
         if old.status == "ready":
             if old.version != record.version or old.replacing:
@@ -136,12 +138,15 @@ class Ingestor(VersionWriter):
                 notes=record.notes,
             )
             if same != old:
-                self._swap(replace(same, upload_number=record.upload_number), old)
+                number = record.upload_number
+                self._swap(
+                    replace(same, upload_number=number, writer=record.writer), old
+                )
             elif not self.documents.note_upload(old, record.upload_number):
                 self._raise_changed(record)
             return None
         if (old.status, old.version) == ("pending", record.version):
-            return old
+            return self._swap(replace(old, writer=record.writer), old)
         return self._swap(replace(record, replacing=old.version), old)
 
     def ingest(
@@ -190,6 +195,7 @@ class Ingestor(VersionWriter):
         `Chunk.search_text`; False when this version already is. Raises as `ingest`.
         """
         control, old = JobControl(), self.documents.get(record.id)
+        record = replace(record, writer=new_token())
         registered = self._register(record, old, control)
         if registered is not None:
             self.write(record, old, chunks, control, registered, vectors)
@@ -289,6 +295,7 @@ class Ingestor(VersionWriter):
         }
         values["collection"] = self.collection_of(described, about.collection)
         values["version"] = self.version(document, about.summary.kind, about.collection)
+        values["writer"] = new_token()
         if not document.metadata.get("country_name"):
             values["row_countries"] = tuple(
                 sorted(set(filter(None, map(country_code, rows))))

@@ -5,11 +5,12 @@ never visible; the next try uses their vectors again.
 
 import hashlib
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -17,8 +18,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..database.changes import CATALOG, FIGURES, GLOSSARY, new_token, revoked
 from ..database.repositories.documents import DocumentRepository
-from ..database.repositories.figures import FigureRepository, GlossaryRepository
+from ..database.repositories.figures import (
+    FigureRepository,
+    GlossaryRepository,
+    VersionFigures,
+)
 from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
 from ..domain.documents import Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
@@ -28,6 +34,7 @@ from .control import NO_RETRIES, JobControl, Retries
 from .derived import listed_terms
 from .sources import METADATA, typed
 
+log = logging.getLogger(__name__)
 BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
 LOCAL_BATCH = 4
@@ -91,38 +98,73 @@ class VersionWriter:
             old.version != shown.version or bool(old.replacing)
         )
         served = old if old is not None and old.status == "ready" else None
-        if (
-            served is not None and served.replacing
-        ):  # its writer was killed before it removed the previous version
-            self.figures.record_changes(served.id, served.replacing, served.version)
-        try:
-            if served is not None:
-                registered = self._swap(
-                    replace(served, replacing=record.version), registered
+        with self.documents.changes.work(record.writer):
+            if (
+                served is not None and served.replacing
+            ):  # its writer was killed before it removed the previous version
+                self.figures.record_changes(served.id, served.replacing, served.version)
+            try:
+                if served is not None:
+                    marked = replace(
+                        served, replacing=record.version, writer=record.writer
+                    )
+                    registered = self._swap(marked, registered)
+                figures = self._store_all(
+                    record, chunks, vectors, again=old is not None, control=control
                 )
-            self._store_all(
-                record, chunks, vectors, again=old is not None, control=control
-            )
-            self.glossary.put(record.id, listed_terms(chunks), replace_all=True)
-            # From this step on questions see the new version; then the old one is
-            # removed.
-            registered = self._swap(
-                replace(shown, replacing=old.version)
-                if old is not None and replaces
-                else shown,
-                registered,
-            )
-        except errors.ChatbotError as error:
-            self.undo(record, old, error)
-            raise
-        if replaces:
-            kept = [chunk.id for chunk in chunks]
+                # From this step on questions see the new version; then the old one is
+                # removed.
+                if old is not None and replaces:
+                    shown = replace(shown, replacing=old.version)
+                registered = self._show(shown, registered, figures, chunks)
+            except errors.ChatbotError as error:
+                self.undo(record, old, error)
+                raise
+            if replaces:
+                self._clean_up(registered, served, chunks, control)
+
+    def _show(
+        self,
+        shown: DocumentRecord,
+        registered: DocumentRecord,
+        figures: VersionFigures,
+        chunks: Sequence[Chunk],
+    ) -> DocumentRecord:
+        """Make a version visible together with its figures and terms; return what is
+        registered now.
+        """
+        terms = listed_terms(chunks)
+        with self.documents.changes.of([shown.id], CATALOG, FIGURES, GLOSSARY):
+            self.figures.put(figures)
+            self.glossary.put(shown.id, terms, replace_all=True)
+            return self._swap(shown, registered)
+
+    def _clean_up(
+        self,
+        registered: DocumentRecord,
+        served: DocumentRecord | None,
+        chunks: Sequence[Chunk],
+        control: JobControl,
+    ) -> None:
+        """Remove what a version has replaced. The version is visible, so nothing that
+        happens here fails the upload: the purge removes what is left.
+        """
+        kept = [chunk.id for chunk in chunks]
+        shown = replace(registered, replacing="")
+        try:
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
-            if served is not None:
-                self.figures.record_changes(shown.id, served.version, shown.version)
-            self.figures.remove(shown.id, keep=[shown.version])
-            self._swap(shown, registered)
+            with self.documents.changes.of([shown.id], CATALOG, FIGURES):
+                if served is not None:
+                    self.figures.record_changes(shown.id, served.version, shown.version)
+                self.figures.remove(shown.id, keep=[shown.version])
+                self.documents.replace(shown, registered)
+        except errors.DependencyError as error:
+            log.warning(
+                "The previous version of %s is removed later: %s",
+                shown.title,
+                error.message,
+            )
 
     def _swap(
         self, record: DocumentRecord, registered: DocumentRecord
@@ -158,9 +200,9 @@ class VersionWriter:
         *,
         again: bool,
         control: JobControl,
-    ) -> None:
-        """Embed and store the passages that are missing. ``again``: some may be stored,
-        of this or another version.
+    ) -> VersionFigures:
+        """Embed and store the passages that are missing; return the figures of all.
+        ``again``: some passages may be stored, of this or another version.
         """
         stored, vectors = (
             self.store.stored(record.id)
@@ -203,7 +245,8 @@ class VersionWriter:
         read = self.read_texts(
             stated, [chunk.text for chunk in chunks], record.name, control.cancel
         )
-        self.figures.write(record.id, record.version, zip(chunks, read, strict=True))
+        read_chunks = zip(chunks, read, strict=True)
+        return self.figures.of_version(record.id, record.version, read_chunks)
 
     def _followed(
         self,
@@ -292,6 +335,7 @@ class VersionWriter:
         """
         if isinstance(error, errors.StoppedError):
             return
+        own = {record.writer, revoked(record.writer), old.writer if old else ""}
         try:
             current = self.documents.get(record.id)
             if current is None or current.status == "deleting":
@@ -306,10 +350,12 @@ class VersionWriter:
                     self.figures.remove(
                         record.id, keep=[current.version, current.replacing]
                     )
+            elif current.writer not in own:
+                return  # another worker goes on with it
             elif current.status == "ready" and (
                 old is None or current.version != old.version
             ):
-                return  # another worker has finished it
+                return  # it was finished
             elif old is not None and old.status == "ready":
                 # By ids, not by the stored chunks: this model's vectors may be gone,
                 # the passages must not.
@@ -409,7 +455,12 @@ class VersionWriter:
         ]
         version = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
         edited = replace(
-            edited, version=version, overrides=overrides, fingerprint="", replacing=""
+            edited,
+            version=version,
+            overrides=overrides,
+            fingerprint="",
+            replacing="",
+            writer=new_token(),
         )
         chunks = []
         for chunk in self.store.stored(old.id)[0]:
@@ -441,19 +492,36 @@ class VersionWriter:
         stays "deleting"; calling this again finishes it.
         """
         record = self.documents.get(document_id)
-        if record is not None and record.version:
-            self.documents.put(replace(record, status="deleting"))
-            if not self._retire(document_id, control or JobControl()):
-                return True
-            current = self.documents.get(document_id)
-            if current is not None and current.status != "deleting":
-                return True
-        if record is not None:
-            self.figures.record_changes(document_id, record.version)
-        return self._forget(document_id)
+        with self.documents.changes.work(new_token()):
+            if record is not None and record.version:
+                try:
+                    if not self._withdraw(record, control or JobControl()):
+                        return True
+                except errors.DiskFullError:
+                    # Without space for a mark the row goes first: passages without a
+                    # row are shown by nobody.
+                    self.documents.delete(document_id)
+            if record is not None:
+                with suppress(errors.DiskFullError):
+                    self.figures.record_changes(document_id, record.version)
+            return self._forget(document_id) or record is not None
+
+    def _withdraw(self, record: DocumentRecord, control: JobControl) -> bool:
+        """Hide a report and its passages; return whether its rows may be deleted
+        now.
+        """
+        if record.status != "deleting":
+            self.documents.withdraw(record.id, new_token())
+        if not self._retire(record.id, control):
+            return False
+        current = self.documents.get(record.id)
+        return current is None or current.status == "deleting"
 
     def _forget(self, document_id: str) -> bool:
-        self.glossary.put(document_id, (), replace_all=True)
-        self.figures.remove(document_id)
         passages = self.store.delete_document(document_id)
-        return self.documents.delete(document_id) or passages > 0
+        with self.documents.changes.of(
+            [document_id], CATALOG, FIGURES, GLOSSARY, frees_space=True
+        ):
+            self.glossary.put(document_id, (), replace_all=True)
+            self.figures.remove(document_id)
+            return self.documents.delete(document_id) or passages > 0

@@ -11,7 +11,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
 from ..domain import QuerySettings, RequestContext, Scope, Usage
@@ -56,7 +57,29 @@ KEPT_SUMMARIES = 2_000
 """Summaries of a store whose sources are kept: their whole report is read once to find
 them.
 """
-Unsettled = Callable[[], Mapping[str, str]]
+
+
+class Visible(Protocol):
+    """What questions may see, at one moment."""
+
+    @property
+    def records(self) -> Mapping[str, object]:
+        """The reports by id: another object after each change of a report."""
+
+    def shows(self, chunk_id: str) -> bool:
+        """Return whether questions may see a passage."""
+
+
+class Everything:
+    """All passages can be seen."""
+
+    records: Mapping[str, object] = MappingProxyType({})
+
+    def shows(self, chunk_id: str) -> bool:
+        return True
+
+
+EVERYTHING = Everything()
 Matches = tuple[list[Match], list[Match]]
 """The matches of the vector search and of the keyword search."""
 
@@ -80,14 +103,13 @@ class Retriever:
         store: Store,
         embedder: Embedder,
         settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
-        unsettled: Unsettled = dict,
-        known: Unsettled | None = None,
-        position: Callable[[], int] = int,
+        visible: Callable[[], Visible] = lambda: EVERYTHING,
+        known: Callable[[], Visible] | None = None,
         reranker: Callable[[str], Reranker | None] = lambda name: None,
         refiner: Refiner | None = None,
     ) -> None:
-        """``settings``: of a search without its own. ``unsettled``, ``position``,
-        ``known``: see `settled_search`.
+        """``settings``: of a search without its own. ``visible``, ``known``: see
+        `settled_search`.
 
         ``reranker`` returns the reranker of a name, None for none.
         ``refiner``: for methods that may be refined; None = none is.
@@ -95,9 +117,7 @@ class Retriever:
         self._store = store
         self._embedder = embedder
         self._settings = settings
-        self._settled = partial(
-            settled_search, unsettled=unsettled, position=position, known=known
-        )
+        self._settled = partial(settled_search, visible=visible, known=known)
         self._reranker = reranker
         self._refiner = refiner
 
@@ -378,64 +398,62 @@ class _Search:
 def settled_search(
     search: Callable[[int], Matches],
     count: int,
-    unsettled: Unsettled,
-    position: Callable[[], int] = int,
-    known: Unsettled | None = None,
+    visible: Callable[[], Visible],
+    known: Callable[[], Visible] | None = None,
 ) -> Matches:
     """Search one version of each report: never half of it, never two.
 
-    While a report is written or removed, the store may hold passages of another version
-    of it. Their matches are dropped after the search, and the search is widened by what
-    was dropped, so that no result gets shorter. ``search(n)`` returns up to n matches
-    of each kind; ``unsettled()`` the versions that may be seen, as they are at this
-    ``position()`` of the catalog's log, and ``known()`` as they were read in this
-    request before.
+    The store may hold passages of other versions, and of reports that are gone. Their
+    matches are dropped after the search, and the search is widened by what was dropped,
+    so that no result gets shorter. ``search(n)`` returns up to n matches of each kind;
+    ``visible()`` what may be seen now, and ``known()`` what might be seen when it was
+    read in this request before.
     """
-    before, visible = position(), (known or unsettled)()
+    before = (known or visible)()
     for _ in range(TRIES):
-        matches, dropped = (
-            _widened(search, count, visible) if visible else (search(count), False)
+        matches, dropped = _widened(search, count, before)
+        after = visible()
+        if after is before:
+            return matches
+        kept = [match.chunk_id for match in (*matches[0], *matches[1])]
+        # What was dropped may have been all there was: its report may have been
+        # replaced during the search.
+        settled = all(map(after.shows, kept)) and not any(
+            before.records.get(id) is not after.records.get(id) for id in dropped
         )
-        one_each = {
-            match.chunk_id.rpartition("-")[0]: match.chunk_id
-            for match in (*matches[0], *matches[1])
-        }
-        versions = set(map(Chunk.version_of, one_each.values()))
-        after, now = unsettled(), position()
-        # What was dropped may have been all there was: replaced twice during the
-        # search, to the same version again.
-        unchanged = after == visible and not (dropped and now != before)
-        before, visible = now, after
-        # A report with two versions was replaced between the two searches, so quickly
-        # that it is settled again.
-        if unchanged and len(versions) == len(dict(versions)):
-            break
-    # at the latest when reports change faster than a search takes: true a moment ago
-    return matches
+        if settled:
+            return matches
+        before = after
+    # Reports change faster than a search takes: this was true a moment ago.
+    near, worded = (
+        [match for match in of_kind if before.shows(match.chunk_id)]
+        for of_kind in matches
+    )
+    return near, worded
 
 
 def _widened(
-    search: Callable[[int], Matches], count: int, visible: Mapping[str, str]
-) -> tuple[Matches, bool]:
-    """Return the matches that may be seen, and whether any was dropped."""
+    search: Callable[[int], Matches], count: int, visible: Visible
+) -> tuple[Matches, set[str]]:
+    """Return the matches that may be seen, and the reports of those dropped."""
     requested = count
     while True:
         matches = search(requested)
         kept: list[list[Match]] = [[], []]
+        dropped: set[str] = set()
         for some, all_ in zip(kept, matches, strict=True):
             for match in all_:
-                document_id, version = Chunk.version_of(match.chunk_id)
-                if visible.get(document_id, version) == version:
+                if visible.shows(match.chunk_id):
                     some.append(match)
+                else:
+                    dropped.add(Chunk.version_of(match.chunk_id)[0])
         short = any(
             len(all_) >= requested and len(some) < count
             for all_, some in zip(matches, kept, strict=True)
         )
         if not short or requested >= MAX_CANDIDATES:
             near, worded = kept
-            return (near[:count], worded[:count]), (len(near), len(worded)) != tuple(
-                map(len, matches)
-            )
+            return (near[:count], worded[:count]), dropped
         requested = min(2 * requested, MAX_CANDIDATES)
 
 

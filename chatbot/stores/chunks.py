@@ -8,15 +8,14 @@ its embedding.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, fields
-from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..config.settings import Settings
 from ..database import rows as forms
+from ..database.changes import PASSAGES, Change, Changes
 from ..database.core import Collection, Database, Json
-from ..database.repositories.corpus import CorpusChanges
 from ..domain import Chunk, Match, Scope, Vector
 from ..domain.documents import Matrix
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
@@ -46,7 +45,7 @@ class BuiltStore:
     """Ends the message about a vector of another model, after "has 2 dimensions, "."""
     settings: Settings
     database: Database
-    changes: CorpusChanges
+    changes: Changes
     dimensions: int
     slot: str = ""
     passages: PassageCount | None = None
@@ -80,6 +79,10 @@ class MongoChunks(BuiltStore):
     collections.
     """
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.database.guard(self._names)
+
     def collections(self) -> list[Collection]:
         return [self.database[name] for name in self._names]
 
@@ -99,23 +102,23 @@ class MongoChunks(BuiltStore):
             if np.any(vector):  # no index takes zeros, which have no direction
                 row[self.embedding_field] = self.database.encode_vector(vector)
             by_collection.setdefault(name, []).append(row)
-        in_place = False
-        for name, rows in by_collection.items():
-            ids = {"_id": {"$in": list(map(itemgetter("_id"), rows))}}
-            in_place = (
-                in_place or self.database[name].find_one(ids, {"_id": 1}) is not None
-            )
-            self.database[name].replace_many(rows)
-        if chunks:
-            self.changes.record(
-                {chunk.document_id for chunk in chunks}, in_place=in_place
-            )
+        if not chunks:
+            return
+        ids = {chunk.document_id for chunk in chunks}
+        with self.changes.of(ids, PASSAGES) as change:
+            for name, rows in by_collection.items():
+                if change[name].replace_many(rows):
+                    change.note_in_place()
 
     def delete_document(self, document_id: str, *, keep: AnyOf[str] = ()) -> int:
         """Delete also the rows that do not name their report, where it is one of an
         older system.
         """
-        kept, deleted = set(keep), 0
+        with self.changes.of([document_id], PASSAGES, frees_space=True) as change:
+            return self._delete(document_id, set(keep), change)
+
+    def _delete(self, document_id: str, kept: set[str], change: Change) -> int:
+        deleted = 0
         for collection in self.collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on
             # SQLite.
@@ -134,10 +137,18 @@ class MongoChunks(BuiltStore):
                     if forms.document_id_of(row) == document_id
                 ]
             if doomed := [id for id in ids if id not in kept]:
-                deleted += collection.delete_many({"_id": {"$in": doomed}})
-        if deleted:
-            self.changes.record([document_id])
+                writable = change[collection.name]
+                deleted += writable.delete_many({"_id": {"$in": doomed}})
         return deleted
+
+    def document_ids(self) -> set[str]:
+        """Return the ids that passages name as their reports'."""
+        return {
+            document_id
+            for collection in self.collections()
+            for document_id in collection.distinct("document_id")
+            if isinstance(document_id, str)
+        }
 
     def get(
         self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None

@@ -15,7 +15,6 @@ from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Scope, Store
 from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
@@ -23,6 +22,7 @@ from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
+from tests.rows import outside
 
 DIMENSIONS = 8
 GENERAL, REPORTS = "chatbot_data", "report_chatting"
@@ -48,7 +48,7 @@ def build_store(name: str, database: Database, settings: Settings) -> Store:
     return build(
         settings=settings,
         database=database,
-        changes=CorpusChanges(database),
+        changes=database.changes,
         dimensions=DIMENSIONS,
     )
 
@@ -115,7 +115,7 @@ def live(name: str, path: Path) -> Iterator[Harness]:
     database = open_database(settings)
     create_indexes(database, settings)
     for collection in (*COLLECTIONS, "meta"):
-        database[collection].delete_many({})
+        outside(database, collection).delete_many({})
     store = build_store(name, database, settings)
     _settle(database, store)
     yield Harness(

@@ -14,6 +14,7 @@ from chatbot.database import open_database
 from chatbot.database.core import Database
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
+from tests.rows import outside
 
 LAX = "readPreference=secondaryPreferred&readConcernLevel=local&w=1"
 
@@ -35,7 +36,7 @@ def database(proxy: WireProxy) -> Iterator[Database]:
 
 
 def used(database: Database, name: str) -> None:
-    collection = database[name]
+    collection = outside(database, name)
     list(collection.find({"a": 1}))
     collection.find_one({"a": 1})
     collection.count({"a": 1})

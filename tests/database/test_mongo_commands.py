@@ -11,7 +11,6 @@ import pytest
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Range, Scope
 from chatbot.domain.scope import Values
 from chatbot.stores.atlas import AtlasStore
@@ -85,7 +84,7 @@ def store(database: Database) -> AtlasStore:
             mongodb_timeout=4.0,
         ),
         database=database,
-        changes=CorpusChanges(database),
+        changes=database.changes,
         dimensions=2,
         passages=lambda scope: CATALOG[bool(scope.conditions)],
     )

@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
+from pymongo.results import BulkWriteResult
 
 from tests.fakes.search_engine import (
     DETAILS,
@@ -124,15 +125,17 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         assert all(isinstance(request, (ReplaceOne, UpdateOne)) for request in requests)
         self._engine.operations.append(len(requests))
         with self.database.client.lock:
-            self._noted(lambda: [self._write(request) for request in requests])
+            results = self._noted(lambda: [self._write(one) for one in requests])
+        matched = sum(result.matched_count for result in results)
+        return BulkWriteResult({"nMatched": matched}, acknowledged=True)
 
-    def _write(self, request: Any) -> None:
+    def _write(self, request: Any) -> Any:
         write = (
             super().replace_one
             if isinstance(request, ReplaceOne)
             else super().update_one
         )
-        write(request._filter, request._doc, upsert=bool(request._upsert))
+        return write(request._filter, request._doc, upsert=bool(request._upsert))
 
     def update_one(self, *arguments: Any, **options: Any) -> Any:
         with (

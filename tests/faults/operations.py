@@ -361,7 +361,7 @@ def _listed(record: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in record.items()
-        if name not in {"updated_at", "upload_number"}
+        if name not in {"updated_at", "upload_number", "writer"}
     }
 
 

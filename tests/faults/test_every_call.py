@@ -39,10 +39,6 @@ def prepared(
     )
 
 
-TWO_WRITES = pytest.mark.xfail(reason="a change and its announcement are two writes")
-
-
-@TWO_WRITES
 def test_a_kill_at_any_call_leaves_no_process_that_differs_from_a_fresh_one(
     prepared: Prepared,
 ) -> None:
@@ -52,7 +48,6 @@ def test_a_kill_at_any_call_leaves_no_process_that_differs_from_a_fresh_one(
     assert [str(outcome) for outcome in outcomes if outcome.problems] == []
 
 
-@TWO_WRITES
 def test_sigkill_in_the_middle_leaves_no_process_that_differs_from_a_fresh_one(
     prepared: Prepared,
 ) -> None:

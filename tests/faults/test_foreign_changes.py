@@ -18,6 +18,7 @@ from tests.fakes.nx_server import wait_until
 from tests.fakes.wire_faults import Action, Answer, failure
 from tests.fakes.wire_proxy import WireProxy
 from tests.faults.conftest import QUESTION, NewSite, Site, add_kenya
+from tests.rows import outside
 
 STREAM, NAMESPACE = "$changeStream", "report_chat.$cmd.aggregate"
 PATIENT = 20.0
@@ -82,7 +83,7 @@ def finds(site: Site) -> bool:
 def change(database: Database) -> Any:
     """As another program does: the count stays, and our log is left alone."""
     row = next(database["report_chatting"].find({"data": {"$exists": True}}))
-    database["report_chatting"].update_one(
+    outside(database, "report_chatting").update_one(
         {"_id": row["_id"]}, {"$set": {"data": f"{row['data']} Zanzibar"}}
     )
     return row["_id"]

@@ -34,6 +34,7 @@ from tests.library.helpers import (
     write,
 )
 from tests.library.helpers import record_of as registered
+from tests.rows import outside
 
 Start = Callable[..., Ingestion]
 UPLOAD = document_id("uploads/a.md")
@@ -162,7 +163,7 @@ def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
 def test_a_stored_file_that_vanished_is_said(services: Services, start: Start) -> None:
     job = start(a="zebra")
     for name in ("files", "file_pieces"):
-        services.storage.database[name].delete_many({})
+        outside(services.storage.database, name).delete_many({})
     services.ingesting.worker.work_once()
     file = file_of(services, job)
     assert (file.state, file.error) == ("failed", "The original file is not kept.")

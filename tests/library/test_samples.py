@@ -8,6 +8,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
+from chatbot.database.changes import PASSAGES
 from chatbot.library.derived import NONE
 from chatbot.library.samples import SampleReports
 from tests.library.helpers import record_of, until
@@ -93,7 +94,8 @@ def test_of_two_processes_one_loads_and_the_other_waits(
             )
         ]
         assert len(rows) == len(set(rows)) == 6
-        assert one.storage.changes.position() == 3, "each report was written once"
+        batches = one.storage.changes.state().of(PASSAGES)
+        assert batches == 3, "each report was written once"
 
 
 def test_who_waits_for_the_lease_can_be_stopped(

@@ -10,6 +10,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
+from chatbot.database.changes import PASSAGES
 from chatbot.domain.errors import LoadError
 from chatbot.library.loaders.isolation import LoaderPool
 from chatbot.library.sources import Source
@@ -135,12 +136,10 @@ def test_a_change_only_in_how_a_report_is_kept_is_no_new_version(
 ) -> None:
     path = write(tmp_path, passages_of("zebra"))
     ingest(services, path)
-    before = services.storage.changes.position()
+    before = services.storage.changes.state().of(PASSAGES)
     assert ingest(services, path, file_id="abc").outcome == "unchanged"
-    assert (record_of(services).file_id, services.storage.changes.position()) == (
-        "abc",
-        before,
-    )
+    after = services.storage.changes.state().of(PASSAGES)
+    assert (record_of(services).file_id, after) == ("abc", before)
 
 
 def test_only_changed_passages_are_embedded(
@@ -292,4 +291,5 @@ def test_the_same_document_by_many_at_once_is_written_once(
     assert sorted(outcomes) == ["added", "unchanged", "unchanged"]
     with Services(settings) as services:
         assert_consistent(services)
-        assert services.storage.changes.position() == 1, "one batch, written once"
+        batches = services.storage.changes.state().of(PASSAGES)
+        assert batches == 1, "one batch, written once"

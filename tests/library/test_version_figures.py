@@ -22,6 +22,7 @@ from tests.library.helpers import (
     record_of,
     write,
 )
+from tests.rows import outside
 
 KILL = "chatbot.database.repositories.figures.FigureRepository"
 
@@ -68,7 +69,7 @@ def test_a_deleted_report_takes_its_figures_along(
     assert changes(services) == [("Debt", "40%", "")]
 
 
-@pytest.mark.parametrize("method", ["write", "remove", "record_changes"])
+@pytest.mark.parametrize("method", ["put", "remove", "record_changes"])
 def test_a_kill_leaves_one_version_and_the_next_run_finishes(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -79,7 +80,7 @@ def test_a_kill_leaves_one_version_and_the_next_run_finishes(
         with pytest.raises(KilledError):
             ingest(services, path)
     let_lease_end(services)
-    assert stated(services) == [("Debt", "40%" if method == "write" else "41%")]
+    assert stated(services) == [("Debt", "40%" if method == "put" else "41%")]
     ingest(services, path)
     assert stated(services) == [("Debt", "41%")]
     assert changes(services) == [("Debt", "40%", "41%")]
@@ -107,7 +108,7 @@ def test_a_start_after_a_kill_removes_the_previous_version(
 def test_a_first_version_whose_figures_are_refused_is_not_visible(
     services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(f"{KILL}.write", raising(DatabaseError("down")))
+    monkeypatch.setattr(f"{KILL}.put", raising(DatabaseError("down")))
     with pytest.raises(DatabaseError):
         ingest(services, write(tmp_path, report(debt="40% (2021)")))
     assert record_of(services).visible_version == ""
@@ -200,7 +201,7 @@ class TestMigration:
             for key in ("data", "data_embedding", "document_title", "document_name")
         }
         services.ingesting.delete_document(record_of(services))
-        rows.insert_one(
+        outside(services.storage.database, name).insert_one(
             {"_id": "older-row", **older, "country_name": "Mali", "year": "2021"}
         )
         assert services.ingesting.derive_figures() == 0
@@ -216,7 +217,7 @@ class TestMigration:
 def forget(services: Services) -> None:
     """As a database of a release before the table."""
     for name in ("figures", "figure_versions"):
-        services.storage.database[name].delete_many({})
+        outside(services.storage.database, name).delete_many({})
 
 
 def owner(services: Services) -> str:

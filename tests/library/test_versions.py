@@ -3,15 +3,18 @@ between (R-E6).
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chatbot.app.migration.reembed import Reembedding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
+from chatbot.database.changes import Change, Changes
 from chatbot.domain import Scope
 from chatbot.domain.errors import (
     CancelledError,
@@ -89,26 +92,21 @@ def test_a_question_sees_exactly_one_version_while_a_report_is_replaced_back_and
 def test_every_step_of_a_replacement_shows_one_version(
     services: Services, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Deterministic: a question after each write to the store and to the catalog."""
+    """Deterministic: a question after each change of the library."""
     ingest(services, old)
     seen: list[list[str]] = []
+    change_it, depth = Changes.of, [0]
 
-    def asking(kind: type, name: str) -> None:
-        write_it = getattr(kind, name)
-
-        def then_ask(*arguments: object, **options: object) -> object:
-            found = write_it(*arguments, **options)
+    @contextmanager
+    def then_ask(changes: Changes, *arguments: Any, **options: Any) -> Iterator[Change]:
+        depth[0] += 1
+        with change_it(changes, *arguments, **options) as change:
+            yield change
+        depth[0] -= 1
+        if not depth[0]:
             seen.append(words(services))
-            return found
 
-        monkeypatch.setattr(kind, name, then_ask)
-
-    for kind, name in (
-        (FaissStore, "upsert"),
-        (FaissStore, "delete_document"),
-        (type(services.storage.documents), "replace"),
-    ):
-        asking(kind, name)
+    monkeypatch.setattr(Changes, "of", then_ask)
     ingest(services, new)
     assert len(seen) == 5 + 1 + 3
     switch = seen.index(NEW)
@@ -377,7 +375,7 @@ def _killed_at(
     with monkeypatch.context() as patch:
         for kind, name in ((FaissStore, "upsert"), (FaissStore, "delete_document")):
             counting(kind, name, patch)
-        for name in ("put", "replace", "delete"):
+        for name in ("insert", "withdraw", "replace", "delete"):
             counting(documents, name, patch)
         try:
             work()

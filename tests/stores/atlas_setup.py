@@ -7,7 +7,6 @@ import numpy as np
 
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Scope
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.indexes import SearchTarget, ensure_indexes, index_plans
@@ -70,7 +69,7 @@ class Setup:
         return AtlasStore(
             settings=SETTINGS.override(**changed),
             database=self.database,
-            changes=CorpusChanges(self.database),
+            changes=self.database.changes,
             dimensions=DIMENSIONS,
             slot=slot,
             clock=self.clock,

@@ -8,7 +8,6 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.repositories.corpus import CorpusChanges
 from tests.fakes import postgres
 
 DIMENSIONS = 8
@@ -37,7 +36,7 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
         settings = Settings(
             postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed}
         )
-        changes = CorpusChanges(database)
+        changes = database.changes
         options = {"settings": settings, "database": database, "changes": changes}
         opened.append(PgvectorStore(**options, dimensions=dimensions, slot=slot))
         return opened[-1]

@@ -18,6 +18,7 @@ from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes, index_pla
 from chatbot.stores.atlas.pipelines import text_stage
 from tests.data import cases
 from tests.fakes.search_engine import failure
+from tests.rows import outside
 from tests.stores.atlas_setup import COLLECTIONS, DIMENSIONS, SETTINGS, Setup
 
 CASES = cases(__file__)
@@ -180,7 +181,7 @@ def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
         "year": "2023",
         "document_name": "o",
     }
-    setup.database["general"].insert_one(row)
+    outside(setup.database, "general").insert_one(row)
     (match,) = setup.store.vector_search(QUERY, top_k=5, scope=Scope())
     assert match.chunk_id == str(old)
     assert match.score == pytest.approx(1.0)
@@ -197,7 +198,7 @@ def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
         )
         == []
     )
-    setup.database["general"].insert_one(
+    outside(setup.database, "general").insert_one(
         {"_id": "65f000000000000000000002", "data": "Tea", "data_embedding": [0.0] * 4}
     )
     assert [chunk.text for chunk in setup.store.get(["65f000000000000000000002"])] == [
@@ -461,7 +462,7 @@ def test_rows_that_went_behind_the_engines_back_do_not_shorten_the_answer(
             "$in": [Chunk.make_id("reports", "v", place) for place in range(0, 16, 4)]
         }
     }
-    assert setup.database["reports"].delete_many(nearest) == 4
+    assert outside(setup.database, "reports").delete_many(nearest) == 4
     found = setup.store.vector_search(QUERY, top_k=5, scope=Scope())
     assert len(found) == 5
     assert (

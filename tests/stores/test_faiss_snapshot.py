@@ -17,10 +17,8 @@ from typing import Any
 import pytest
 
 from chatbot.config.settings import Settings
-from chatbot.database import open_database
+from chatbot.database import changes, open_database
 from chatbot.database.core import Database
-from chatbot.database.repositories import corpus
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Match, Scope
 from chatbot.domain.documents import Matrix
 from chatbot.domain.scope import Values
@@ -36,6 +34,7 @@ from chatbot.stores.faiss.snapshot import (
 )
 from chatbot.stores.faiss.vectors import Clusters
 from tests.fakes.vectors import vectors
+from tests.rows import outside
 
 DIMENSIONS = 8
 ROWS = 300
@@ -57,7 +56,7 @@ def database(tmp_path: Path) -> Database:
 def open_store(
     tmp_path: Path, database: Database, *, dimensions: int = DIMENSIONS
 ) -> FaissStore:
-    changes = CorpusChanges(database)
+    changes = database.changes
     return build(
         settings=Settings(data_dir=tmp_path),
         database=database,
@@ -243,7 +242,7 @@ def test_files_that_nothing_names_are_deleted_when_they_are_old(
 def test_a_reader_far_behind_reads_only_what_differs(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus, "KEPT_CHANGES", 2)
+    monkeypatch.setattr(changes, "KEPT_ENTRIES", 2)
     reader = open_store(tmp_path, database)
     fill(reader)
     assert reader.count(Scope()) == ROWS
@@ -270,7 +269,7 @@ def test_a_reader_far_behind_reads_only_what_differs(
 def test_a_reader_far_behind_takes_a_newer_snapshot(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(corpus, "KEPT_CHANGES", 2)
+    monkeypatch.setattr(changes, "KEPT_ENTRIES", 2)
     reader = open_store(tmp_path, database)
     assert reader.count(Scope()) == 0
     writer = open_store(tmp_path, database)
@@ -356,10 +355,10 @@ def test_after_a_change_of_everything_all_is_read(
     saved(tmp_path, database)
     reader = open_store(tmp_path, database)
     reader.count(Scope())
-    database["chatbot_data"].update_each(
+    outside(database, "chatbot_data").update_each(
         [("d000-v-00000", {"$set": {"data": "mended"}})]
     )
-    CorpusChanges(database).record(None)
+    database.changes.announce(None, "passages", in_place=True)
     reads = Reads(monkeypatch)
 
     assert len(reader.keyword_search("mended", top_k=5, scope=Scope())) == 1

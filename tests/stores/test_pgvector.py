@@ -16,7 +16,6 @@ import pytest
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Range, Scope
 from chatbot.domain.errors import (
     EmbedderMismatchError,
@@ -152,7 +151,7 @@ def test_keywords_are_ranked_as_by_the_in_process_index(
     faiss = FaissStore(
         settings=settings,
         database=database,
-        changes=CorpusChanges(database),
+        changes=database.changes,
         dimensions=8,
     )
     store = new_store()

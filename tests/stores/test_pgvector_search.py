@@ -9,7 +9,6 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from chatbot.database.repositories.corpus import CorpusChanges
 from chatbot.domain import Chunk, Scope, Vector
 from chatbot.domain.scope import Values
 from tests.fakes import postgres
@@ -53,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     options: dict[str, Any] = {
         "settings": settings,
         "database": database,
-        "changes": CorpusChanges(database),
+        "changes": database.changes,
     }
     filler, opened = (PgvectorStore(**options, dimensions=DIMENSIONS) for _ in range(2))
     filler.prepare()

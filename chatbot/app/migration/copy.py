@@ -7,13 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from ...database.core import Database, Json, Place, id_batches, place, rows_of
-from ...database.repositories.corpus import (
-    CATALOG,
-    GLOSSARY,
-    CorpusChanges,
-    CorpusFacts,
-)
+from ...database.changes import ANNOUNCED_KINDS, PASSAGES
+from ...database.core import GUARDED, Database, Json, Place, id_batches, place, rows_of
+from ...database.repositories.corpus import CorpusFacts
 from ...database.rows import (
     SLOTS,
     content_digest,
@@ -137,7 +133,7 @@ class Copier:
         self._agree_on_embedder()
         self._facts[1].adopt(self._facts[0].decisions())
         set_version(self._target, version)
-        position = CorpusChanges(self._source).position()
+        position = self._source.changes.position()
         if (
             state is not None and state["position"] == position
         ):  # else from the start: the source has changed
@@ -216,8 +212,18 @@ class Copier:
                     )
             copy = with_string_ids(copy) if self._target.embedded else copy
             writes.append({**copy, **({"_id": old["_id"]} if old else {})})
-        self._target[name].replace_many(writes)
+        self._write(name, writes)
         return len(writes)
+
+    def _write(self, name: str, rows: list[Json]) -> None:
+        if name not in GUARDED and name not in self._chunks:
+            self._target[name].replace_many(rows)
+            return
+        ids = {str(row.get("document_id") or row["_id"]) for row in rows}
+        kind = GUARDED.get(name, PASSAGES)
+        with self._target.changes.of(ids, kind) as change:
+            if change[name].replace_many(rows) and kind == PASSAGES:
+                change.note_in_place()
 
     def _in_target(self, name: str, rows: list[Json]) -> dict[str, Json]:
         """Return the target's rows with these ids, by id as a string."""
@@ -235,9 +241,7 @@ class Copier:
         everything again.
         """
         verified = [self._verify(name, report) for name in self.collections]
-        CorpusChanges(self._target).record(None)
-        CorpusChanges(self._target, CATALOG).record(None)
-        CorpusChanges(self._target, GLOSSARY).record(None)
+        self._target.changes.announce(None, *ANNOUNCED_KINDS, in_place=True)
         self._note_progress(
             state=DONE, finished_at=datetime.now(UTC).isoformat(timespec="seconds")
         )

@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...config.settings import Settings
-from ...database.core import Collection, Database, id_batches, rows_of
-from ...database.repositories.corpus import CorpusChanges, CorpusFacts, StoredEmbedder
+from ...database.changes import PASSAGES
+from ...database.core import Collection, Database, Json, id_batches, rows_of
+from ...database.repositories.corpus import CorpusFacts, StoredEmbedder
 from ...database.rows import SLOTS, WITHOUT_EMBEDDING, embedding_field, usable_vector
 from ...domain.errors import DatabaseError, SearchEngineError
 from ...domain.protocols import Embedder
@@ -69,7 +70,7 @@ class AtlasSlotIndexes:
         store = AtlasStore(
             settings=self._settings,
             database=self._database,
-            changes=CorpusChanges(self._database),
+            changes=self._database.changes,
             dimensions=new.dimensions,
             slot=new.slot,
         )
@@ -112,7 +113,7 @@ class Reembedding:
         ]
         self._facts, self._changes = (
             CorpusFacts(self.database),
-            CorpusChanges(self.database),
+            self.database.changes,
         )
         self._meta, self._owner = self.database["meta"], uuid.uuid4().hex
         self._last: dict[str, list[Any]] = {}
@@ -147,7 +148,7 @@ class Reembedding:
             if not self._facts.replace_embedder(old, new):
                 changed = "The stored embedding model was changed by another process."
                 raise DatabaseError(changed, remedy="Run it again.")
-            self._changes.record(None)
+            self._changes.announce(None, PASSAGES, in_place=True)
         elif phase is None:
             self._clear(new.slot, only_unusable=True)
             self._fill_all(new.slot, report)
@@ -172,7 +173,8 @@ class Reembedding:
         position = self._changes.position()
         self._fill_all(new.slot, report)
         while True:
-            position, changed = self._changes.since(position)
+            since = self._changes.since(position, PASSAGES)
+            position, changed = since.state.position, since.ids
             if changed is None:
                 self._fill_all(new.slot)
             elif changed:
@@ -196,9 +198,8 @@ class Reembedding:
                 report(len(ids))
         stored = self._facts.embedder()
         if self.embedded > before and stored is not None and stored.slot == slot:
-            self._changes.record(
-                None
-            )  # searches can find these passages by their vectors now
+            # Searches can find these passages by their vectors now.
+            self._changes.announce(None, PASSAGES, in_place=True)
 
     def _fill(self, collection: Collection, slot: str, ids: Sequence[Any]) -> None:
         """Embed those of the passages that have a text and no vector in the slot."""
@@ -218,8 +219,9 @@ class Reembedding:
         encode = self.database.encode_vector
         self.step()
         written = zip(chunks, vectors, strict=True)
-        collection.update_each(
-            [(id, {"$set": {field: encode(vector)}}) for id, vector in written]
+        self._update(
+            collection,
+            [(id, {"$set": {field: encode(vector)}}) for id, vector in written],
         )
         self.embedded += len(chunks)
 
@@ -239,9 +241,17 @@ class Reembedding:
                     if not only_unusable or usable_vector(row[field], length) is None
                 ]
                 self.step()
-                collection.update_each(
-                    [(row["_id"], {"$unset": {field: ""}}) for row in rows]
+                self._update(
+                    collection, [(row["_id"], {"$unset": {field: ""}}) for row in rows]
                 )
+
+    def _update(
+        self, collection: Collection, updates: Sequence[tuple[Any, Json]]
+    ) -> None:
+        """Change vectors of a slot. They are announced together, when it serves."""
+        if updates:
+            with self._changes.unannounced(PASSAGES) as change:
+                change[collection.name].update_each(updates)
 
     def take_over(self, new: StoredEmbedder) -> str | None:
         """Become the one run that changes to ``new``; return the phase of the

@@ -11,13 +11,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ...database import rows as forms
+from ...database.changes import PASSAGES
 from ...database.core import Database, Json, id_batches, rows_of
-from ...database.repositories.corpus import CorpusChanges, CorpusFacts
+from ...database.repositories.corpus import CorpusFacts
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...domain.errors import DatabaseError, SettingsError
 from ...domain.scope import NO_VALUE
 from ...library.control import JobControl, lease
 
+OLD_LOGS = ("corpus", "catalog", "glossary", "figures")
+"""The rows of `meta` that announced changes up to version 3."""
 FIRST_VERSION = 1
 """The version of a database that has none stored."""
 
@@ -45,9 +48,22 @@ def delete_removed_features(database: Database) -> None:
     database["ingestions"].update_each([(id, {"$unset": fields}) for id in called])
 
 
+def take_over_the_logs(database: Database) -> None:
+    """Since version 4 one document announces all changes, in place of four logs. Its
+    position is above all of theirs.
+    """
+    rows = [database["meta"].find_one({"_id": name}) for name in OLD_LOGS]
+    positions = [int(row["position"]) for row in rows if row is not None]
+    if not positions:
+        return
+    database.changes.raise_to(sum(positions) + 1)
+    database["meta"].delete_many({"_id": {"$in": list(OLD_LOGS)}})
+
+
 MIGRATIONS: tuple[Callable[[Database], None], ...] = (
     name_the_slot,
     delete_removed_features,
+    take_over_the_logs,
 )
 """The step to each later version. It may run twice: a process may die before it stores
 the version.
@@ -156,8 +172,12 @@ class Mender:
                     for row in rows
                     if (fields := self._changes(row))
                 ]
-                if not self._dry_run:
-                    collection.update_each(updates)
+                if updates and not self._dry_run:
+                    changed = {forms.document_id_of(row) for row in rows}
+                    with self._database.changes.of(
+                        changed, PASSAGES, in_place=True
+                    ) as change:
+                        change[collection.name].update_each(updates)
                 report(len(ids))
         if not self._dry_run:
             for record in self._documents.all():
@@ -170,9 +190,8 @@ class Mender:
                     )
                     if chunks != record.chunks:
                         self._documents.put(replace(record, chunks=chunks))
-            CorpusChanges(self._database).record(
-                None
-            )  # others may have changed rows, too
+            # Others may have changed rows, too.
+            self._database.changes.announce(None, PASSAGES, in_place=True)
         return self._mended
 
     def _changes(self, row: Mapping[str, Any]) -> Json:

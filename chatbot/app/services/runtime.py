@@ -285,9 +285,8 @@ class Runtime:
             store=self.store,
             embedder=embedder,
             settings=QuerySettings.of(settings),
-            unsettled=documents.unsettled,
-            known=partial(documents.unsettled, again=False),
-            position=documents.position,
+            visible=documents.visible,
+            known=partial(documents.visible, again=False),
             reranker=self.reranker,
             refiner=refiner,
         )
@@ -370,12 +369,12 @@ class Runtime:
         return Understanding(self.agent, self.resources, self._answering.glossary)
 
     def _generation(self, question: Question) -> str | None:
-        """Changes with the program, reports, models and settings; None while a report
-        is written or removed.
+        """Changes with the program, the library, models and settings; None while the
+        library is being changed.
         """
         storage, chat_model = self._storage, self._answering.chat_model
-        position = f"{storage.changes.position()}:{storage.documents.position()}"
-        if storage.documents.unsettled(again=False):
+        position = storage.changes.key()
+        if position is None:
             return None
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
         bounds = self._bounds(question.settings or self.resources.settings)

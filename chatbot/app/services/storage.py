@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...config.settings import Settings
 from ...database import ensure_indexes, open_database
+from ...database.changes import Changes
 from ...database.core import Database
 from ...database.layouts import LAYOUTS, guess_layout, map_collections
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.conversations import ConversationRepository
-from ...database.repositories.corpus import CorpusChanges, CorpusFacts, ForeignChanges
+from ...database.repositories.corpus import CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.figures import FigureRepository, GlossaryRepository
 from ...database.repositories.files import FileRepository
@@ -96,7 +97,7 @@ class Storage:
         """
         self.settings = settings
         if database is not None:
-            map_collections(database, settings)
+            self._adapt(database)
             vars(self)["database"] = database
 
     @lazy
@@ -105,11 +106,19 @@ class Storage:
         say.
         """
         database = open_database(self.settings)
-        map_collections(database, self.settings)
+        self._adapt(database)
         return database
 
+    def _adapt(self, database: Database) -> None:
+        map_collections(database, self.settings)
+        database.guard(self.settings.chunk_collections)
+
     facts = _on_database(CorpusFacts)
-    changes = _on_database(CorpusChanges)
+
+    @property
+    def changes(self) -> Changes:
+        """The one place where the library is changed."""
+        return self.database.changes
 
     @lazy
     def foreign_changes(self) -> ForeignChanges | None:
@@ -161,7 +170,7 @@ class Storage:
         return FigureRepository(
             self.database,
             fields,
-            reports.unsettled,
+            reports.visible,
             lambda scope: [one.id for one in reports.all(scope)],
         )
 

@@ -1,123 +1,38 @@
-"""The corpus's change log, facts that every process must agree on, and changes by other
-programs.
-
-All in one small collection, `meta`. A log is one document that is updated atomically,
-so a reader never sees a change without the earlier ones.
+"""Facts that every process must agree on, and changes by other programs; all in one
+small collection, `meta`.
 """
 
 import logging
 import threading
 import time
-import uuid
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from ...domain.documents import Calibration
 from ...domain.errors import DatabaseError
+from ..changes import PASSAGES
 from ..core import LOST_TOKEN, NO_CHANGE_STREAMS, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
-from .caches import cached, refresh
+from .caches import refresh
 
 if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
 
 log = logging.getLogger(__name__)
-KEPT_CHANGES = 500
-"""Entries of a log; a reader further behind compares all ids."""
 LONGEST_LEASE = 120.0
 """Seconds; no lease is taken for longer."""
 ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
-CORPUS, CATALOG, GLOSSARY, FIGURES = "corpus", "catalog", "glossary", "figures"
 EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
-DISMISSED, CALIBRATION, META = "dismissed:", "calibration:", "meta"
+DISMISSED, CALIBRATION = "dismissed:", "calibration:"
 BATCH = 1_000
 IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
 """Pause after an empty look at the change stream, pause after a failure, and time
 between two notes of the position.
 """
-
-
-def _read_meta(database: Database) -> dict[str, Json]:
-    # All of them: the others are few and small, and a condition would cost more than it
-    # saves.
-    return {row["_id"]: row for row in list(database["meta"].find({}, {"recent": 0}))}
-
-
-class CorpusChanges:
-    """The documents that changed, in order: processes follow the writes of others by
-    it. A position only grows. ``log``: that of the passages (CORPUS), of the registered
-    reports (CATALOG), of the GLOSSARY or of the FIGURES.
-    """
-
-    def __init__(self, database: Database, log: str = CORPUS) -> None:
-        self._database = database
-        self._meta = database["meta"]
-        self._log = log
-        database.reads.setdefault(META, partial(_read_meta, database))
-
-    def corpus_id(self) -> str:
-        """Return the id of this database's corpus, made at the first call; files of
-        another are useless.
-        """
-        return str(self._meta.ensure("corpus_id", {"value": uuid.uuid4().hex})["value"])
-
-    def position(self) -> int:
-        """Return the position, 0 before the first write. Read once for each request
-        (`request_cache`).
-        """
-        row = cached(self._database, META, self._database.reads[META]).get(self._log)
-        return int(row["position"]) if row else 0
-
-    def record(
-        self, document_ids: Iterable[str] | None, *, in_place: bool = False
-    ) -> int:
-        """Append one entry after the write that it describes, and return the new
-        position. ``document_ids`` None: anything may have changed. ``in_place``: chunks
-        changed and kept their ids.
-        """
-        update: Json = {
-            "$inc": {"position": 1, "epoch": int(in_place or document_ids is None)}
-        }
-        if document_ids is None:
-            update["$set"] = {"recent": []}
-        else:  # one string per entry, as every version has written them
-            update["$push"] = {
-                "recent": {"$each": [" ".join(document_ids)], "$slice": -KEPT_CHANGES}
-            }
-        row = self._meta.find_one_and_update({"_id": self._log}, update, upsert=True)
-        assert row is not None
-        refresh(self._database)
-        return int(row["position"])
-
-    def epoch(self) -> int:
-        """Return the number of writes that changed chunks in place: comparing ids is
-        not enough.
-        """
-        row = self._meta.find_one({"_id": self._log}, {"epoch": 1})
-        return int(row.get("epoch", 0)) if row else 0
-
-    def since(self, position: int) -> tuple[int, set[str] | None]:
-        """Return the current position and the documents changed after ``position``;
-        None = the log is too short.
-        """
-        row = self._meta.find_one({"_id": self._log})
-        refresh(self._database)  # the rest of this request sees the same state
-        if row is None:
-            return 0, set() if position == 0 else None
-        current, recent = int(row["position"]), row.get("recent", [])
-        missed = current - position
-        if missed < 0 or missed > len(recent):
-            return current, None
-        return current, {
-            document_id
-            for entry in recent[len(recent) - missed :]
-            for document_id in entry.split()
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +72,9 @@ class CorpusFacts:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._meta = database["meta"]
-        database.reads.setdefault(META, partial(_read_meta, database))
 
     def embedder(self) -> StoredEmbedder | None:
-        row = cached(self._database, META, self._database.reads[META]).get(EMBEDDER)
+        row = self._database.changes.rows().get(EMBEDDER)
         return None if row is None else from_row(StoredEmbedder, row)
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
@@ -190,9 +104,7 @@ class CorpusFacts:
         """Return what `calibrate` measured for this embedding model on this
         database.
         """
-        row = cached(self._database, META, self._database.reads[META]).get(
-            f"{CALIBRATION}{model_id}"
-        )
+        row = self._database.changes.rows().get(f"{CALIBRATION}{model_id}")
         return None if row is None else from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:
@@ -274,17 +186,17 @@ class CorpusFacts:
 
 
 class ForeignChanges:
-    """Follows the server's change stream of passages, and logs those that other
-    programs change in place. Own writes are logged when they are made, and the number
-    of rows shows what others insert or delete. Every serving process follows the
-    stream: logging a change twice does no harm. The position is stored, so changes are
-    noticed that happen while no process serves.
+    """Follows the server's change stream of passages, and announces those that other
+    programs change in place. Own writes are announced when they are made, and the
+    number of rows shows what others insert or delete. Every serving process follows the
+    stream: announcing a change twice does no harm. The position is stored, so changes
+    are noticed that happen while no process serves.
     """
 
     def __init__(self, database: Database, collections: Sequence[str]) -> None:
         self._database = database
         self._collections = list(dict.fromkeys(collections))
-        self._changes = CorpusChanges(database)
+        self._changes = database.changes
         self._meta = database["meta"]
 
     def supported(self) -> bool:
@@ -331,7 +243,8 @@ class ForeignChanges:
             self._collections, state["token"] if state else None
         ) as stream:
             if state is None:
-                self._changes.record(None)  # earlier changes are unknown
+                # earlier changes are unknown
+                self._changes.announce(None, PASSAGES, in_place=True)
             self._keep_position(stream)
             kept = time.monotonic()
             while stream.alive and not stop.is_set():
@@ -345,7 +258,7 @@ class ForeignChanges:
                     for name, ids in rows.items()
                 )
                 if changed := set(map(document_id_of, chain.from_iterable(found))):
-                    self._changes.record(changed, in_place=True)
+                    self._changes.announce(changed, PASSAGES, in_place=True)
                 if rows or time.monotonic() - kept > KEEP_SECONDS:
                     self._keep_position(stream)
                     kept = time.monotonic()

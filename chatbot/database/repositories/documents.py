@@ -8,14 +8,16 @@ of them. It is never changed: the next one is made from it and the reports that 
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from ...domain import DocumentRecord, Scope
+from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.documents import Holdings, Part
 from ...domain.scope import Condition, Value, Values, each_value
+from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
 from ..rows import (
     NAMING,
@@ -28,7 +30,6 @@ from ..rows import (
     unregistered,
 )
 from .caches import MARKERS, cached, keep, refresh
-from .corpus import CATALOG, CorpusChanges
 
 SEVERAL = ""
 """The collection of a report whose rows are in more than one."""
@@ -105,6 +106,20 @@ class ReportIndex:
         ]
         after._kept = {key: kept for key in same if (kept := self._kept.get(key))}
         return after
+
+    def shows(self, chunk_id: str) -> bool:
+        """Return whether questions may see a passage: it is of the visible version of a
+        registered report, or of an older system, whose ids name no version.
+        """
+        document_id, version = Chunk.version_of(chunk_id)
+        return not document_id or self.shows_version(document_id, version)
+
+    def shows_version(self, document_id: str, version: str) -> bool:
+        """Return whether questions may see this version of a report."""
+        record = self.records.get(document_id)
+        if record is None or record.status != "ready":
+            return False
+        return record.version == version
 
     def collections(self, scope: Scope) -> Mapping[str, int]:
         """Count the reports in a scope for each collection."""
@@ -289,6 +304,20 @@ def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value
     return {value for value in each if value is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class ReadIndex:
+    """An index as it was read: at a position, and at a number of changes of the
+    catalogue; with the reports of older systems in it. ``count``: of the rows, as the
+    server estimated it.
+    """
+
+    index: ReportIndex = ReportIndex()  # noqa: RUF009  # it never changes
+    position: int = -1
+    number: int = -1
+    older: Records = field(default_factory=dict)
+    count: int = -1
+
+
 class DocumentRepository:
     """Collection `documents`, with an index in memory, of which only changed reports
     are read again. Thread-safe. ``older``: the reports of older systems, which are in
@@ -303,13 +332,10 @@ class DocumentRepository:
     ) -> None:
         self._database = database
         self._documents = database["documents"]
-        self._log = CorpusChanges(database, CATALOG)
+        self.changes = database.changes
         self._fields = tuple(filter_fields)
         self._older = older
-        self._state: tuple[ReportIndex, int, Records] = ReportIndex(), -1, _NONE
-        """The index, the position of the log at which it was read, and the reports of
-        older systems in it.
-        """
+        self._read = ReadIndex()
 
     def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
         return list(self.index().inside(scope or Scope()))
@@ -320,29 +346,67 @@ class DocumentRepository:
         """
         return cached(self._database, f"reports {id(self)}", self._current)
 
+    def visible(self, *, again: bool = True) -> ReportIndex:
+        """Return the index, which says what questions may see. ``again``: as of now,
+        also where it was read in this request before.
+        """
+        if again:
+            refresh(self._database)
+        return self.index()
+
     def _current(self) -> ReportIndex:
-        (index, position, before), older = (
-            self._state,
-            self._older.records() if self._older else _NONE,
+        before, state = self._read, self.changes.state()
+        older = self._older.records() if self._older else _NONE
+        count = self._count()
+        same = (before.older is older, before.number == state.of(CATALOG))
+        if all(same) and before.count == count and not state.is_open(CATALOG):
+            return before.index
+        # The state before the rows: what is written meanwhile is read the next time.
+        changed = self.changes.since(before.position, CATALOG)
+        if changed.ids is None or before.older is not older:
+            index = self._read_all(older)
+        else:
+            index = self._changed(before.index, changed.ids, older)
+            registered = index.records.keys() - older.keys()
+            if count not in {before.count, len(registered)}:
+                # A row went without an entry: there was no space for one.
+                index = self._read_all(older)
+        self._read = ReadIndex(
+            index, changed.state.position, changed.state.of(CATALOG), older, count
         )
-        if before is older and position == self._log.position():
-            return index
-        # The position before the rows: what is written meanwhile is read the next time.
-        position, ids = self._log.since(position)
-        condition: Json = {"_id": {"$in": sorted(ids or ())}}
-        if ids is None or before is not older:
-            index, ids, condition = ReportIndex((*self._fields, *RULES)), set(older), {}
-        changes = {id: older.get(id) for id in ids}
-        changes |= {
-            row["_id"]: from_row(DocumentRecord, row)
-            for row in self._documents.find(condition)
-        }
-        index = index.changed(changes)
-        self._state = index, position, older
         return index
 
-    def position(self) -> int:
-        return self._log.position()
+    def _count(self) -> int:
+        """Return the number of registered reports as the server estimates it; 0 for the
+        file, where no row goes without an entry.
+        """
+        read = self._database.reads.get(MARKERS)
+        if self._database.embedded or read is None:
+            return 0
+        return int(cached(self._database, MARKERS, read)[-1])
+
+    def _read_all(self, older: Records) -> ReportIndex:
+        index = ReportIndex((*self._fields, *RULES))
+        records: dict[str, DocumentRecord | None] = dict(older)
+        for row in self._documents.find():
+            records[row["_id"]] = from_row(DocumentRecord, row)
+        return index.changed(records)
+
+    def _changed(
+        self, index: ReportIndex, ids: Iterable[str], older: Records
+    ) -> ReportIndex:
+        """Return the index with these reports read again; itself where none differs."""
+        if not ids:
+            return index
+        records: dict[str, DocumentRecord | None] = {id: older.get(id) for id in ids}
+        for row in self._documents.find({"_id": {"$in": sorted(ids)}}):
+            records[row["_id"]] = from_row(DocumentRecord, row)
+        different = {
+            id: record
+            for id, record in records.items()
+            if index.records.get(id) != record
+        }
+        return index.changed(different) if different else index
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
@@ -352,19 +416,27 @@ class DocumentRepository:
         return self._older.records().get(document_id) if self._older else None
 
     def put(self, record: DocumentRecord) -> None:
-        """Register a report or replace it, with the time as ``updated_at``."""
-        self._documents.replace_many([{"_id": record.id, **_row(record)}])
-        self._log.record([record.id])
+        """Register a report or replace it, whatever is registered, with the time as
+        ``updated_at``.
+        """
+        with self.changes.of([record.id], CATALOG) as change:
+            change["documents"].replace_many([{"_id": record.id, **_row(record)}])
+
+    def insert(self, record: DocumentRecord) -> bool:
+        """Register a new report; return False if one with its id is registered."""
+        with self.changes.of([record.id], CATALOG) as change:
+            row = change["documents"].ensure(record.id, _row(record))
+        # Told by its token, also where the driver has repeated the call.
+        return bool(row.get("writer") == record.writer)
 
     def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
         """Register ``record`` in place of ``registered``; return False if that is not
-        registered any more.
+        registered any more, or if another process has ended the lease of its writer.
         """
-        changed = self._documents.update_one(
-            _unchanged(registered), {"$set": _row(record)}
-        )
-        if changed:
-            self._log.record([record.id])
+        with self.changes.of([record.id], CATALOG) as change:
+            changed = change["documents"].update_one(
+                _unchanged(registered), {"$set": _row(record)}
+            )
         return changed > 0
 
     def note_upload(self, registered: DocumentRecord, upload_number: int) -> bool:
@@ -373,26 +445,31 @@ class DocumentRepository:
         """
         if upload_number <= registered.upload_number:
             return True
-        return (
-            self._documents.update_one(
-                _unchanged(registered), {"$set": {"upload_number": upload_number}}
-            )
-            > 0
+        return self.replace(
+            replace(registered, upload_number=upload_number), registered
         )
+
+    def withdraw(self, document_id: str, writer: str) -> bool:
+        """Mark a report as being deleted, so that questions see nothing of it and its
+        writers stop; return False if it is not registered.
+        """
+        marks = {"status": "deleting", "writer": writer}
+        with self.changes.of([document_id], CATALOG) as change:
+            changed = change["documents"].update_one(
+                {"_id": document_id}, {"$set": marks}
+            )
+        return changed > 0
 
     def delete(self, document_id: str) -> bool:
         """Remove a report's record, not its passages; return whether it existed."""
-        deleted = self._documents.delete_many({"_id": document_id}) > 0
-        self._log.record([document_id])
-        return deleted
+        with self.changes.of([document_id], CATALOG, frees_space=True) as change:
+            return change["documents"].delete_many({"_id": document_id}) > 0
 
-    def unsettled(self, *, again: bool = True) -> dict[str, str]:
-        """See `protocols.Catalog`. ``again``: also what was read in this request
-        before.
+    def unsettled(self) -> dict[str, str]:
+        """Return the reports that are being written or removed, with the version that
+        questions may see ("" = none), as of now.
         """
-        if again:
-            refresh(self._database)
-        return dict(self.index().unsettled)
+        return dict(self.visible().unsettled)
 
     def unready(self) -> list[DocumentRecord]:
         """Return the reports whose status is not ready."""
@@ -445,8 +522,7 @@ class DocumentRepository:
         """Count the passages in a scope as of the last look at the database, which is
         not asked.
         """
-        index, _, _ = self._state
-        return index.holdings(scope).chunks
+        return self._read.index.holdings(scope).chunks
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as
@@ -470,7 +546,8 @@ def _unchanged(registered: DocumentRecord) -> Json:
         "status": registered.status,
         "version": registered.version,
     }
-    # Rows that an older version of this program wrote may lack these two.
+    # Rows that an older version of this program wrote may lack these three.
+    fields["writer"] = registered.writer or {"$in": ["", None]}
     fields["replacing"] = registered.replacing or {"$in": ["", None]}
     return {**fields, "upload_number": registered.upload_number or {"$in": [0, None]}}
 
@@ -487,34 +564,37 @@ class OlderReports:
     ) -> None:
         self._database = database
         self._collections = [database[name] for name in dict.fromkeys(collections)]
-        self._changes = CorpusChanges(database)
+        self._changes = database.changes
         self._fields = tuple(filter_fields)
         self._lock = threading.Lock()
         self._position = -1
+        self._number = -1
         self._markers: list[int] = []
         self._records: Records = {}
+        counted = [*self._collections, database["documents"]]
         database.reads[MARKERS] = lambda: database.at_once(
-            [one.estimated_count for one in self._collections]
+            [one.estimated_count for one in counted]
         )
 
     def records(self) -> Records:
         """Return the reports by id; empty where every row belongs to a registered
         report.
         """
-        position = self._changes.position()
+        state = self._changes.state()
         # Other programs, which bypass the change log, write to a server, but never to
         # the embedded file.
         markers = (
             []
             if self._database.embedded
-            else cached(self._database, MARKERS, self._database.reads[MARKERS])
+            else cached(self._database, MARKERS, self._database.reads[MARKERS])[:-1]
         )
         with self._lock:
-            if (position, markers) != (self._position, self._markers):
-                position, changed = self._changes.since(self._position)
-                # The log names registered reports by their ids; rows of older ones have
+            same = (state.of(PASSAGES), markers) == (self._number, self._markers)
+            if not same or state.is_open(PASSAGES):
+                changed = self._changes.since(self._position, PASSAGES)
+                ids = changed.ids
+                # Entries name registered reports by their ids; rows of older ones have
                 # ids of their own, or none.
-                ids = changed if changed or position == self._position else None
                 if (
                     ids is None
                     or markers != self._markers
@@ -524,7 +604,9 @@ class OlderReports:
                     self._records = (
                         self._records if records == self._records else records
                     )
-                self._position, self._markers = position, markers
+                self._position = changed.state.position
+                self._number = changed.state.of(PASSAGES)
+                self._markers = markers
             return self._records
 
     def _group(self) -> Records:

@@ -10,21 +10,21 @@ import base64
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
 from itertools import groupby, islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, Indicators, ReportedFigure, newest_marked
 from ...domain.scope import NO_VALUE
 from ...language.reported_figures import Stated, figures_of
+from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES
 from ..core import Database, Json
 from ..rows import from_row, now
 from .caches import keep
-from .corpus import FIGURES, GLOSSARY, CorpusChanges
 from .documents import NAME
 
 READING = 2
@@ -41,6 +41,31 @@ LAST = "\U0010ffff"
 T = TypeVar("T")
 ReadChunk = tuple[Chunk, Iterable[Stated]]
 """A passage and what its text states."""
+
+
+class VisibleVersions(Protocol):
+    """What questions may see."""
+
+    def shows_version(self, document_id: str, version: str) -> bool:
+        """Return whether questions may see this version of a report."""
+
+
+class EveryVersion:
+    """All versions can be seen."""
+
+    def shows_version(self, document_id: str, version: str) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class VersionFigures:
+    """The rows of a version's figures, ready to be stored."""
+
+    document_id: str
+    version: str
+    rows: Sequence[Json]
+    summary: Json
+    """Fields of the version's row in `figure_versions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +98,28 @@ class FigureChange:
 class FigureRepository:
     """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
 
-    ``fields``: those that scopes filter. ``unsettled``: the versions that may be seen
-    of reports that are being written (`protocols.Catalog`). ``reports``: the ids of the
-    reports in a scope that names some. `figure_versions` names the versions whose
-    figures are all stored.
+    ``fields``: those that scopes filter. ``visible``: what questions may see.
+    ``reports``: the ids of the reports in a scope that names some. `figure_versions`
+    names the versions whose figures are all stored.
     """
 
     def __init__(
         self,
         database: Database,
         fields: Sequence[str],
-        unsettled: Callable[[], Mapping[str, str]] = dict,
+        visible: Callable[[], VisibleVersions] = EveryVersion,
         reports: Callable[[Scope], Iterable[str]] = lambda scope: (),
     ) -> None:
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
-        self._log, self._corpus = (
-            CorpusChanges(database, FIGURES),
-            CorpusChanges(database),
-        )
+        self._changes = database.changes
         self._embedded = database.embedded
         """No other program writes this database."""
         self._fields = tuple(fields)
-        self._unsettled = unsettled
+        self._visible_versions = visible
         self._reports = reports
-        self._kept: tuple[int, dict[str, Any]] = (-1, {})
+        self._kept: tuple[tuple[int, int], dict[str, Any]] = ((-1, -1), {})
 
     def write(
         self,
@@ -112,20 +133,20 @@ class FigureRepository:
         nothing. ``of_rows``: the rows of a report without versions, whose former
         figures are removed. Raises DatabaseError.
         """
-        if not version:
-            self._rows.delete_many({"document_id": document_id})
+        self.put(self.of_version(document_id, version, chunks, of_rows=of_rows))
+
+    def of_version(
+        self,
+        document_id: str,
+        version: str,
+        chunks: Iterable[ReadChunk],
+        *,
+        of_rows: int = 0,
+    ) -> VersionFigures:
+        """Return what `put` stores of a version's passages."""
         rows = list(
             self._rows_of(version, (one for one in chunks if not one[0].is_summary))
         )
-        for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            self._rows.replace_many(rows[start : start + WRITTEN_AT_ONCE])
-        # The time of the first writing says later which of two versions is the older
-        # one.
-        named = {
-            "document_id": document_id,
-            "version": version,
-            "at": now("microseconds"),
-        }
         # The number of rows that lists show, with the fields of scopes; -1 where these
         # differ within the version.
         about = [
@@ -136,24 +157,39 @@ class FigureRepository:
             **(about[0] if about else {}),
         }
         counted = {"listed": -1} if any(one != about[0] for one in about) else counted
-        update = {
-            "$set": {"reading": READING, "of_rows": of_rows, **counted},
-            "$setOnInsert": named,
+        summary = {"reading": READING, "of_rows": of_rows, **counted}
+        return VersionFigures(document_id, version, rows, summary)
+
+    def put(self, figures: VersionFigures) -> None:
+        """Store the figures of a version. Raises DatabaseError."""
+        document_id, rows = figures.document_id, figures.rows
+        # The time of the first writing says later which of two versions is the older
+        # one.
+        named = {
+            "document_id": document_id,
+            "version": figures.version,
+            "at": now("microseconds"),
         }
-        self._written.update_one(
-            {"_id": _marker(document_id, version)}, update, upsert=True
-        )
-        if rows:
-            self._log.record(())
+        with self._changes.of([document_id], FIGURES) as change:
+            stored = change["figures"]
+            if not figures.version:
+                stored.delete_many({"document_id": document_id})
+            for start in range(0, len(rows), WRITTEN_AT_ONCE):
+                stored.replace_many(rows[start : start + WRITTEN_AT_ONCE])
+            change["figure_versions"].update_one(
+                {"_id": _marker(document_id, figures.version)},
+                {"$set": figures.summary, "$setOnInsert": named},
+                upsert=True,
+            )
 
     def remove(self, document_id: str, *, keep: Collection[str] = ()) -> None:
         """Remove the figures of a report, but for those of the versions in ``keep``.
         Raises DatabaseError.
         """
         gone = {"document_id": document_id, "version": {"$nin": sorted(keep)}}
-        self._written.delete_many(gone)
-        if self._rows.delete_many(gone):
-            self._log.record(())
+        with self._changes.of([document_id], FIGURES, frees_space=True) as change:
+            change["figure_versions"].delete_many(gone)
+            change["figures"].delete_many(gone)
 
     def missing(self, records: Iterable[DocumentRecord]) -> list[DocumentRecord]:
         """Return the searchable reports whose figures are not stored, or not those of
@@ -169,10 +205,11 @@ class FigureRepository:
             for one in records
             if one.status == "ready"
         ]
-        changed: set[str] | None = set()
+        changed: frozenset[str] | None = frozenset()
         if not self._embedded and not all(one.version for one, _ in ready):
             followed = self._written.find_one({"_id": FOLLOWED})
-            _, changed = self._corpus.since(followed["position"] if followed else 0)
+            position = followed["position"] if followed else 0
+            changed = self._changes.since(position, PASSAGES).ids
 
         def is_missing(record: DocumentRecord, marker: str) -> bool:
             if marker not in written or record.version:
@@ -194,9 +231,10 @@ class FigureRepository:
         for row in self._written.find({"version": ""}, {"document_id": 1}):
             if row["document_id"] not in ids:
                 self.remove(row["document_id"])
-        self._written.update_one(
-            {"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True
-        )
+        with self._changes.of((), FIGURES) as change:
+            change["figure_versions"].update_one(
+                {"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True
+            )
 
     def find(
         self,
@@ -269,8 +307,7 @@ class FigureRepository:
                 if "listed" in row
             )
 
-        # A version becomes visible without a write of figures.
-        total = self._keep({**inside, "unsettled": dict(self._unsettled())}, count)
+        total = self._keep(inside, count)
         end = (
             base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=")
             if marked[limit:]
@@ -319,8 +356,13 @@ class FigureRepository:
             {"_id": f"{prefix}-{number:05d}", **asdict(change)}
             for number, change in enumerate(changes)
         ]
-        for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            self._changed.replace_many(rows[start : start + WRITTEN_AT_ONCE])
+        if not rows:
+            return
+        with self._changes.of([document_id], FIGURES) as change:
+            for start in range(0, len(rows), WRITTEN_AT_ONCE):
+                change["figure_changes"].replace_many(
+                    rows[start : start + WRITTEN_AT_ONCE]
+                )
 
     def _texts(
         self, document_id: str, version: str
@@ -355,12 +397,15 @@ class FigureRepository:
         return self._keep({"indicators": condition}, read)
 
     def _keep(self, key: Json, read: Callable[[], T]) -> T:
-        """Return what ``read`` returned for this key since the last write of
-        figures.
+        """Return what ``read`` returned for this key since the last change of figures,
+        or of the catalogue, which says what is visible.
         """
-        position = self._log.position()
-        if self._kept[0] != position:
-            self._kept = position, {}
+        state = self._changes.state()
+        if state.is_open(FIGURES, CATALOG):
+            return read()
+        numbers = (state.of(FIGURES), state.of(CATALOG))
+        if self._kept[0] != numbers:
+            self._kept = numbers, {}
         return keep(self._kept[1], json.dumps(key, sort_keys=True, default=str), read)
 
     def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
@@ -410,11 +455,11 @@ class FigureRepository:
         return conditions
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
-        unsettled = self._unsettled()
+        visible = self._visible_versions()
         return (
             row
             for row in rows
-            if unsettled.get(row["document_id"], row["version"]) == row["version"]
+            if visible.shows_version(row["document_id"], row["version"])
         )
 
     def _marked(
@@ -475,24 +520,21 @@ class GlossaryRepository:
 
     def __init__(self, database: Database) -> None:
         self._rows = database["glossary"]
-        self._log = CorpusChanges(database, GLOSSARY)
+        self._changes = database.changes
         self._state: tuple[int, Sequence[GlossaryEntry]] = (-1, ())
 
     def entries(self) -> Sequence[GlossaryEntry]:
         """Return all entries by term: the same object until the next write."""
-        # The position before the rows: what is written meanwhile is read the next time.
-        position = self._log.position()
-        if self._state[0] != position:
-            entries = (from_row(GlossaryEntry, row) for row in self._rows.find())
-            self._state = (
-                position,
-                tuple(
-                    sorted(
-                        entries, key=lambda e: (e.term.casefold(), e.heading, e.label)
-                    )
-                ),
-            )
-        return self._state[1]
+        # The state before the rows: what is written meanwhile is read the next time.
+        state = self._changes.state()
+        number, entries = self._state
+        if number != state.of(GLOSSARY) or state.is_open(GLOSSARY):
+            rows = (from_row(GlossaryEntry, row) for row in self._rows.find())
+            read = sorted(rows, key=lambda e: (e.term.casefold(), e.heading, e.label))
+            if tuple(read) != entries:
+                entries = tuple(read)
+            self._state = state.of(GLOSSARY), entries
+        return entries
 
     def put(
         self,
@@ -515,16 +557,18 @@ class GlossaryRepository:
         }
         changed = [id for id, entry in new.items() if old.get(id) != entry]
         surplus = [id for id in old if id not in new] if replace_all else []
-        self._rows.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
-        self._rows.delete_many({"_id": {"$in": surplus}})
-        if changed or surplus:
-            self._log.record(())
+        if not (changed or surplus):
+            return
+        with self._changes.of((), GLOSSARY, frees_space=not changed) as change:
+            rows = change["glossary"]
+            rows.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
+            if surplus:
+                rows.delete_many({"_id": {"$in": surplus}})
 
     def clear(self) -> int:
         """Remove all entries and return how many there were."""
-        removed = self._rows.delete_many({})
-        self._log.record(())
-        return removed
+        with self._changes.of((), GLOSSARY, frees_space=True) as change:
+            return change["glossary"].delete_many({})
 
 
 def _entry_id(entry: GlossaryEntry) -> str:

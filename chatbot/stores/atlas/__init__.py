@@ -59,6 +59,7 @@ class AtlasStore(MongoChunks):
             self._max_time_ms,
             self._trace,
             self.clock,
+            self.changes,
             self.passages,
         )
         self._indexed = [

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from ...database.changes import PASSAGES, Changes
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
 from ...domain import Scope
@@ -62,6 +63,7 @@ class IndexedCollection:
     max_time_ms: int
     trace: SentPipelines
     clock: Callable[[], float]
+    changes: Changes
     passages: PassageCount | None = None
     _total: tuple[float, int] = (float("-inf"), 0)
     """When the rows were counted last, and their number."""
@@ -197,7 +199,8 @@ class IndexedCollection:
         searchable = [row["_id"] for row in rows if not is_retired(row)]
         for start in range(0, len(searchable), RETIRED_AT_ONCE):
             batch = searchable[start : start + RETIRED_AT_ONCE]
-            self.collection.update_many({"_id": {"$in": batch}}, update)
+            with self.changes.of([document_id], PASSAGES) as change:
+                change[self.name].update_many({"_id": {"$in": batch}}, update)
         return [str(row["_id"]) for row in rows]
 
     def unfollowed(

@@ -1,15 +1,17 @@
 """In-process search over the database's chunks: vectors compared by FAISS, keywords in
 BM25 postings.
 
-Before each search the change log is read (one small document), and only the passages of
-changed documents that have new ids are loaded, whichever process wrote them. A thread
-does what takes longer: clusters for large segments, which are searched exactly until
-then, and the snapshot, whose mapped files then replace the arrays in memory.
+Before each search the state of the changes is read (one small document), and only the
+passages of changed documents that have new ids are loaded, whichever process wrote
+them. A thread does what takes longer: clusters for large segments, which are searched
+exactly until then, and the snapshot, whose mapped files then replace the arrays in
+memory.
 """
 
 import logging
 import threading
 import time
+from collections.abc import Collection as AnyOf
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -17,7 +19,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...database import rows as forms
-from ...database.core import Collection
+from ...database.changes import IN_PLACE, PASSAGES, Changed
+from ...database.core import Collection, Json
 from ...domain import Chunk, Match, Scope, Vector
 from .. import StoreTraits
 from ..chunks import MongoChunks
@@ -54,21 +57,25 @@ class FaissStore(MongoChunks):
         self._lock = threading.Lock()
         self._upkeep: threading.Thread | None = None
         self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
-        """Passages by collection and id, read at a position of the change log; None =
-        there is no such passage.
+        """Passages by collection and id, read at a number of changes of passages; None
+        = there is no such passage.
         """
 
     def _read(
         self, chunk_ids: Sequence[str], collection: Collection
     ) -> dict[str, Chunk]:
-        """Keep passages of the embedded file, which nobody else writes, until the
-        change log moves.
+        """Keep passages of the embedded file, which nobody else writes, until passages
+        change.
         """
         if not self.database.embedded:
             return super()._read(chunk_ids, collection)
-        position, kept, name = self.changes.position(), self._kept, collection.name
-        if kept[0] != position or len(kept[1]) > MAX_KEPT_PASSAGES:
-            kept = self._kept = (position, {})
+        number, kept, name = (
+            self.changes.state().of(PASSAGES),
+            self._kept,
+            collection.name,
+        )
+        if kept[0] != number or len(kept[1]) > MAX_KEPT_PASSAGES:
+            kept = self._kept = (number, {})
         passages = kept[1]
         if missing := [id for id in chunk_ids if (name, id) not in passages]:
             chunks = super()._read(missing, collection)
@@ -130,42 +137,34 @@ class FaissStore(MongoChunks):
         """
         # Read without the lock: searches must not queue up for a slow server, nor each
         # repeat the same update.
-        if self._marks() == (self._state.marker, self._state.position):
+        if self._is_current():
             return self._state.index
         with self._lock, ExitStack() as turn:
-            marker, position = self._marks()
-            if (marker, position) == (self._state.marker, self._state.position):
+            if self._is_current():
                 return self._state.index  # another search was faster
             if self._state.position < 0 and not self._adopt_snapshot():
                 # Locked until it is written: others take it from there, which saves
                 # their memory and time.
                 turn.enter_context(only_one(self._snapshot))
                 self._adopt_snapshot()
-            # before the changes: one of its writes that is not among them is seen later
-            epoch = self.changes.epoch()
-            position, changed = self.changes.since(self._state.position)
+            # The marker and the state before the rows: what is written meanwhile is
+            # seen later.
+            marker = self._marker()
+            changed = self.changes.since(self._state.position, PASSAGES)
             if (
-                changed is None and self._adopt_snapshot()
+                changed.ids is None and self._adopt_snapshot()
             ):  # of a process that is not so far behind
-                position, changed = self.changes.since(self._state.position)
-            if self._state.position < 0 or (
-                changed is None and epoch != self._state.epoch
-            ):
-                self._load_all()
-            elif changed:
-                self._load(changed, epoch)
-            elif changed is None or marker != self._state.marker:
-                # A count that changed without the log is a foreign write, or one of
-                # ours that is not logged yet: under a stream of those a large
-                # collection must not be walked through for every question.
-                if (
-                    changed is not None
-                    and time.monotonic() - self._compared_at
-                    < RELOAD_PAUSE * self._compare_seconds
-                ):
-                    return self._state.index
-                self._compare()
-            self._state = replace(self._state, position=position, marker=marker)
+                changed = self.changes.since(self._state.position, PASSAGES)
+            if not self._follow(changed, marker):
+                return self._state.index
+            state = changed.state
+            self._state = replace(
+                self._state,
+                position=state.position,
+                marker=marker,
+                passages=state.of(PASSAGES),
+                in_place=state.of(IN_PLACE),
+            )
             running = self._upkeep is not None and self._upkeep.is_alive()
             if not running and (
                 self._save_is_due()
@@ -181,63 +180,84 @@ class FaissStore(MongoChunks):
                 self._upkeep.start()
             return self._state.index
 
-    def _marks(self) -> tuple[int, int]:
-        """Return the marker and the position of the change log, which say whether
-        anything was written.
+    def _follow(self, changed: Changed, marker: int) -> bool:
+        """Load what has changed; return False if that has to wait."""
+        state = changed.state
+        moved = state.of(PASSAGES) != self._state.passages
+        unknown = changed.ids is None
+        if self._state.position < 0 or (
+            unknown and state.of(IN_PLACE) != self._state.in_place
+        ):
+            self._load_all()
+        elif changed.ids:
+            self._load(changed.ids, changed.in_place)
+        elif unknown or marker != self._state.marker:
+            # A count that changed alone is a foreign write, or one of ours that is not
+            # finished yet: under a stream of those a large collection must not be
+            # walked through for every question.
+            since_last = time.monotonic() - self._compared_at
+            if not moved and since_last < RELOAD_PAUSE * self._compare_seconds:
+                return False
+            self._compare()
+        return True
+
+    def _is_current(self) -> bool:
+        """Return whether nothing was written since the index was read, and nothing is
+        being written.
         """
-        marker = (
-            0
-            if self.database.embedded
-            else sum(one.estimated_count() for one in self.collections())
-        )
-        return marker, self.changes.position()
+        state, index = self.changes.state(), self._state
+        if state.is_open(PASSAGES) or state.of(PASSAGES) != index.passages:
+            return False
+        return self._marker() == index.marker
+
+    def _marker(self) -> int:
+        """Return a number that changes with most writes of other programs."""
+        if self.database.embedded:
+            return 0
+        return sum(one.estimated_count() for one in self.collections())
 
     def _load_all(self) -> None:
-        epoch, index = self.changes.epoch(), ChunkIndex()
+        index = ChunkIndex()
         self._state = replace(
             self._state,
             index=index.replace_documents(set(), read_rows(self, index.term_ids)),
-            epoch=epoch,
         )
         self._unsaved_rows += len(self._state.index)
 
-    def _load(self, documents: set[str], epoch: int) -> None:
-        """Load the passages of documents whose ids are new. Where the ``epoch`` is
-        another, some were changed in place, and all are loaded again.
+    def _load(self, documents: AnyOf[str], in_place: AnyOf[str]) -> None:
+        """Load the passages of documents whose ids are new, and all of those that
+        changed ``in_place``.
         """
         if any(
             document_id.startswith(forms.OLDER_PREFIX) for document_id in documents
         ):  # their rows do not name them
             self._load_all()
             return
-        index, gone = self._state.index, list[str]()
-        # One query for each document: only equality uses the index on every database.
-        queries = [
-            forms.of_document(id, embedded=self.database.embedded)
-            for id in sorted(documents)
+        index = self._state.index
+        compared = set(documents) - set(in_place)
+        stored: dict[str, object] = {}
+        for document_id in sorted(compared):
+            # One query for each: only equality uses the index on every database.
+            query = forms.of_document(document_id, embedded=self.database.embedded)
+            for collection in self.collections():
+                for row in collection.find(query, ID_ONLY):
+                    stored[forms.id_text(row["_id"])] = row["_id"]
+        indexed = index.ids_of(compared)
+        new = [stored[id] for id in stored.keys() - indexed]
+        queries: list[Json] = [
+            {"_id": {"$in": new[at : at + READ_AT_ONCE]}}
+            for at in range(0, len(new), READ_AT_ONCE)
         ]
-        if epoch == self._state.epoch:
-            ids = (
-                row["_id"]
-                for query in queries
-                for one in self.collections()
-                for row in one.find(query, ID_ONLY)
-            )
-            stored, indexed = (
-                {forms.id_text(id): id for id in ids},
-                index.ids_of(documents),
-            )
-            new = [stored[id] for id in stored.keys() - indexed]
-            queries = [
-                {"_id": {"$in": new[at : at + READ_AT_ONCE]}}
-                for at in range(0, len(new), READ_AT_ONCE)
-            ]
-            documents, gone = set(), list(indexed - stored.keys())
+        queries += [
+            forms.of_document(id, embedded=self.database.embedded)
+            for id in sorted(in_place)
+        ]
         rows = read_rows(self, index.term_ids, queries)
         self._state = replace(
             self._state,
-            index=index.replace_documents(documents, rows, gone=gone),
-            epoch=epoch,
+            index=index.replace_documents(
+                set(in_place), rows, gone=list(indexed - stored.keys())
+            ),
         )
         self._unsaved_rows += len(rows.ids) if rows is not None else 0
 
@@ -253,7 +273,7 @@ class FaissStore(MongoChunks):
                 for id in indexed.keys() | stored.keys()
                 if indexed.get(id) != stored.get(id)
             },
-            self._state.epoch,
+            (),
         )
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started

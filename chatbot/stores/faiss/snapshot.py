@@ -34,8 +34,10 @@ from .rows import ARRAYS, Column, Rows
 from .vectors import Clusters, ShortVectors, WholeVectors, faiss
 
 log = logging.getLogger(__name__)
-FORMAT = 9
+FORMAT = 10
 CURRENT, HEADER = "current.json", "header.json"
+NUMBERS = ("position", "marker", "passages", "in_place")
+"""The fields of `Snapshot` that the header repeats."""
 POSTINGS = ("starts", "rows", "counts")
 LARGE_BYTES = 256_000_000
 """Size of a segment's vectors from which on short ones are stored too; smaller ones are
@@ -53,14 +55,16 @@ values.
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """An index as of ``position`` and ``epoch`` of the change log. ``marker`` is
-    `Collection.estimated_count` of all collections.
+    """An index as of a ``position`` of `Changes`, and of its numbers of changes of
+    ``passages`` and of those ``in_place``. ``marker`` is `Collection.estimated_count`
+    of all collections.
     """
 
     index: ChunkIndex
     position: int = -1
     marker: int = -1
-    epoch: int = -1
+    passages: int = -1
+    in_place: int = -1
 
 
 @contextmanager
@@ -101,7 +105,7 @@ def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment,
     )
     header = {
         "key": [FORMAT, *key],
-        **{name: getattr(snapshot, name) for name in ("position", "marker", "epoch")},
+        **{name: getattr(snapshot, name) for name in NUMBERS},
     }
     alive = {
         segment.file: base64.b64encode(np.packbits(segment.alive).tobytes()).decode()
@@ -158,9 +162,7 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
     return Snapshot(
         ChunkIndex(tuple(segments), vocabulary),
-        header["position"],
-        header["marker"],
-        header["epoch"],
+        **{name: header[name] for name in NUMBERS},
     )
 
 

@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ...database.changes import PASSAGES
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import Matrix, to_score
 from ...domain.errors import SearchEngineError, SettingsError
@@ -150,8 +151,8 @@ def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of the corpus at one position of the change log; document frequencies
-    are added as needed.
+    """Statistics of the corpus at one number of changes of passages; document
+    frequencies are added as needed.
     """
 
     table: ChunkTable
@@ -299,22 +300,31 @@ class PgvectorStore(BuiltStore):
         rows.sort(
             key=lambda row: str(row["id"])
         )  # one order for all writers, so that they cannot deadlock
-        with self._transaction() as connection:
+        self.prepare()  # it may take long, and the change must not
+        ids = {chunk.document_id for chunk in chunks}
+        with (
+            self.changes.of(ids, PASSAGES, outside=True),
+            self._transaction() as connection,
+        ):
             connection.cursor().executemany(self._table.upsert, rows)
-        self.changes.record({chunk.document_id for chunk in chunks})
 
     def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
         query = (
             f"DELETE FROM {TABLE} WHERE document_id = %(document_id)s AND id <> "
             "ALL(%(keep)s::text[])"
         )
-        with self._transaction() as connection:
-            deleted = connection.execute(
-                query, {"document_id": clean(document_id), "keep": clean(list(keep))}
-            ).rowcount
-        if deleted:
-            self.changes.record([document_id])
-        return deleted
+        self.prepare()
+        values = {"document_id": clean(document_id), "keep": clean(list(keep))}
+        with (
+            self.changes.of([document_id], PASSAGES, outside=True, frees_space=True),
+            self._transaction() as connection,
+        ):
+            return connection.execute(query, values).rowcount
+
+    def document_ids(self) -> set[str]:
+        """Return the ids that passages name as their reports'."""
+        rows = self._rows(f"SELECT DISTINCT document_id FROM {TABLE}", {})
+        return {str(document_id) for (document_id,) in rows}
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         if not chunk_ids:
@@ -373,7 +383,7 @@ class PgvectorStore(BuiltStore):
         terms = self.terms_of(query)
         if top_k < 1 or not terms:
             return []
-        position, statistics = self.changes.position(), self._statistics
+        position, statistics = self.changes.state().of(PASSAGES), self._statistics
         if statistics is None or statistics.position != position:
             statistics = self._statistics = Statistics.read(
                 self._table, position, self._rows

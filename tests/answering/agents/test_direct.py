@@ -10,7 +10,6 @@ import pytest
 
 from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
 from chatbot.app.services import Services
-from chatbot.database.repositories.corpus import CATALOG, CorpusChanges
 from chatbot.domain import Document, Scope, Usage
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import (
@@ -35,6 +34,7 @@ from tests.conftest import AddReport, write_report
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
 from tests.library.helpers import ingest
+from tests.rows import outside
 
 CASES = cases(__file__)
 
@@ -402,8 +402,10 @@ class TestStillIndexing:
         )
 
         old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
-        services.storage.database["documents"].update_one({"_id": document.id}, old)
-        CorpusChanges(services.storage.database, CATALOG).record(None)
+        outside(services.storage.database, "documents").update_one(
+            {"_id": document.id}, old
+        )
+        services.storage.database.changes.announce(None, "catalog")
         assert answer(run(services, question())).response == "Hello world."
 
 

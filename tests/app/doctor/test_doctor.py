@@ -22,6 +22,7 @@ from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
+from tests.rows import outside
 
 DIMENSIONS = 64
 KEY = "sk-very-secret-key"
@@ -134,7 +135,7 @@ def plant_building(deployment: Deployment) -> None:
 
 def plant_string_years(deployment: Deployment) -> None:
     deployment.index()
-    deployment.database["report_chatting"].insert_one(
+    outside(deployment.database, "report_chatting").insert_one(
         {"_id": "old", "data": "text", "year": "2021"}
     )
 
@@ -149,7 +150,9 @@ def plant_missing_passages(deployment: Deployment) -> None:
         "version": "v",
     }
     rest = {"metadata": {}, "status": "ready", "chunks": 7}
-    deployment.database["documents"].insert_one({"_id": "mali", **about, **rest})
+    outside(deployment.database, "documents").insert_one(
+        {"_id": "mali", **about, **rest}
+    )
 
 
 @pytest.mark.parametrize(

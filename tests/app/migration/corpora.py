@@ -9,7 +9,6 @@ from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from chatbot.database.repositories.conversations import ConversationRepository
 from chatbot.database.repositories.corpus import (
-    CorpusChanges,
     CorpusFacts,
     StoredEmbedder,
 )
@@ -36,7 +35,7 @@ def write_corpus(
     store = MongoChunks(
         settings=Settings(),
         database=database,
-        changes=CorpusChanges(database),
+        changes=database.changes,
         dimensions=DIMENSIONS,
     )
     documents = DocumentRepository(database, FIELDS)

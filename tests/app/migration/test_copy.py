@@ -15,7 +15,6 @@ from chatbot.config.settings import Settings
 from chatbot.database import Location
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import (
-    CorpusChanges,
     CorpusFacts,
     StoredEmbedder,
 )
@@ -26,6 +25,7 @@ from chatbot.stores.faiss import FaissStore
 from tests.app.migration.corpora import COLLECTIONS, DIMENSIONS, contents, write_corpus
 from tests.data import cases
 from tests.fakes.nx_server import NxThread
+from tests.rows import outside
 
 EVERYTHING = (*COLLECTIONS, *OTHERS)
 
@@ -128,10 +128,10 @@ def test_what_changes_in_the_source_while_a_copy_lies_idle_is_copied_too(
 ) -> None:
     write_corpus(embedded, 1200)
     interrupt(embedded, other)
-    embedded["chatbot_data"].update_one(
+    outside(embedded, "chatbot_data").update_one(
         {"_id": "doc0-v1-00000"}, {"$set": {"data": "corrected"}}
     )
-    CorpusChanges(embedded).record(["doc0"])
+    embedded.changes.announce(["doc0"], "passages")
     copy(embedded, other)
     row = other["chatbot_data"].find_one({"_id": "doc0-v1-00000"})
     assert row is not None
@@ -145,10 +145,10 @@ def test_a_difference_is_an_error_and_the_next_run_mends_it(
     work = copier(embedded, other)
     work.prepare()
     work.copy(lambda done: None)
-    other["chatbot_data"].update_one(
+    outside(other, "chatbot_data").update_one(
         {"_id": "doc0-v1-00001"}, {"$set": {"data": "bent"}}
     )
-    other["report_chatting"].delete_many({"_id": "doc1-v1-00003"})
+    outside(other, "report_chatting").delete_many({"_id": "doc1-v1-00003"})
     with pytest.raises(
         DatabaseError,
         match=r"'chatbot_data' is not the same .*1 rows differ .*doc0-v1-00001",
@@ -169,7 +169,7 @@ def test_a_changed_vector_and_a_row_too_many_are_differences(
     with pytest.raises(DatabaseError, match="1 rows more"):
         work.verify(lambda done: None)
     vector = other.encode_vector(np.ones(DIMENSIONS, dtype=np.float32))
-    other["chatbot_data"].update_one(
+    outside(other, "chatbot_data").update_one(
         {"_id": "doc0-v1-00001"}, {"$set": {"data_embedding": vector}}
     )
     with pytest.raises(DatabaseError, match="doc0-v1-00001"):
@@ -231,8 +231,8 @@ def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(
         "by": ObjectId(),
         "at": when,
     }
-    mongodb["report_chatting"].insert_one({**row})
-    mongodb["report_chatting"].insert_one({"_id": "a-string", "data": "y"})
+    outside(mongodb, "report_chatting").insert_one({**row})
+    outside(mongodb, "report_chatting").insert_one({"_id": "a-string", "data": "y"})
     copy(mongodb, other)
     stored = other["report_chatting"].find_one({"_id": str(id)})
     assert stored is not None
@@ -243,10 +243,10 @@ def test_object_ids_survive_to_mongodb_and_become_strings_in_sqlite(
 def test_a_row_known_by_an_object_id_is_not_doubled_by_its_string(
     mongodb: Database, other: Database
 ) -> None:
-    mongodb["report_chatting"].insert_one(
+    outside(mongodb, "report_chatting").insert_one(
         {"_id": ObjectId("507f1f77bcf86cd799439011"), "data": "old"}
     )
-    other["report_chatting"].insert_one(
+    outside(other, "report_chatting").insert_one(
         {"_id": "507f1f77bcf86cd799439011", "data": "new"}
     )
     copy(other, mongodb, merge=True)
@@ -271,7 +271,7 @@ def test_only_vectors_in_use_are_copied_into_the_slot_that_serves_there(
         "data_embedding": old,
         "data_embedding_b": new,
     }
-    embedded["chatbot_data"].insert_one(row)
+    outside(embedded, "chatbot_data").insert_one(row)
     CorpusFacts(other).remember_embedder(
         StoredEmbedder("hashing", "16", "hashing:16", DIMENSIONS)
     )
@@ -289,7 +289,7 @@ def test_a_reader_of_the_target_notices(
     store = FaissStore(
         settings=Settings(data_dir=tmp_path),
         database=other,
-        changes=CorpusChanges(other),
+        changes=other.changes,
         dimensions=DIMENSIONS,
     )
     assert store.count(Scope()) == 0
@@ -318,7 +318,7 @@ def test_collections_that_only_the_source_names_are_copied(
     embedded: Database, other: Database
 ) -> None:
     write_corpus(embedded, 10)
-    embedded["documents"].insert_one({"_id": "n", "collection": "news"})
+    outside(embedded, "documents").insert_one({"_id": "n", "collection": "news"})
     embedded["news"].insert_one(
         {"_id": "n-v-00000", "document_id": "n", "data": "Elephants came back."}
     )

@@ -19,6 +19,7 @@ from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
+from chatbot.database.changes import PASSAGES
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Scope
 from chatbot.domain.errors import SettingsError
@@ -175,9 +176,8 @@ def test_figures_follow_rows_that_their_program_changes(
             {text: {"$regex": "61 million"}},
             {"$set": {text: "Tea exports: 72 million dollars (2023)"}},
         )
-        services.storage.changes.record(
-            [one.id for one in services.storage.documents.all()], in_place=True
-        )
+        ids = [one.id for one in services.storage.documents.all()]
+        services.storage.changes.announce(ids, PASSAGES, in_place=True)
         assert ("61" in str(found := values(services)), "72" in str(found)) == (
             False,
             True,

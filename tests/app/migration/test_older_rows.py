@@ -15,6 +15,7 @@ from chatbot.app.migration.schema import Mended, Mender
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
+from chatbot.database.changes import PASSAGES
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
@@ -24,6 +25,7 @@ from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
+from tests.rows import outside
 
 DIMENSIONS = 64
 MENDED = Mended(years=3, vectors=4, unregistered=4, reports=3, valueless=4)
@@ -81,7 +83,7 @@ def write_older_rows(database: Database) -> None:
                     float(value) for value in embedder.embed_query(text)
                 ],
             }
-            database["report_chatting"].insert_one(row)
+            outside(database, "report_chatting").insert_one(row)
 
 
 def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
@@ -190,7 +192,7 @@ def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
             **about,
             "data_embedding": [float(one) for one in embedder.embed_query(text)],
         }
-        database["report_chatting"].insert_one(
+        outside(database, "report_chatting").insert_one(
             {**row, **(case["fields"] if country == "Kenya" else {})}
         )
     app = create_app(
@@ -215,12 +217,12 @@ def test_they_are_grouped_once_and_again_when_something_changes(
     services: Services,
 ) -> None:
     assert len(services.storage.documents.all()) == 3
-    collection = services.storage.database["report_chatting"]
+    collection = outside(services.storage.database, "report_chatting")
     peru = collection.find_one({"document_name": "Peru 2023"})
     assert peru is not None
     collection.update_each([(peru["_id"], {"$set": {"country_name": "Chile"}})])
     assert "Peru" in services.storage.documents.values("country_name")
-    services.storage.changes.record([])
+    services.storage.changes.announce(None, PASSAGES)
     assert "Chile" in services.storage.documents.values("country_name")
 
 
@@ -262,10 +264,10 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
         {"document_name": "Kenya 2023"}
     )
     assert row is not None
-    services.storage.database["report_chatting"].update_each(
+    outside(services.storage.database, "report_chatting").update_each(
         [(row["_id"], {"$set": {"document_id": kenya}})]
     )
-    services.storage.changes.record([kenya])
+    services.storage.changes.announce([kenya], PASSAGES)
     assert listed(services) == before
     mend(services)
     assert listed(services) == before

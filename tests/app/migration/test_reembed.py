@@ -32,6 +32,7 @@ from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.stores.atlas.indexes import Polling
 from tests.fakes.mongomock_search import SearchClient
+from tests.rows import outside
 
 PASSAGES = 300
 OLD, NEW = (
@@ -339,7 +340,7 @@ class TestNewcomers:
             row = {
                 name: value for name, value in row.items() if name != "data_embedding_b"
             }
-            services.storage.database["report_chatting"].insert_one(
+            outside(services.storage.database, "report_chatting").insert_one(
                 {**row, "_id": "late-v-00000", "data": "giraffe"}
             )
 
@@ -408,8 +409,8 @@ def test_the_model_in_use_gives_vectors_to_passages_without_a_usable_one(
     services: Services, vector: Any
 ) -> None:
     row = {"_id": "late", "document_id": "first", "data": "giraffe", **vector}
-    services.storage.database["report_chatting"].insert_one(row)
-    services.storage.database["report_chatting"].insert_one(
+    outside(services.storage.database, "report_chatting").insert_one(row)
+    outside(services.storage.database, "report_chatting").insert_one(
         {"_id": "empty", "document_id": "first", "data": " "}
     )
     embedder = WatchedEmbedder(64)

@@ -24,6 +24,7 @@ from chatbot.domain.errors import DatabaseError
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.app.web.contract import STAGE, SUMS
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
+from tests.rows import outside
 
 
 def ready(
@@ -266,7 +267,7 @@ def test_a_report_that_waits_is_the_lag(
         "status": "pending",
         "updated_at": (datetime.now(UTC) - timedelta(minutes=5)).isoformat(),
     }
-    services.storage.database["documents"].update_one({}, {"$set": waiting})
+    outside(services.storage.database, "documents").update_one({}, {"$set": waiting})
     assert 300 <= counted(client)["report_chat_index_lag_seconds"] < 400
 
 

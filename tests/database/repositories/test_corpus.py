@@ -1,6 +1,5 @@
-"""The change log, the facts every process must agree on, and calibrations."""
+"""The facts every process must agree on, and calibrations."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -9,8 +8,6 @@ from chatbot.app.services import Services
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import (
     ABANDONED_SECONDS,
-    KEPT_CHANGES,
-    CorpusChanges,
     CorpusFacts,
     StoredEmbedder,
 )
@@ -18,62 +15,8 @@ from chatbot.domain.documents import Calibration, ErrorRates
 
 
 @pytest.fixture
-def changes(services: Services) -> CorpusChanges:
-    return services.storage.changes
-
-
-@pytest.fixture
 def facts(services: Services) -> CorpusFacts:
     return services.storage.facts
-
-
-def test_since_names_the_documents_changed_after_a_position_of_one_corpus(
-    changes: CorpusChanges, services: Services
-) -> None:
-    assert changes.record(["a"]) == 1
-    assert changes.record(["b", "c"]) == 2
-    assert changes.record(["a"]) == 3
-    assert changes.position() == 3
-    assert changes.since(0) == (3, {"a", "b", "c"})
-    assert changes.since(1) == (3, {"a", "b", "c"})
-    assert changes.since(2) == (3, {"a"})
-    assert changes.since(3) == (3, set())
-    first = changes.corpus_id()
-    assert len(first) == 32
-    assert CorpusChanges(services.storage.database).corpus_id() == first
-
-
-def test_a_reader_too_far_behind_is_told_to_load_everything(
-    changes: CorpusChanges,
-) -> None:
-    for number in range(KEPT_CHANGES + 2):
-        changes.record([f"d{number}"])
-    position = KEPT_CHANGES + 2
-    assert changes.since(1) == (position, None)
-    found = changes.since(2)
-    assert found[1] is not None
-    assert len(found[1]) == KEPT_CHANGES
-    assert "d1" not in found[1]
-
-
-def test_a_position_of_another_database_means_load_everything(
-    changes: CorpusChanges,
-) -> None:
-    """The database was emptied or restored: the log is shorter than the reader
-    remembers.
-    """
-    assert changes.since(5) == (0, None)
-    changes.record(["a"])
-    assert changes.since(5) == (1, None)
-
-
-def test_concurrent_records_each_get_a_position_of_their_own(
-    changes: CorpusChanges,
-) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        positions = list(pool.map(lambda n: changes.record([f"d{n}"]), range(64)))
-    assert sorted(positions) == list(range(1, 65))
-    assert changes.since(0) == (64, {f"d{n}" for n in range(64)})
 
 
 def test_the_first_write_decides_the_embedder(facts: CorpusFacts) -> None:

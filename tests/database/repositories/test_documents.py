@@ -14,6 +14,7 @@ from chatbot.domain.documents import Chunking, Holdings, Part
 from chatbot.domain.scope import Values
 from tests.data import cases
 from tests.library.helpers import running
+from tests.rows import outside
 
 CASES = cases(__file__)
 FIELDS = ("country_name", "year", "document_name", "type")
@@ -124,8 +125,8 @@ def test_an_older_report_with_rows_in_two_collections_is_in_both(
                 "year": "2020",
                 "data": "text",
             }
-            services.storage.database[name].insert_one(row)
-    services.storage.database["chatbot_data"].insert_one(
+            outside(services.storage.database, name).insert_one(row)
+    outside(services.storage.database, "chatbot_data").insert_one(
         {"_id": "x", "document_name": "Other", "data": "text"}
     )
     reports, general = (

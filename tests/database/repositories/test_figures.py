@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from chatbot.database import ensure_indexes
+from chatbot.database.changes import CATALOG
 from chatbot.database.core import Database
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope
@@ -127,13 +128,19 @@ class TestFinding:
         self, database: Database
     ) -> None:
         visible: dict[str, str] = {}
-        figures = FigureRepository(database, FIELDS, lambda: visible)
+
+        class Visible:
+            def shows_version(self, document_id: str, version: str) -> bool:
+                return visible[document_id] == version
+
+        figures = FigureRepository(database, FIELDS, Visible)
         write(figures, passage("1% (2020)", "Kenya", 2023, heading="Inflation"))
         second = passage("2% (2020)", "Kenya", 2023, heading="Inflation", version="v2")
         visible["kenya2023"] = "v1"
         write(figures, second, version="v2")
         assert [one.text for one in figures.find(Scope())] == ["1%"]
         visible["kenya2023"] = "v2"
+        database.changes.announce(["kenya2023"], CATALOG)
         assert texts(figures) == [("Kenya", "Inflation", "2%", True)]
         assert figures.page(Scope(), limit=1).total == 1
         visible["kenya2023"] = ""
