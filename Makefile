@@ -1,6 +1,6 @@
 # Every task of this repository: make, or make TASK.
 .DEFAULT_GOAL := help
-.PHONY: help install serve test quick lint types page format check wheel house lock pin soak
+.PHONY: help install serve test quick lint types page format check wheel house lock pin soak mongoeco
 
 help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
@@ -45,6 +45,11 @@ lock:     ## resolve the ranges of requirements*.txt into the lock files; needs 
 
 pin:      ## write the digest of the image and the commits of the Actions; needs network, git and docker
 	.ci/pin
+
+mongoeco: ## run contracts and kills on a second MongoDB server; needs network and Python 3.13
+	.ci/mongoeco
+	python -m pytest -m "nightly or not nightly" -k second_server tests/contracts tests/database
+	python -m benchmarks kills --library "second server"
 
 soak:     ## mixed traffic for 30 minutes, with everything that was accepted checked
 	python -m benchmarks soak --minutes 30 --server gunicorn

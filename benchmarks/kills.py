@@ -15,36 +15,39 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
 from chatbot.app.services import runtime
 from chatbot.models.caches import WarmCache
+from tests.fakes.mongoeco_server import IS_INSTALLED, mongoeco
 from tests.faults.enumeration import KINDS, Outcome, points, run, undisturbed
 from tests.faults.libraries import (
     DoubleLibrary,
     DoubleWithFaiss,
     FileLibrary,
     Library,
+    ServerLibrary,
 )
 from tests.faults.operations import OPERATIONS
 
-LIBRARIES: dict[str, type[Library]] = {
+IN_PROCESS: dict[str, type[Library]] = {
     library.name: library for library in (FileLibrary, DoubleLibrary, DoubleWithFaiss)
 }
+SECOND_SERVER = ServerLibrary.name
+LIBRARIES = (*IN_PROCESS, SECOND_SERVER)
+SLOW_OPERATIONS = ("upload", "delete")
+"""Those that run on the second server, unless others are asked for."""
 
 
 def main() -> int:
     chosen = arguments()
     began = time.monotonic()
-    rows = [
-        (library, operation, tuple(chosen.kind), chosen.every)
-        for library in chosen.library
-        for operation in chosen.operation
-    ]
+    rows = chosen_rows(chosen)
     outcomes: list[Outcome] = []
     for (library, operation, *_), found in zip(rows, in_processes(rows), strict=True):
         differing = [outcome for outcome in found if outcome.problems]
@@ -87,9 +90,26 @@ def arguments() -> argparse.Namespace:
 Row = tuple[str, str, Sequence[str], int]
 
 
+def chosen_rows(chosen: argparse.Namespace) -> list[Row]:
+    """Return each operation on each library. The second server is left out, visibly,
+    where it is not installed.
+    """
+    rows = []
+    for library in chosen.library:
+        operations = chosen.operation or tuple(OPERATIONS)
+        if library == SECOND_SERVER and not chosen.operation:
+            operations = SLOW_OPERATIONS
+        if library == SECOND_SERVER and not IS_INSTALLED:
+            print("skipped: mongoeco is not installed: run .ci/mongoeco")
+            continue
+        for operation in operations:
+            rows.append((library, operation, tuple(chosen.kind), chosen.every))
+    return rows
+
+
 def in_processes(rows: Sequence[Row]) -> Iterable[list[Outcome]]:
     """Yield the outcomes of each row. As many rows run at once as there are cores."""
-    workers = min(len(rows), os.cpu_count() or 1)
+    workers = max(1, min(len(rows), os.cpu_count() or 1))
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(run_row, rows)
 
@@ -99,12 +119,22 @@ def run_row(row: Row) -> list[Outcome]:
     # Each run opens six processes' services; the shipped vectors never change.
     runtime.WarmCache = cache(WarmCache)  # type: ignore[misc, assignment]
     operation = OPERATIONS[operation_name]
-    with tempfile.TemporaryDirectory() as folder:
-        library = LIBRARIES[name](Path(folder))
+    with tempfile.TemporaryDirectory() as folder, opened(name, Path(folder)) as library:
         library.prepare(operation.prepare)
         expected = undisturbed(library, operation)
         chosen = list(points(library, operation, expected, kinds))[::every]
         return [run(library, operation, expected, point) for point in chosen]
+
+
+@contextmanager
+def opened(name: str, folder: Path) -> Iterator[Library]:
+    if name != SECOND_SERVER:
+        yield IN_PROCESS[name](folder)
+        return
+    with mongoeco() as uri:
+        library = ServerLibrary(folder, uri)
+        yield library
+        library.close()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from chatbot.stores.chunks import ensure_ordinary_indexes
 from tests.fakes import postgres
+from tests.fakes.mongoeco_server import NEEDS_MONGOECO, mongoeco
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
 from tests.rows import outside
@@ -107,6 +108,20 @@ def nx27017(name: str, path: Path) -> Iterator[Harness]:
             database.close()
 
 
+def second_server(name: str, path: Path) -> Iterator[Harness]:
+    """PyMongo over a socket, to a server that nobody here wrote."""
+    with mongoeco() as uri:
+        settings, databases = settings_of(path, MONGODB_URI=uri), list[Database]()
+
+        def new_store() -> Store:
+            databases.append(open_database(settings))
+            return build_store(name, databases[-1], settings)
+
+        yield Harness(new_store)
+        for database in databases:
+            database.close()
+
+
 def live(name: str, path: Path) -> Iterator[Harness]:
     """A real deployment. Its indexes are kept between tests: building one takes up to a
     minute.
@@ -177,18 +192,24 @@ def _settle(database: Database, store: Store, seconds: float = 60.0) -> None:
     pytest.fail(f"the search engine did not follow the writes within {seconds:.0f} s")
 
 
+Marks = Sequence[pytest.MarkDecorator]
 Backend = Callable[[str, Path], Iterator[Harness]]
 PLACES: dict[str, tuple[Backend, ...]] = {
     "atlas": (mongomock, live),
-    "faiss": (embedded, mongomock, nx27017),
+    "faiss": (embedded, mongomock, nx27017, second_server),
     "pgvector": (postgresql,),
 }
 """Where a store's passages may be, if not in the embedded database alone."""
 NEEDS_SERVER = pytest.mark.skipif(
     not LIVE_URI, reason="set MONGODB_TEST_URI to run the contract on a real deployment"
 )
-# What this store writes to a MongoDB goes over a socket every day, to nx27017.
-MARKS = {("atlas", "live"): NEEDS_SERVER, ("faiss", "mongomock"): pytest.mark.nightly}
+# What this store writes to a MongoDB goes over a socket every day, to nx27017; at night
+# also to a server of another maker.
+MARKS: dict[tuple[str, str], Marks] = {
+    ("atlas", "live"): [NEEDS_SERVER],
+    ("faiss", "mongomock"): [pytest.mark.nightly],
+    ("faiss", "second_server"): [pytest.mark.nightly, NEEDS_MONGOECO],
+}
 BACKENDS = [
     pytest.param(
         (name, place),

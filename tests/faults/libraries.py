@@ -194,7 +194,7 @@ class DoubleWithFaiss(DoubleLibrary):
 class ServerLibrary(Library):
     """A server that speaks MongoDB's protocol, at ``uri``."""
 
-    name = "server"
+    name = "second server"
 
     def __init__(self, folder: Path, uri: str) -> None:
         super().__init__(folder)
