@@ -5,6 +5,7 @@ answer cost (R-C7).
 from __future__ import annotations
 
 import json
+import logging
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
+from ..database.failures import FULL, UNWRITABLE
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
 from ..domain import (
@@ -31,7 +33,7 @@ from ..domain.callers import ANYBODY, Caller
 from ..domain.cancellation import Cancellation
 from ..domain.chat import StepTiming
 from ..domain.costs import LedgerRow, ModelPrice, Sums, Usage
-from ..domain.errors import ChatModelError, DiskFullError, NotFoundError
+from ..domain.errors import ChatModelError, DatabaseError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import RequestContext, RequestMeter
@@ -40,6 +42,7 @@ from ..language.analysis import Analyzer
 from ..language.characters import evenly_spaced
 from ..language.markdown import escape_markdown
 from ..language.sentences import sentences
+from ..language.words import speaking
 from ..models.prompts import on_one_line
 from ..models.replies import prose, stage_prompt
 from ..models.replies.readers import json_values
@@ -51,6 +54,10 @@ from .agents.budget import PLANNING_SHARE, Spending
 from .agents.understanding import Understanding
 from .answer import latest
 
+log = logging.getLogger(__name__)
+NO_SPACE = "This answer is not kept: the database has no space left."
+NO_CHANGES = "This answer is not kept: the database takes no changes."
+NOT_KEPT = "This answer is not kept: the database did not take it."
 MILLION = 1_000_000
 COST_DECIMALS = 10
 """A single token of a cheap model costs some 0.00000002."""
@@ -108,7 +115,7 @@ class Saved(Inlines):
     answer: Answer
     conversation_id: str | None
     message_id: str | None
-    """None if the disk was full, so that the answer is not stored."""
+    """None if the database did not take the answer, so that it is not stored."""
     conversation_usage: Sums
 
 
@@ -183,6 +190,7 @@ class ChatService:
                     question, budget=replace(question.budget, spent=spent)
                 )
             understood = agent.read(question, request=request)
+            failure: DatabaseError | None = None
             for (
                 event
             ) in understood.events():  # held nowhere else: closing this closes them
@@ -193,9 +201,7 @@ class ChatService:
                     and conversation_id is not None
                     and place.replaces
                 ):
-                    self.conversations.cut(
-                        conversation_id, place.replaces, keep=place.message_id
-                    )
+                    failure = self._cut(conversation_id, place)
                     place = replace(place, replaces=None)
                 for annotated in understood.annotate(event):
                     if isinstance(annotated, AnswerEvent):
@@ -206,9 +212,28 @@ class ChatService:
                             path=(*notes, *trace.path),
                         )
                         answer = replace(annotated.answer, trace=finish(trace))
-                        yield self._save(question, answer, place, caller.owner)
+                        if failure is None:
+                            yield self._save(question, answer, place, caller.owner)
+                        else:
+                            sums = Sums.of(answer.trace.ledger)
+                            answer = _not_kept(answer, failure, question)
+                            yield Saved(answer, conversation_id, None, sums)
                     else:
                         yield annotated
+
+    def _cut(self, conversation_id: str, place: Place) -> DatabaseError | None:
+        """Cut the conversation before the answer that is replaced; return why that was
+        not possible. Then the old answer stays, and the new one is not kept.
+        """
+        assert place.replaces is not None
+        try:
+            self.conversations.cut(
+                conversation_id, place.replaces, keep=place.message_id
+            )
+        except DatabaseError as error:
+            log.warning("An answer was not replaced: %s", error.message)
+            return error
+        return None
 
     def answer(
         self, question: Question, *, cancel: Cancellation, caller: Caller = ANYBODY
@@ -312,13 +337,24 @@ class ChatService:
                 place.message_id,
                 may_start=place.may_start,
             )
-        except DiskFullError as error:
-            note = StepEvent(
-                "save", f"This answer is not kept. {error.finding}", failed=True
-            )
-            trace = replace(answer.trace, path=(*answer.trace.path, note))
-            return Saved(replace(answer, trace=trace), conversation_id, None, sums)
+        except DatabaseError as error:
+            log.warning("An answer was not kept: %s", error.message)
+            answer = _not_kept(answer, error, question)
+            return Saved(answer, conversation_id, None, sums)
         return Saved(answer, added.conversation_id, added.message_id, added.sums)
+
+
+def _not_kept(answer: Answer, error: DatabaseError, question: Question) -> Answer:
+    """Return an answer with a note that, and why, it is not kept."""
+    say = speaking(question.language)
+    text = say(NOT_KEPT)
+    if error.reason == FULL:
+        text = say(NO_SPACE)
+    elif error.reason in UNWRITABLE:
+        text = say(NO_CHANGES)
+    note = StepEvent("save", text, failed=True)
+    trace = replace(answer.trace, path=(*answer.trace.path, note))
+    return replace(answer, trace=trace)
 
 
 def without_text_of(response: str, texts: Collection[str]) -> str:
@@ -416,7 +452,14 @@ class UsageAccounting:
                 rows = self.ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
                 self.days.book(rows, questions=0)
                 if conversation_id is not None:
-                    self.conversations.book(conversation_id, Sums.of(rows, questions=0))
+                    self._book(conversation_id, Sums.of(rows, questions=0))
+
+    def _book(self, conversation_id: str, sums: Sums) -> None:
+        """Add to the usage of a conversation, if the database takes it."""
+        try:
+            self.conversations.book(conversation_id, sums)
+        except DatabaseError as error:
+            log.warning("The usage of a question was not noted: %s", error.message)
 
     def ledger(self, steps: Sequence[StepTiming]) -> tuple[LedgerRow, ...]:
         """One row for each name of a step, in order of first appearance. Parallel steps

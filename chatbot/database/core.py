@@ -255,6 +255,10 @@ class Collection:
         self.name = name
         self._database = database
 
+    @property
+    def embedded(self) -> bool:
+        return self._database.embedded
+
     @contextmanager
     def _driver(self, milliseconds: int | None = None) -> Iterator[Any]:
         """Return the driver's collection, for one call of at most so many

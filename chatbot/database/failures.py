@@ -13,6 +13,11 @@ from ..domain.errors import DatabaseError, DependencyError, DiskFullError, read_
 E = TypeVar("E", bound=DependencyError)
 Code = int | str
 FULL = "full"
+UNWRITABLE = frozenset({FULL, "read_only", "no_rights"})
+"""Kinds of failures after which reading goes on."""
+IN_DOUBT = frozenset({"slow", "away", "wrong_role"})
+"""Kinds of failures after which a write may be made all the same."""
+DUPLICATE = "duplicate"
 SOON = 5
 """Seconds until a retry of an unknown failure may help."""
 

@@ -268,10 +268,15 @@ class IngestionQueue:
         for row in self._files.find({"identity": identity, "state": {"$ne": "done"}}):
             file = _FILE(row)
             error = {} if file.state in FINISHED else {"error": WITHDRAWN}
-            self._files.update_one(
-                {"_id": file.id}, {"$set": {"withdrawn": True, "file_id": "", **error}}
-            )
-            self._cancel(file)
+            try:
+                self._files.update_one(
+                    {"_id": file.id},
+                    {"$set": {"withdrawn": True, "file_id": "", **error}},
+                )
+                self._cancel(file)
+            except DiskFullError:
+                # A full database still deletes, and without a row nothing is read.
+                self._files.delete_many({"_id": file.id})
 
     def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
         """Queue the failed and the cancelled files of a job again."""

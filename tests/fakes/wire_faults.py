@@ -68,6 +68,10 @@ NO_RIGHTS = failure(
     "not authorized on report_chat to execute command { find: 'documents' }",
 )
 OVERLOADED = failure(489, "SearchOverloaded", "search engine is overloaded")
+FULL = failure(
+    8000, "AtlasError", "you are over your space quota, using 513 MB of 512 MB"
+)
+"""mongodb.com/docs/atlas/reference/faq/storage; deletions are still taken."""
 TOO_SLOW = failure(50, "MaxTimeMSExpired", "operation exceeded time limit")
 NO_ENGINE = failure(
     31082,

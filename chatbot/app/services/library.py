@@ -165,8 +165,7 @@ class Ingesting:
         """Remove a report, its passages and its original; a sample report does not come
         back at the next start.
         """
-        if record.sample:
-            self._storage.facts.dismiss_sample(record.id)
+        dismissed = record.sample and self._dismiss_sample(record)
         self._storage.database.free_bytes(
             tidy=True
         )  # a deletion is written to the log first
@@ -180,7 +179,24 @@ class Ingesting:
         ):
             self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
         self.originals.tidy()
-        self._storage.cache.forget_answers()
+        try:
+            self._storage.cache.forget_answers()
+        except DatabaseError as error:
+            # Their key names the state of the library, so none of them is given again.
+            log.warning("Cached answers are removed later: %s", error.message)
+        if record.sample and not dismissed:
+            self._dismiss_sample(record)
+
+    def _dismiss_sample(self, record: DocumentRecord) -> bool:
+        """Note that a sample report is deleted; False where there is no space for that,
+        before the deletion makes some.
+        """
+        try:
+            self._storage.facts.dismiss_sample(record.id)
+        except DiskFullError as error:
+            log.warning("A deleted sample is not noted: %s", error.message)
+            return False
+        return True
 
     def finish_deletions(self) -> bool:
         """Continue deletions that wait for the search engine or whose process died.

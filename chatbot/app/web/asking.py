@@ -42,7 +42,7 @@ from ...domain.chat import (
     SearchTrace,
     question_problem,
 )
-from ...domain.errors import DiskFullError, InvalidRequestError
+from ...domain.errors import DatabaseError, InvalidRequestError
 from ...domain.json import to_json
 from ...domain.validation import ADDRESS, CLIENT_ID, IDENTIFIER, parse
 from ...language.characters import evenly_spaced
@@ -410,9 +410,9 @@ def question_stream(
     attachments = Attachments(product, body.attachments) if has_attachments else None
     resumable: Begun | None = None
     if body.resume and who.owner:
-        # Without space on the disk it is not kept; the answer itself says so.
+        # If the database does not take it, it is not kept; the answer itself says so.
         conversations, message = product.storage.conversations, asked_json(question)
-        with suppress(DiskFullError):
+        with suppress(DatabaseError):
             resumable = conversations.begin(
                 place.conversation_id,
                 message,

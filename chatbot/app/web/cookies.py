@@ -10,6 +10,7 @@ from flask import Response, request
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from werkzeug.wrappers import Response as BaseResponse
 
+from ...database.failures import UNWRITABLE
 from ...domain.errors import DatabaseError
 from .routes import services
 
@@ -22,9 +23,15 @@ COOKIE_SECONDS = 400 * 86_400
 def owner_of_cookie() -> str:
     """Return the owner of the signed cookie, "" without a valid one."""
     id, _, signature = request.cookies.get(OWNER_COOKIE, "").partition(".")
-    if not signature or not hmac.compare_digest(
-        _signature(id).encode(), signature.encode()
-    ):
+    if not signature:
+        return ""
+    try:
+        expected = _signature(id)
+    except DatabaseError as error:
+        if error.reason not in UNWRITABLE:
+            raise
+        return ""  # the secret was never stored, so no cookie is signed with it
+    if not hmac.compare_digest(expected.encode(), signature.encode()):
         return ""
     return f"visitor:{id}"
 

@@ -301,7 +301,7 @@ class ResumableStream(EventStream):
         with self._lock:
             self._count += 1
             text = f"id: {self._count}\n{text}"
-            self.saved = isinstance(event, Saved)
+            self.saved = isinstance(event, Saved) and event.message_id is not None
             if not self.saved:
                 self._unstored.append(text)
             if isinstance(event, TokenEvent):

@@ -7,6 +7,7 @@ and after a write in the request.
 """
 
 import itertools
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,9 +15,10 @@ from contextvars import ContextVar
 from typing import Any, Literal, TypeVar
 
 from ...domain import RequestContext
-from ...domain.errors import DiskFullError
+from ...domain.errors import DatabaseError
 from ..core import Database
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
 MARKERS = "markers"
@@ -109,27 +111,35 @@ class CacheRepository:
     def get(
         self, level: Level, key: str, *, request: RequestContext | None = None
     ) -> Any:
-        """Return the value; None where there is none, or it is too old."""
+        """Return the value; None where there is none, it is too old, or the database
+        does not answer: an answer needs no cache.
+        """
         if not self.enabled:
             return None
-        row = self._cache.find_one({"_id": f"{level}:{key}"})
+        try:
+            row = self._cache.find_one({"_id": f"{level}:{key}"})
+        except DatabaseError as error:
+            log.warning("The cache was not read: %s", error.message)
+            row = None
         fresh = row is not None and row["at"] > time.time() - self._seconds
         if request is not None:
             request.meter.count_lookup(level, hit=fresh)
         return row["value"] if row is not None and fresh else None
 
     def put(self, level: Level, key: str, value: Any) -> None:
-        """Store a value. Every PRUNE_EVERY writes old entries are removed."""
+        """Store a value, if the database takes it. Every PRUNE_EVERY writes old entries
+        are removed.
+        """
         if not self.enabled:
             return
         try:
             self._cache.replace_many(
                 [{"_id": f"{level}:{key}", "at": time.time(), "value": value}]
             )
-        except DiskFullError:
-            return  # an answer needs no cache
-        if next(self._writes) % PRUNE_EVERY == 0:
-            self.prune()
+            if next(self._writes) % PRUNE_EVERY == 0:
+                self.prune()
+        except DatabaseError as error:
+            log.warning("An entry of the cache was not stored: %s", error.message)
 
     def prune(self) -> int:
         """Remove entries that are too old, and the oldest beyond the limit; return how

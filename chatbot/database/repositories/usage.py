@@ -3,6 +3,7 @@ workers together.
 """
 
 import itertools
+import logging
 import secrets
 import threading
 import time
@@ -10,15 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...domain import Usage
 from ...domain.costs import DayUsage, LedgerRow, StageSums, Sums, add_up_stages
-from ...domain.errors import DatabaseError, DiskFullError, TooManyRequestsError
-from ..core import Database
+from ...domain.errors import DatabaseError, TooManyRequestsError
+from ..core import Collection, Database
+from ..failures import DUPLICATE, IN_DOUBT
 
+log = logging.getLogger(__name__)
 MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
@@ -26,6 +29,10 @@ PATIENCE = 1.0
 """Seconds that a request waits until its counter is written, while another program
 writes the embedded database.
 """
+MAX_TOKENS = 200
+"""Batches that a row of counts remembers."""
+MAX_UNWRITTEN = 10_000
+"""Counts of requests that a process keeps while the database takes none."""
 SLOT = "slot "
 STAGE_PREFIX = "stages:"
 """Prefix of a stage's counters. It has no dot: the embedded database does not update
@@ -33,9 +40,100 @@ nested fields.
 """
 
 
+class Increments:
+    """Adds to counts in rows, each time exactly once, and never fails its caller.
+    Thread-safe. Counts that the database does not take wait for the next ones. A batch
+    that may have been written, because its call timed out, is sent again with its own
+    token, which the row keeps: so it counts once, also where the first call is still
+    under way.
+    """
+
+    def __init__(self, rows: Collection) -> None:
+        self._rows = rows
+        self._has_tokens = not rows.embedded
+        """A file is sure of what it has written."""
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._waiting: dict[str, Batch] = {}
+        """Counts by the id of their row, which came while another thread wrote, or
+        which the database did not take.
+        """
+        self._doubtful: list[Batch] = []
+
+    def add(self, id: str, counts: Mapping[str, Any], **fields: Any) -> None:
+        """Add to the counts of a row, and set its other ``fields``."""
+        with self._lock:
+            batch = self._waiting.setdefault(id, Batch(id))
+            batch.counts.update(counts)
+            batch.fields.update(fields)
+        # Hundreds of streams may end at once: what waits is written as one update.
+        with self._writing:
+            with self._lock:
+                batches = [*self._doubtful, *self._waiting.values()]
+                self._doubtful, self._waiting = [], {}
+            for place, batch in enumerate(batches):
+                try:
+                    self._write(batch)
+                except DatabaseError as error:
+                    log.warning("Usage is counted later: %s", error.message)
+                    self._keep(batches[place:], error)
+                    return
+
+    def unwritten(self, id: str, name: str) -> int:
+        """Return what a count of a row lacks, as far as this process knows."""
+        with self._lock:
+            batches = [*self._doubtful, *self._waiting.values()]
+        return sum(int(batch.counts[name]) for batch in batches if batch.id == id)
+
+    def _keep(self, batches: Sequence["Batch"], error: DatabaseError) -> None:
+        first, *others = batches
+        with self._lock:
+            if self._has_tokens and error.reason in IN_DOUBT:
+                self._doubtful.append(first)
+            else:
+                others = [first, *others]
+            for batch in others:
+                if batch.is_sent:
+                    self._doubtful.append(batch)
+                    continue
+                waiting = self._waiting.setdefault(batch.id, Batch(batch.id))
+                waiting.counts.update(batch.counts)
+                waiting.fields.update(batch.fields)
+
+    def _write(self, batch: "Batch") -> None:
+        change: dict[str, Any] = {"$inc": dict(batch.counts)}
+        if batch.fields:
+            change["$set"] = batch.fields
+        if not self._has_tokens:
+            self._rows.update_one({"_id": batch.id}, change, upsert=True)
+            return
+        batch.is_sent = True
+        tokens = {"$each": [batch.token], "$slice": -MAX_TOKENS}
+        change["$push"] = {"batches": tokens}
+        once = {"_id": batch.id, "batches": {"$nin": [batch.token]}}
+        try:
+            self._rows.update_one(once, change, upsert=True)
+        except DatabaseError as error:
+            if error.reason != DUPLICATE:
+                raise
+            # The row has the token; or another process has made it at the same moment.
+            self._rows.update_one(once, change)
+
+
+@dataclass(slots=True)
+class Batch:
+    """Counts to be added to a row at once. ``is_sent``: they may be there already."""
+
+    id: str
+    counts: Counter[str] = field(default_factory=Counter)
+    fields: dict[str, Any] = field(default_factory=dict)
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
+    is_sent: bool = False
+
+
 class Counters:
     """Requests, open questions and tokens of each account, in the collection
-    `counters`. Thread-safe. Neither a full disk nor another program that writes stops a
+    `counters`. Thread-safe. Whatever happens to the database, counting fails no
     request: then this process counts for itself.
     """
 
@@ -53,6 +151,7 @@ class Counters:
         self._lock = threading.Lock()
         self._writes = itertools.count(1)
         self._unwritten: Counter[str] = Counter()
+        self._tokens = Increments(self._rows)
 
     def request(self, account: str) -> tuple[int, int]:
         """Count a request and return the number of requests in this minute, and the
@@ -77,36 +176,36 @@ class Counters:
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
         if tokens:
-            self._increase(
-                f"tokens {_day()} {account}", tokens, until=time.time() + 2 * DAY
-            )
+            id, until = f"tokens {_day()} {account}", time.time() + 2 * DAY
+            self._tokens.add(id, {"count": tokens}, until=until)
 
     def tokens_today(self, account: str) -> int:
-        row = self._rows.find_one({"_id": f"tokens {_day()} {account}"})
-        return int(row["count"]) if row else 0
+        id = f"tokens {_day()} {account}"
+        row = self._rows.find_one({"_id": id})
+        written = int(row["count"]) if row else 0
+        return written + self._tokens.unwritten(id, "count")
 
     @contextmanager
     def question(self, account: str, *, most: int, seconds: float) -> Iterator[None]:
         """Hold one of the ``most`` questions that an account may have open, for
         ``seconds`` if its process dies. Raises TooManyRequestsError: that many are
-        open.
+        open. If the database does not take it, the question is asked without.
         """
         slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
+        change = {"$set": {slot: now + seconds, "until": now + DAY}}
+        row: Mapping[str, Any] | None = None
         try:
-            change = {"$set": {slot: now + seconds, "until": now + DAY}}
-            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True) or {}
-        except DiskFullError:
+            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+        except DatabaseError as error:
+            log.warning("An open question is not counted: %s", error.message)
+        if row is None:
             yield
             return
         slots = {name: until for name, until in row.items() if name.startswith(SLOT)}
         ended = [name for name, until in slots.items() if until <= now]
+        running = sorted((until, name) for name, until in slots.items() if until > now)
         try:
-            if (
-                sorted(
-                    (until, name) for name, until in slots.items() if until > now
-                ).index((slots[slot], slot))
-                >= most
-            ):
+            if running.index((slots[slot], slot)) >= most:
                 raise TooManyRequestsError(
                     (
                         f"{most} of your questions are being answered already "
@@ -116,20 +215,28 @@ class Counters:
                 )
             yield
         finally:
-            self._rows.update_one(
-                {"_id": id}, {"$unset": dict.fromkeys((slot, *ended), "")}
-            )
+            self._leave(id, (slot, *ended))
+
+    def _leave(self, id: str, slots: Sequence[str]) -> None:
+        """Free the slots; one that stays ends by itself."""
+        try:
+            self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys(slots, "")})
+        except DatabaseError as error:
+            log.warning("An open question is counted on: %s", error.message)
 
     def _increase(self, id: str, by: int, *, until: float) -> int:
         change = {"$inc": {"count": by}, "$set": {"until": until}}
         try:
             row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
-        except DiskFullError:
+            if next(self._writes) % PRUNE_EVERY == 0:
+                self.prune()
+        except DatabaseError as error:
+            log.warning("A request is counted here alone: %s", error.message)
             with self._lock:
+                if len(self._unwritten) >= MAX_UNWRITTEN:
+                    self._unwritten.clear()  # of minutes that are over
                 self._unwritten[id] += by
                 return self._unwritten[id]
-        if next(self._writes) % PRUNE_EVERY == 0:
-            self.prune()
         return int(row["count"]) if row else by
 
     def prune(self) -> int:
@@ -143,20 +250,17 @@ class UsageRepository:
 
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
-        self._lock = threading.Lock()
-        self._writing = threading.Lock()
-        self._unwritten: Counter[str] = Counter()
-        """Counts that came while another thread wrote, or that the database did not
-        take.
-        """
+        self._increments = Increments(self._days)
 
     def add(self, tokens: int) -> None:
         if tokens:
-            self._count({"tokens": tokens})
+            self._increments.add(_day(), {"tokens": tokens})
 
     def today(self) -> int:
-        row = self._days.find_one({"_id": _day()}, {"tokens": 1})
-        return (int(row.get("tokens", 0)) if row else 0) + self._unwritten["tokens"]
+        day = _day()
+        row = self._days.find_one({"_id": day}, {"tokens": 1})
+        written = int(row.get("tokens", 0)) if row else 0
+        return written + self._increments.unwritten(day, "tokens")
 
     def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
         """Add a ledger to today. Names of stages have no dots."""
@@ -175,30 +279,7 @@ class UsageRepository:
                 if name != "stage" and value:
                     counters[f"{STAGE_PREFIX}{row.stage}:{name}"] = value
         if counters:
-            self._count(counters)
-
-    def _count(self, counters: Mapping[str, Any]) -> None:
-        """Add to today's row. Hundreds of streams may end at once, so counts that wait
-        are written as one update.
-        """
-        with self._lock:
-            self._unwritten.update(counters)
-        with self._writing:
-            with self._lock:
-                waiting, self._unwritten = self._unwritten, Counter()
-            if not waiting:
-                return
-            try:
-                self._days.update_one(
-                    {"_id": _day()}, {"$inc": dict(waiting)}, upsert=True
-                )
-            except DatabaseError as error:
-                with self._lock:
-                    self._unwritten.update(
-                        waiting
-                    )  # among them counts of other threads
-                if not isinstance(error, DiskFullError):
-                    raise
+            self._increments.add(_day(), counters)
 
     def days(self, count: int) -> list[DayUsage]:
         """Return the days with usage among the last ``count``, newest first."""
