@@ -20,6 +20,7 @@ from ..database.rows import from_row
 from ..domain.documents import Proposal
 from ..domain.errors import (
     LONGEST_SHOWN,
+    DiskFullError,
     NotFoundError,
     QueueFullError,
     TooManyRequestsError,

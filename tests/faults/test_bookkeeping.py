@@ -8,7 +8,8 @@ from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.repositories.usage import Counters, UsageRepository
-from chatbot.domain import LedgerRow, Usage
+from chatbot.domain import Usage
+from chatbot.domain.costs import LedgerRow
 from tests.fakes import wire_faults
 from tests.fakes.nx_server import wait_until
 from tests.fakes.wire_faults import Action, Delay, Drop

@@ -19,6 +19,8 @@ from ...domain.callers import Caller
 from ...domain.documents import Chunking
 from ...domain.errors import (
     ConflictError,
+    DatabaseError,
+    DiskFullError,
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
