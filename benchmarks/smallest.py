@@ -22,6 +22,7 @@ SMALLEST = {
     "sample_vectors": "--output {vectors}",
     "recorded": "record {scratch}/recorded.json --every 60",
     "questions": "{quality_dev} plain conversations journalist_questions",
+    "rules": "{sets} --only nameless claims.negates",
     "table_structure": "{loader_cases}/icdar",
     "foreign": "",
     "approximate_search": "{sentences} 50",
@@ -65,6 +66,8 @@ def filled(word: str, scratch: Path) -> str:
 def made(name: str, scratch: Path) -> Path:
     if name == "root":
         return ROOT
+    if name == "sets":
+        return cut_question_sets(scratch / name)
     if name == "sentences":
         (scratch / name / "few").mkdir(parents=True)
         rows = (
@@ -81,15 +84,36 @@ def made(name: str, scratch: Path) -> Path:
 
         shutil.copy(WARM_CACHE, scratch / name)
     elif name != "scratch":
-        data = Path(os.environ.get("REPORT_CHAT_TEST_DATA") or "missing", name)
-        if not data.is_dir():
-            skip(f"REPORT_CHAT_TEST_DATA names no folder with {name}")
+        data = data_folder(name)
         if name == "loader_cases":
             return data
         if name == "wordings":
             data /= "dev"
         cut_lists(data, scratch / name)
     return scratch if name == "scratch" else scratch / name
+
+
+def data_folder(name: str) -> Path:
+    """Return a folder of the data sets. Exits with `SKIPPED` where there is none."""
+    data = Path(os.environ.get("REPORT_CHAT_TEST_DATA") or "missing", name)
+    if not data.is_dir():
+        skip(f"REPORT_CHAT_TEST_DATA names no folder with {name}")
+    return data
+
+
+def cut_question_sets(target: Path) -> Path:
+    """Copy the sets that `rules` asks, each with its first questions, and the scripts
+    that score them.
+    """
+    for name in ("quality_dev", "wordings/dev", "questions4/dev"):
+        data = data_folder(name)
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        cut_lists(data, target / name)
+        for folder in (data, data.parent):
+            for script in folder.glob("score*.py"):
+                place = target / name if folder == data else (target / name).parent
+                shutil.copy(script, place / script.name)
+    return target
 
 
 def cut_lists(data: Path, target: Path) -> None:

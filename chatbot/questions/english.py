@@ -2,7 +2,7 @@ r"""The English of rules is data, in TOML; here it becomes patterns, words and n
 
 A rule says what follows each other in a sentence, with a word of the data in braces for
 all that may stand there: ``pattern(r"^{tell} me\b")``. This room's is in
-`english.toml`, that of the citation check in `grounding/claims.toml`.
+`english.toml`, that of the citation check in `checking/claims.toml`.
 """
 
 import re
@@ -34,13 +34,12 @@ class RuleWords:
 
     def words(self, name: str) -> frozenset[str]:
         """The words of one list of the data. Raises KeyError."""
-        return frozenset(self.tables["words"][name].split())
+        return frozenset(self.tables["words"][name]["words"].split())
 
     def _made(self, name: str) -> str:
         """A pattern as a group."""
-        text = self._filled(
-            " ".join(_BAR.sub("|", self.tables["patterns"][name].strip()).split())
-        )
+        stated = self.tables["patterns"][name]["pattern"].strip()
+        text = self._filled(" ".join(_BAR.sub("|", stated).split()))
         return f"(?:{text})"
 
     def _filled(self, expression: str) -> str:

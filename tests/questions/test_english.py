@@ -1,31 +1,106 @@
-"""The words of the rules as data: each can be read, and none is left over."""
+"""The rules as data: each says what it protects, matches its own examples, leaves the
+others alone, and is used.
+"""
 
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from chatbot.checking import wording
 from chatbot.questions import english
+from chatbot.questions.english import RuleWords
 
-ROOM = Path(english.__file__).parent
-DATA = tomllib.loads((ROOM / "english.toml").read_text(encoding="utf-8"))
-RULES = "\n".join(
-    path.read_text(encoding="utf-8")
-    for path in [*ROOM.glob("*.py"), ROOM / "english.toml"]
-)
+QUESTIONS = Path(english.__file__).with_name("english.toml")
+CLAIMS = Path(wording.__file__).with_name("claims.toml")
+FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS)}
+TABLES = {
+    room: tomllib.loads(path.read_text(encoding="utf-8"))
+    for room, path in FILES.items()
+}
+EXAMPLES = 2
+"""The least sentences that a rule has to match, and those it has to leave alone."""
+RULES = [
+    (room, kind, name)
+    for room, tables in TABLES.items()
+    for kind in ("patterns", "words")
+    for name in tables[kind]
+]
+UNITS = TABLES["checking"]["units"]
 
 
-@pytest.mark.parametrize("name", DATA["patterns"])
-def test_a_pattern_can_be_read_and_a_rule_takes_it(name: str) -> None:
-    read = english.pattern(f"{{{name}}}").pattern
-    assert not re.search(r"\s\|\s|\{[a-z_]+\}|\n", read)
-    assert f"{{{name}}}" in RULES
+def rule(room: str, kind: str, name: str) -> dict[str, Any]:
+    stated: dict[str, Any] = TABLES[room][kind][name]
+    return stated
 
 
-@pytest.mark.parametrize("name", DATA["words"])
-def test_a_list_is_taken_by_a_rule(name: str) -> None:
-    assert f'"{name}"' in RULES
+def read_pattern(room: str, expression: str) -> re.Pattern[str]:
+    """Return a pattern as the rules of a room read it; a check reads small letters."""
+    rules = RuleWords(f"chatbot.{room}", FILES[room].name)
+    return rules.pattern(expression, any_case=room == "questions")
+
+
+def has(room: str, kind: str, name: str, sentence: str) -> bool:
+    """Tell whether a sentence has what a rule looks for."""
+    stated = rule(room, kind, name)
+    if kind == "words":
+        return not set(stated["words"].split()).isdisjoint(
+            re.findall(r"\w+", sentence.lower())
+        )
+    used = stated.get("used", rf"(?<!\w){{{name}}}(?!\w)")
+    return bool(read_pattern(room, used).search(sentence))
+
+
+@pytest.mark.parametrize(("room", "kind", "name"), RULES)
+def test_a_rule_matches_its_examples_and_leaves_the_others_alone(
+    room: str, kind: str, name: str
+) -> None:
+    stated = rule(room, kind, name)
+    assert stated["protects"].endswith((".", "?'"))
+    assert len(stated["matches"]) >= EXAMPLES
+    assert len(stated["leaves"]) >= EXAMPLES
+    found = {
+        sentence: has(room, kind, name, sentence)
+        for sentence in [*stated["matches"], *stated["leaves"]]
+    }
+    assert found == {
+        **dict.fromkeys(stated["matches"], True),
+        **dict.fromkeys(stated["leaves"], False),
+    }
+
+
+@pytest.mark.parametrize(("room", "kind", "name"), RULES)
+def test_a_rule_is_used_by_the_code_or_by_another_rule(
+    room: str, kind: str, name: str
+) -> None:
+    package = FILES[room].parent.parent
+    texts = [FILES[room].read_text(encoding="utf-8")]
+    for folder in ("questions", "checking", "search"):
+        for path in (package / folder).glob("*.py"):
+            texts.append(path.read_text(encoding="utf-8"))
+    use = f"{{{name}}}" if kind == "patterns" else f'"{name}"'
+    assert any(use in text.replace("used = '", "") for text in texts)
+
+
+@pytest.mark.parametrize("measure", UNITS)
+def test_units_are_told_from_other_words(measure: str) -> None:
+    stated = TABLES["checking"]["unit_examples"][measure]
+    spellings = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(UNITS[measure])})(?!\w)")
+    assert len(stated["matches"]) >= EXAMPLES
+    assert len(stated["leaves"]) >= EXAMPLES
+    for text in stated["matches"]:
+        assert spellings.search(text), text
+    for text in stated["leaves"]:
+        assert not spellings.search(text), text
+
+
+def test_a_pattern_holds_no_bar_or_name_that_was_not_read() -> None:
+    for room, kind, name in RULES:
+        if kind == "patterns":
+            read = read_pattern(room, f"{{{name}}}").pattern
+            assert not re.search(r"\s\|\s|\{[a-z_]+\}|\n", read), name
 
 
 def test_entries_are_alternatives() -> None:
@@ -34,6 +109,6 @@ def test_entries_are_alternatives() -> None:
     assert not newest.match("most recent last")
 
 
-def test_a_name_that_the_data_has_not_is_an_error() -> None:
+def test_a_name_that_the_data_does_not_have_is_an_error() -> None:
     with pytest.raises(KeyError):
         english.pattern("{nothing}")
