@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from .app.similarity import create_embedding, similarity_search
 
 __all__ = ["create_embedding", "similarity_search"]
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 
 
 def __getattr__(name: str) -> Any:
