@@ -32,6 +32,10 @@ INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
 NO_CHANGE_STREAMS, LOST_TOKEN = "no_change_streams", "lost_token"
 """Reasons: the server is no replica set; a stream of changes cannot be resumed."""
+GROUP_MS = 600_000
+"""Time limit for grouping all rows of a collection, which no request waits for."""
+Group = tuple[Json, int]
+"""A row that stands for others, and the number of them, itself included."""
 BATCH = 500
 READ_AT_ONCE = 100
 """Documents. The first batch of a server has one more."""
@@ -203,6 +207,12 @@ class Database(ABC):
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
         raw.update_each(updates)
+
+    def group(
+        self, raw: Any, filter: Json, by: Sequence[str], first: Sequence[str]
+    ) -> "list[Group]":
+        groups: list[Group] = raw.group(filter, by, first)
+        return groups
 
     @abstractmethod
     def collection_names(self) -> list[str]:
@@ -390,6 +400,16 @@ class Collection:
         """Return the different values of a field among the matches, unordered."""
         with self._driver() as raw:
             return list(raw.distinct(field, dict(filter or {})))
+
+    def group(
+        self, filter: Filter, by: Sequence[str], first: Sequence[str] = ()
+    ) -> list[Group]:
+        """Group the matches by the fields ``by``, in the database. Return a row of each
+        group with these fields and those of ``first``, and the number of its rows; the
+        groups in the order of their first rows. Takes up to GROUP_MS.
+        """
+        with self._driver(GROUP_MS) as raw:
+            return self._database.group(raw, dict(filter), by, first)
 
     def create_index(self, fields: str | Sort) -> None:
         """Create an ordinary index, unless it exists."""

@@ -13,7 +13,7 @@ from ..domain.documents import SECTION_SEPARATOR
 from ..domain.errors import ReadOnlyError, read_table
 from ..domain.scope import NO_VALUE
 from . import rows as forms
-from .core import Collection, Database, Json
+from .core import Collection, Database, Group, Json
 
 _TABLE = read_table(__package__, "layouts")
 IDENTITIES, ALIASES, OUR_NAMES = (
@@ -252,6 +252,8 @@ class MappedCollection(Collection):
         rows = super().find(
             self.condition(filter or {}), self._projection(projection), **options
         )
+        if projection and projection.get("document_id"):
+            return (self._noted(row, self._fields) for row in rows)
         return (self.layout.read(row, self._fields) for row in rows)
 
     def find_one(
@@ -266,6 +268,29 @@ class MappedCollection(Collection):
         self, field: str, filter: Mapping[str, Any] | None = None
     ) -> list[Any]:
         return super().distinct(self.path(field), self.condition(filter or {}))
+
+    def group(
+        self,
+        filter: forms.Filter,
+        by: Sequence[str],
+        first: Sequence[str] = (),
+    ) -> list[Group]:
+        """Group the rows by what names their reports, whatever ``by`` says."""
+        names = [self.layout.inside(name) for name in (*IDENTITIES, *forms.NAMING)]
+        for name in forms.KEY_FIELDS:
+            names += self.layout.candidates(name)
+        names += self.layout.paths.values()
+        values = [path for name in first for path in self.layout.candidates(name)]
+        paths = list(dict.fromkeys(names))
+        others = [path for path in dict.fromkeys(values) if path not in paths]
+        groups = super().group(self.condition(filter), paths, others)
+        return [(self._noted(row, first), number) for row, number in groups]
+
+    def _noted(self, row: Json, fields: Sequence[str]) -> Json:
+        """Return a row with our names, and note how its report's rows are found."""
+        ours = self.layout.read(row, fields)
+        self._reports[ours["document_id"]] = ours, self.layout.condition(row)
+        return ours
 
     def search(
         self, pipeline: Sequence[Json], *, max_time_ms: int | None = None
@@ -338,13 +363,13 @@ class MappedCollection(Collection):
     def _of_reports(self, name: str, operators: Json) -> Json:
         """Return the filter for the rows of the reports with these ids or names."""
         values = set(operators.get("$in", [operators.get("$eq")]))
-        if not values <= {report[name] for report, _ in self._reports.values()}:
-            for row in super().find({}, self._projection({"document_id": 1})):
-                ours = self.layout.read(row, ())
-                self._reports[ours["document_id"]] = ours, self.layout.condition(row)
+        if not self._reports:
+            self.group({}, ())
+        # Whoever asks knows the reports from `group` or `find`, so what is not noted
+        # does not exist: a look at all rows would take as long as there are rows.
         conditions = [
             condition
-            for report, condition in self._reports.values()
+            for report, condition in list(self._reports.values())
             if report[name] in values
         ]
         return (

@@ -25,7 +25,7 @@ from pymongo.write_concern import WriteConcern
 from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError
-from .core import CommandError, Database, Json, T, current_request
+from .core import CommandError, Database, Group, Json, T, current_request, place
 from .failures import SOON, mongodb_failure
 from .rows import VECTOR_SUBTYPE, encode_payload
 
@@ -314,6 +314,31 @@ class MongoDatabase(Database):
             [UpdateOne({"_id": id}, update) for id, update in updates], ordered=False
         )
 
+    def group(
+        self, raw: Any, filter: Json, by: Sequence[str], first: Sequence[str]
+    ) -> list[Group]:
+        # Names of results must not have dots, which paths of other programs have.
+        keys = {f"by{number}": path for number, path in enumerate(by)}
+        values = {f"first{number}": path for number, path in enumerate(first)}
+        stage: Json = {
+            "_id": {name: f"${path}" for name, path in keys.items()},
+            "rows": {"$sum": 1},
+            "place": {"$min": "$_id"},
+        }
+        for name, path in values.items():
+            stage[name] = {"$first": f"${path}"}
+        rows = list(raw.aggregate([{"$match": filter}, {"$group": stage}]))
+        rows.sort(key=lambda row: place(row["place"]))
+        groups = []
+        for row in rows:
+            document: Json = {}
+            for name, path in keys.items():
+                _put(document, path, row["_id"].get(name))
+            for name, path in values.items():
+                _put(document, path, row.get(name))
+            groups.append((document, int(row["rows"])))
+        return groups
+
     @contextmanager
     def watch(
         self, names: Sequence[str], after: Any = None
@@ -415,6 +440,21 @@ def overruled_options(client: MongoClient[Json]) -> list[str]:
     if write != "majority":
         overruled.append(f"w={write}")
     return overruled
+
+
+def _put(document: Json, path: str, value: Any) -> None:
+    """Set the value at a dotted path, unless it is None, or the path leads through
+    another value.
+    """
+    if value is None:
+        return
+    *parents, name = path.split(".")
+    inner: Any = document
+    for parent in parents:
+        inner = inner.setdefault(parent, {})
+        if not isinstance(inner, dict):
+            return
+    inner.setdefault(name, value)
 
 
 class RetryPauses(CommandListener):

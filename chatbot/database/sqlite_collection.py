@@ -158,6 +158,20 @@ class SqliteCollection:
         )
         return [value for (value,) in self._read(text, values) if value is not None]
 
+    def group(
+        self, filter: Filter, by: Sequence[str], first: Sequence[str]
+    ) -> list[tuple[Json, int]]:
+        columns, read = sql.projected(dict.fromkeys((*by, *first), 1) | {"_id": 0})
+        condition, values = sql.where(filter)
+        keys = ", ".join(sql.field(name).value for name in by)
+        # Beside a single min(), the other columns are those of its row:
+        # sqlite.org/lang_select.html#bareagg.
+        text = (
+            f"SELECT {columns}, count(*), min(rowid) FROM {self._table} "
+            f"WHERE {condition} GROUP BY {keys} ORDER BY min(rowid)"
+        )
+        return [(read(row[:-2]), row[-2]) for row in self._read(text, values)]
+
     def insert_one(self, document: Json) -> None:
         self._write(lambda db: db.execute(self._insert, sql.to_row(document)).rowcount)
 

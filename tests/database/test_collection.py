@@ -330,3 +330,24 @@ def test_a_batch_is_written_whole_or_not_at_all(embedded: Database) -> None:
     ):
         rows.update_each([("b", {"$inc": {"n": 1}}), ("a", {"$inc": {"n": 1}})])
     assert rows.find_one({"_id": "b"}) == {"_id": "b", "n": 1}
+
+
+def test_rows_are_grouped_with_their_numbers_in_the_order_of_the_first(
+    rows: Collection,
+) -> None:
+    rows.replace_many(
+        [
+            {"_id": "1", "name": "a", "year": 2023, "type": "x", "data_embedding": "v"},
+            {"_id": "2", "name": "b", "year": "2023"},
+            {"_id": "3", "name": "a", "year": 2023, "type": "y"},
+            {"_id": "4", "name": "a"},
+            {"_id": "5", "name": "a", "year": 2023, "left_out": True},
+        ]
+    )
+    groups = rows.group({"left_out": {"$exists": False}}, ["name", "year"], ["type"])
+    assert groups == [
+        ({"name": "a", "year": 2023, "type": "x"}, 2),
+        ({"name": "b", "year": "2023"}, 1),
+        ({"name": "a"}, 1),
+    ]
+    assert rows.group({"name": "c"}, ["name"]) == []

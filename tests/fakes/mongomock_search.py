@@ -20,6 +20,7 @@ from typing import Any
 from pymongo import ReplaceOne, UpdateOne
 from pymongo.results import BulkWriteResult
 
+from tests.fakes.grouping import grouped, is_grouping
 from tests.fakes.search_engine import (
     DETAILS,
     Engine,
@@ -187,6 +188,9 @@ class SearchCollection(MockCollection):  # type: ignore[misc]
         _check_places(pipeline)
         if any("$rerank" in part for part in pipeline):
             return self._reranked(pipeline)
+        if is_grouping(pipeline):  # mongomock cannot order decimals, by which it groups
+            match, group = pipeline
+            return grouped(self.find(match["$match"]), group["$group"])
         if not pipeline or next(iter(pipeline[0])) not in SEARCH_STAGES:
             return list(super().aggregate(list(pipeline)))
         ((stage, spec),) = pipeline[0].items()

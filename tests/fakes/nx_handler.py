@@ -1,14 +1,18 @@
 """NX-27017 with three defects repaired. It cannot replace or update documents that hold
-BinData, only insert them. Updates ignore what stands beside `$or`. Run as `python -m
-tests.fakes.nx_handler PORT FOLDER` it is a server.
+BinData, only insert them. Updates ignore what stands beside `$or`. It takes the paths
+in an `_id` of several fields for texts, so that all rows are in one group. Run as
+`python -m tests.fakes.nx_handler PORT FOLDER` it is a server.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import neosqlite
 from nx_27017.handler import NeoSQLiteHandler
 from nx_27017.server import run_server_threaded
+
+from tests.fakes.grouping import grouped, is_grouping
 
 
 class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
@@ -45,6 +49,26 @@ class NxHandler(NeoSQLiteHandler):  # type: ignore[misc]
         if isinstance(document, dict) and "$or" in document:  # a filter
             return {"$and": [{name: condition} for name, condition in document.items()]}
         return document
+
+
+class Rows(list[Any]):
+    """What an aggregation returns."""
+
+    def to_list(self) -> list[Any]:
+        return self
+
+
+_aggregate: Any = neosqlite.Collection.aggregate
+
+
+def _grouped(self: Any, pipeline: Sequence[Any], *rest: Any, **options: Any) -> Any:
+    if not is_grouping(pipeline):
+        return _aggregate(self, pipeline, *rest, **options)
+    match, group = pipeline
+    return Rows(grouped(self.find(match["$match"]), group["$group"]))
+
+
+neosqlite.Collection.aggregate = _grouped
 
 
 def _with_binary(value: Any) -> Any:

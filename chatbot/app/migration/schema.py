@@ -160,7 +160,7 @@ class Mender:
         """``report`` gets the number of rows of each step."""
         # Registered first: from then on rows belong to their report whether they name
         # it or not.
-        for record in self._older.records().values():
+        for record in self._older.read().values():
             self._mended.reports += 1
             if not self._dry_run and self._documents.get(record.id) is None:
                 self._documents.put(record)

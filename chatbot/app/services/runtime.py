@@ -376,6 +376,8 @@ class Runtime:
         position = storage.changes.key()
         if position is None:
             return None
+        # Reports of other programs are looked at later than their rows are counted.
+        position += f":{storage.documents.older_key()}"
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
         bounds = self._bounds(question.settings or self.resources.settings)
         return (

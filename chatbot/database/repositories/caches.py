@@ -8,21 +8,30 @@ and after a write in the request.
 
 import itertools
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from ...domain import RequestContext
 from ...domain.errors import DatabaseError
-from ..core import Database
+from ..core import Database, current_request
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
 MARKERS = "markers"
 """Changes by other programs are read once in a request (`estimated_count`)."""
+PAUSES = 20.0
+"""Pause after a background read, in times of its duration."""
+RETRY_SECONDS = 2.0
+"""Pause after a background read that failed."""
+FIRST_WAIT_SECONDS, START_WAIT_SECONDS = 5.0, 60.0
+"""Seconds that a request waits for the first background read, and the time from its
+beginning in which anybody waits.
+"""
 KEPT_RESULTS = 256
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
@@ -92,6 +101,75 @@ def keep(results: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
             results.clear()
         result = results[key] = make()
     return result
+
+
+class BackgroundRead(Generic[T]):
+    """The result of a read that takes long. It is read again in a thread, once it is
+    outdated; meanwhile the last result is served. Thread-safe.
+    """
+
+    def __init__(self, read: Callable[[], T], empty: T) -> None:
+        self._read = read
+        self._ended = threading.Condition()
+        self._result: tuple[int, T] = 0, empty
+        """What the last read returned, and its number; 0 = none has ended yet."""
+        self.begun = 0
+        """The number of the last read that has begun."""
+        self._is_reading = False
+        self._is_outdated = True
+        self._pause_until = float("-inf")
+        self._wait_until = float("inf")
+        self._failure: DatabaseError | None = None
+
+    def latest(self, *, outdated: bool) -> tuple[int, T]:
+        """Return the number and the result of the last read, and begin another one
+        where this one is ``outdated``, unless that was done a moment ago. The first
+        calls wait for the first read, FIRST_WAIT_SECONDS in a request. Raises
+        DatabaseError: the first read has failed.
+        """
+        with self._ended:
+            self._is_outdated = self._is_outdated or outdated
+            self._begin()
+            if self._is_reading and not self._result[0]:
+                limit = self._wait_until - time.monotonic()
+                if current_request() is not None:
+                    limit = min(limit, FIRST_WAIT_SECONDS)
+                self._ended.wait_for(lambda: not self._is_reading, max(limit, 0.0))
+            if self._failure is not None and not self._result[0]:
+                raise self._failure
+            return self._result
+
+    def _begin(self) -> None:
+        """Begin a read where one is needed and allowed."""
+        now = time.monotonic()
+        if not self._is_outdated or self._is_reading or now < self._pause_until:
+            return
+        if not self.begun:
+            self._wait_until = now + START_WAIT_SECONDS
+        self.begun += 1
+        self._is_outdated, self._is_reading = False, True
+        threading.Thread(target=self._run, name="background-read", daemon=True).start()
+
+    def _run(self) -> None:
+        result, failure, began = self._result[1], None, time.monotonic()
+        try:
+            result = self._read()
+        except DatabaseError as error:  # the first callers raise it
+            failure = error
+        now = time.monotonic()
+        with self._ended:
+            self._is_reading = False
+            self._pause_until = now + PAUSES * (now - began)
+            if failure is None:
+                same = result == self._result[1]
+                self._result = self.begun, self._result[1] if same else result
+            else:
+                if self._failure is None:
+                    log.warning("Changes by others are not read: %s", failure.message)
+                self._pause_until = max(self._pause_until, now + RETRY_SECONDS)
+                self._is_outdated = True
+            self._failure = failure
+            self._ended.notify_all()
 
 
 class CacheRepository:

@@ -5,6 +5,7 @@ An index finds reports by the values of scopes, so that no question has to look 
 of them. It is never changed: the next one is made from it and the reports that changed.
 """
 
+import hashlib
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from ..rows import (
     row_metadata,
     unregistered,
 )
-from .caches import MARKERS, cached, keep, refresh
+from .caches import MARKERS, BackgroundRead, cached, keep, refresh
 
 SEVERAL = ""
 """The collection of a report whose rows are in more than one."""
@@ -363,10 +364,11 @@ class DocumentRepository:
             return before.index
         # The state before the rows: what is written meanwhile is read the next time.
         changed = self.changes.since(before.position, CATALOG)
-        if changed.ids is None or before.older is not older:
+        if changed.ids is None:
             index = self._read_all(older)
         else:
-            index = self._changed(before.index, changed.ids, older)
+            ids = changed.ids | _different(before.older, older)
+            index = self._changed(before.index, ids, older)
             registered = index.records.keys() - older.keys()
             if count not in {before.count, len(registered)}:
                 # A row went without an entry: there was no space for one.
@@ -414,6 +416,10 @@ class DocumentRepository:
         if row is not None:
             return from_row(DocumentRecord, row)
         return self._older.records().get(document_id) if self._older else None
+
+    def older_key(self) -> str:
+        """Return a key that changes with the reports of older systems."""
+        return self._older.key() if self._older else ""
 
     def put(self, record: DocumentRecord) -> None:
         """Register a report or replace it, whatever is registered, with the time as
@@ -552,8 +558,19 @@ def _unchanged(registered: DocumentRecord) -> Json:
     return {**fields, "upload_number": registered.upload_number or {"$in": [0, None]}}
 
 
+def _different(before: Records, after: Records) -> Ids:
+    """Return the ids of the reports that differ."""
+    if before is after:
+        return Ids()
+    ids = before.keys() | after.keys()
+    return Ids(id for id in ids if before.get(id) != after.get(id))
+
+
 class OlderReports:
-    """Reports derived from the chunk collections, until these change. Thread-safe."""
+    """Reports derived from the chunk collections. When these change, the database
+    groups their rows by report, in the background; meanwhile the reports of the last
+    look are served. Thread-safe.
+    """
 
     def __init__(
         self,
@@ -570,15 +587,23 @@ class OlderReports:
         self._position = -1
         self._number = -1
         self._markers: list[int] = []
-        self._records: Records = {}
+        self._look = BackgroundRead(self.read, _NONE)
+        self._deleted: dict[str, int] = {}
+        """Deleted reports, which a look may still return, by the number of the last
+        look that had begun by then.
+        """
+        self._shown: tuple[int, frozenset[str], Records] = 0, frozenset(), _NONE
+        """The reports of a look without deleted ones, with its number and these."""
+        self._keyed: tuple[Records, str] = _NONE, ""
+        """Reports with their key."""
         counted = [*self._collections, database["documents"]]
         database.reads[MARKERS] = lambda: database.at_once(
             [one.estimated_count for one in counted]
         )
 
     def records(self) -> Records:
-        """Return the reports by id; empty where every row belongs to a registered
-        report.
+        """Return the reports by id as of the last look; empty where every row belongs
+        to a registered report. Raises DatabaseError: the first look has failed.
         """
         state = self._changes.state()
         # Other programs, which bypass the change log, write to a server, but never to
@@ -590,50 +615,83 @@ class OlderReports:
         )
         with self._lock:
             same = (state.of(PASSAGES), markers) == (self._number, self._markers)
-            if not same or state.is_open(PASSAGES):
-                changed = self._changes.since(self._position, PASSAGES)
-                ids = changed.ids
-                # Entries name registered reports by their ids; rows of older ones have
-                # ids of their own, or none.
-                if (
-                    ids is None
-                    or markers != self._markers
-                    or any(id.startswith(OLDER_PREFIX) for id in ids)
-                ):
-                    records = self._group()
-                    self._records = (
-                        self._records if records == self._records else records
-                    )
-                self._position = changed.state.position
-                self._number = changed.state.of(PASSAGES)
-                self._markers = markers
-            return self._records
+            outdated = not same or state.is_open(PASSAGES)
+            if outdated:
+                outdated = self._note_changes(markers)
+        number, records = self._look.latest(outdated=outdated)
+        with self._lock:
+            self._deleted = {
+                id: begun for id, begun in self._deleted.items() if begun >= number
+            }
+            deleted = frozenset(self._deleted)
+            if self._shown[:2] != (number, deleted):
+                if not deleted.isdisjoint(records):
+                    records = {
+                        id: one for id, one in records.items() if id not in deleted
+                    }
+                self._shown = number, deleted, records
+            return self._shown[2]
 
-    def _group(self) -> Records:
-        projection = {**NAMING, **dict.fromkeys(self._fields, 1)}
+    def key(self) -> str:
+        """Return a key that changes with the reports of `records`; "" = there are
+        none.
+        """
+        records = self.records()
+        if not records:
+            return ""
+        with self._lock:
+            if self._keyed[0] is not records:
+                texts = (
+                    f"{id} {one.name} {one.chunks} {sorted(one.metadata.items())}"
+                    for id, one in sorted(records.items())
+                )
+                digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=8)
+                self._keyed = records, digest.hexdigest()
+            return self._keyed[1]
+
+    def _note_changes(self, markers: list[int]) -> bool:
+        """Return whether reports may have changed since the last call, and note those
+        that were deleted.
+        """
+        changed = self._changes.since(self._position, PASSAGES)
+        # Entries name registered reports by their ids; rows of older ones have ids of
+        # their own, or none.
+        older = {id for id in changed.ids or () if id.startswith(OLDER_PREFIX)}
+        deleted = older - changed.in_place
+        self._deleted |= dict.fromkeys(deleted, self._look.begun)
+        outdated = changed.ids is None or markers != self._markers or bool(older)
+        self._position = changed.state.position
+        self._number = changed.state.of(PASSAGES)
+        self._markers = markers
+        return outdated
+
+    def read(self) -> Records:
+        """Look now: return the reports by id. Takes the longer the more rows of older
+        systems there are.
+        """
         first: dict[str, Json] = {}
         counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        condition = unregistered(embedded=self._database.embedded)
         for collection in self._collections:
-            for row in collection.find(
-                unregistered(embedded=self._database.embedded), projection
-            ):
+            for row, rows in collection.group(condition, tuple(NAMING), self._fields):
                 document_id = document_id_of(row)
                 first.setdefault(document_id, row)
-                counts[document_id][collection.name] += 1
-        records = {}
-        for document_id, row in first.items():
-            name, metadata, rows = (
-                document_name_of(row),
-                row_metadata(row, self._fields),
-                counts[document_id],
-            )
-            place = next(iter(rows)) if len(rows) == 1 else SEVERAL
-            about: Json = {
-                "collection": place,
-                "metadata": metadata,
-                "chunks": rows.total(),
-            }
-            records[document_id] = DocumentRecord(
-                document_id, name, name, "", status="ready", version="", **about
-            )
-        return records
+                counts[document_id][collection.name] += rows
+        return {
+            document_id: self._record(document_id, row, counts[document_id])
+            for document_id, row in first.items()
+        }
+
+    def _record(self, id: str, row: Json, rows: Counter[str]) -> DocumentRecord:
+        name = document_name_of(row)
+        return DocumentRecord(
+            id=id,
+            name=name,
+            title=name,
+            source="",
+            collection=next(iter(rows)) if len(rows) == 1 else SEVERAL,
+            status="ready",
+            version="",
+            metadata=row_metadata(row, self._fields),
+            chunks=rows.total(),
+        )

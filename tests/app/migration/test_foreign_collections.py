@@ -183,7 +183,7 @@ def test_figures_follow_rows_that_their_program_changes(
             True,
         )
         theirs.delete_many({})
-        assert values(services) == set()
+        wait_until(lambda: values(services) == set(), "not noticed", 30)
 
 
 def imports(settings: Settings, layout: str, *options: str) -> Result:

@@ -25,6 +25,7 @@ from chatbot.models.embed.hashing import HashingEmbedder
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
+from tests.library.helpers import until
 from tests.rows import outside
 
 DIMENSIONS = 64
@@ -223,7 +224,7 @@ def test_they_are_grouped_once_and_again_when_something_changes(
     collection.update_each([(peru["_id"], {"$set": {"country_name": "Chile"}})])
     assert "Peru" in services.storage.documents.values("country_name")
     services.storage.changes.announce(None, PASSAGES)
-    assert "Chile" in services.storage.documents.values("country_name")
+    until(lambda: "Chile" in services.storage.documents.values("country_name"))
 
 
 def test_mending_changes_the_form_and_nothing_else(services: Services) -> None:
