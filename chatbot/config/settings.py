@@ -291,12 +291,6 @@ class Settings(BaseModel):
     """How hybrid retrieval merges both searches: zscore, minmax, bounded (seed 001) or
     rrf.
     """
-    rrf_k: int = Field(60, ge=1)
-    """Constant k of reciprocal rank fusion (FUSION=rrf)."""
-    bm25_k1: float = Field(1.2, ge=0, le=5)
-    """BM25 k1: weight of repeated words; not in MongoDB's search."""
-    bm25_b: types.Fraction = 0.75
-    """BM25 b: how much long passages count less; not in MongoDB's search."""
     reranker: str = "none"
     """none, diversity, mmr, llm, cross_encoder (package sentence-transformers), or
     mongodb ($rerank, a preview of Atlas).
@@ -342,10 +336,6 @@ class Settings(BaseModel):
     """
     deep_rounds: int = Field(3, ge=1, le=10)
     """Rounds of searches in mode deep (seed 002: max_iter 3)."""
-    deep_sub_questions: int = Field(4, ge=1, le=20)
-    """Sub-questions of mode deep in its first round, at most."""
-    deep_gaps: int = Field(3, ge=1, le=20)
-    """Questions that mode deep adds after a round, at most."""
     chain_rounds: int = Field(4, ge=1, le=10)
     """Follow-up questions in mode chain (seed 002: 4)."""
     search_seconds: float = Field(20.0, gt=0, le=600)
@@ -560,9 +550,7 @@ class Settings(BaseModel):
             environ = os.environ
         if removed := [name for name in REMOVED if _read(environ, name)]:
             raise SettingsError(
-                " ".join(
-                    f"{name} was removed in 0.5.0. {REMOVED[name]}" for name in removed
-                )
+                " ".join(f"{name} was removed. {REMOVED[name]}" for name in removed)
             )
         values: dict[str, Any] = {
             name: value

@@ -71,7 +71,6 @@ class QuerySettings:
     num_candidates: int | Literal["auto"] = "auto"
     vector_weight: float = 0.6
     fusion: str = "zscore"
-    rrf_k: int = 60
     refine: bool = True
     general_collection: Literal["untagged", "all", "scoped"] = "untagged"
     reranker: str = "none"
@@ -83,8 +82,6 @@ class QuerySettings:
     system_prompt: str | None = None
     max_answer_tokens: int = 1024
     deep_rounds: int = 3
-    deep_sub_questions: int = 4
-    deep_gaps: int = 3
     chain_rounds: int = 4
     search_seconds: float = 20.0
 

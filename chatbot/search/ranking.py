@@ -77,10 +77,10 @@ def bm25(settings: QuerySettings) -> Method:
 
 
 def hybrid(settings: QuerySettings) -> Method:
-    """Both searches, merged by VECTOR_WEIGHT, FUSION and RRF_K."""
-    fusion = fusion_named(settings.fusion)
-    fusion = partial(rrf, constant=settings.rrf_k) if fusion is rrf else fusion
-    return Method(True, True, True, fusion, settings.vector_weight)
+    """Both searches, merged by VECTOR_WEIGHT and FUSION."""
+    return Method(
+        True, True, True, fusion_named(settings.fusion), settings.vector_weight
+    )
 
 
 def _over_union(
@@ -126,20 +126,21 @@ def bounded(
     }
 
 
+RANK_CONSTANT = 60
+"""That of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`."""
+
+
 def rrf(
     near: Scores,
     worded: Scores,
     vector: Scores,
     vector_weight: float,
-    constant: int = 60,
 ) -> dict[str, float]:
-    """Reciprocal rank fusion: the sum of weight / (constant + rank). The constant is
-    that of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`.
-    """
+    """Reciprocal rank fusion: the sum of weight / (RANK_CONSTANT + rank)."""
     fused = dict.fromkeys({**near, **worded}, 0.0)
     for scores, weight in ((near, vector_weight), (worded, 1 - vector_weight)):
         for rank, chunk_id in enumerate(scores, start=1):
-            fused[chunk_id] += weight / (constant + rank)
+            fused[chunk_id] += weight / (RANK_CONSTANT + rank)
     return fused
 
 

@@ -55,7 +55,7 @@ class BuiltStore:
         self.fields = self.settings.filter_fields
         self.embedding_field = forms.embedding_field(self.slot)
         self.terms_of = analyzer(self.settings.language).terms
-        self._bm25 = Bm25(self.settings.bm25_k1, self.settings.bm25_b)
+        self._bm25 = Bm25()
 
     def _check(self, vector: Vector) -> Vector:
         """Return a question's vector as float32. Raises EmbedderMismatchError: the

@@ -162,11 +162,11 @@ def test_all_the_weight_on_one_search_gives_its_order(
         assert all(better >= worse - 1e-9 for better, worse in pairwise(scores))
 
 
-def test_the_constant_of_rank_fusion_is_a_setting() -> None:
-    ranked = method("hybrid", fusion="rrf", rrf_k=1, vector_weight=1).rank(
-        [Match("a", 0.9)], [], {"a": 0.9}
+def test_rank_fusion_adds_one_over_sixty_and_the_rank() -> None:
+    ranked = method("hybrid", fusion="rrf", vector_weight=1).rank(
+        [Match("a", 0.9), Match("b", 0.8)], [], {"a": 0.9, "b": 0.8}
     )
-    assert dict(ranked) == {"a": 0.5}
+    assert dict(ranked) == {"a": 1 / 61, "b": 1 / 62}
 
 
 def adaptive(

@@ -23,6 +23,10 @@ from .tables import answer_rendered, compile_table, parts_of
 
 TERMS = 6
 """Terms that a model may add to a question."""
+MAX_SUB_QUESTIONS = 4
+"""Questions that the first round searches for, as in DeepSearcher."""
+MAX_GAP_QUESTIONS = 3
+"""Questions that a later round adds, as in DeepSearcher."""
 JUDGED = 24
 """Passages that one call judges, and so the most that a round brings."""
 
@@ -97,7 +101,7 @@ class DeepAgent(BaseAgent):
         yield from answer_research(run, scope, evidence.hits, closest, way)
 
     def _plan(self, run: AgentRun) -> Generator[StepEvent, None, list[str]]:
-        question, most = run.question, run.settings.deep_sub_questions
+        question, most = run.question, MAX_SUB_QUESTIONS
         plan = None
         if run.has_model:
             plan = yield from run.ask(
@@ -157,9 +161,9 @@ class DeepAgent(BaseAgent):
         """
         gaps = yield from run.ask(
             "reflect",
-            replies.queries(run.settings.deep_gaps),
+            replies.queries(MAX_GAP_QUESTIONS),
             "No further searches",
-            most=str(run.settings.deep_gaps),
+            most=str(MAX_GAP_QUESTIONS),
             passages=number_passages(
                 evidence.hits, tokens=run.settings.deep_context_tokens
             ),
