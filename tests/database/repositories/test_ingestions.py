@@ -3,15 +3,18 @@ for.
 """
 
 import time
+from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
 from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
-from chatbot.domain.errors import NotFoundError
+from chatbot.domain.errors import DatabaseError, NotFoundError
 from chatbot.jobs import queue as module
 from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
 from tests.data import cases
+from tests.fakes.hooked_database import HookedDatabase
 
 CASES = cases(__file__)
 
@@ -129,13 +132,12 @@ def test_jobs_take_turns(jobs: IngestionQueue) -> None:
 
 @pytest.mark.parametrize("hours", [1, 24 * 400])
 def test_a_clock_that_is_set_back_makes_nobody_wait(
-    jobs: IngestionQueue, monkeypatch: pytest.MonkeyPatch, hours: int
+    jobs: IngestionQueue, database: Database, hours: int
 ) -> None:
     jobs.create(files("a"))
-    claim(jobs, "dead")
+    dead = claim(jobs, "dead")
     assert jobs.claim("me") is None
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now - 3600 * hours)
+    jobs.note(dead, until=database.now() + 3600.0 * hours)
     assert claim(jobs).name == "a"
     assert jobs.claim("other") is None
 
@@ -190,3 +192,124 @@ def test_a_job_whose_rows_have_more_fields_than_this_program_knows_is_read(
         {"_id": made.files[0].id}, {"$set": {"new_field": 1}}
     )
     assert jobs.get(made.id) == made
+
+
+def test_a_job_that_cannot_be_stored_leaves_no_file_that_is_read(
+    jobs: IngestionQueue, database: Database
+) -> None:
+    """Its client is told that the upload failed."""
+
+    def refuse() -> None:
+        raise DatabaseError("The job is not stored.")
+
+    for collection in ("ingestions", "ingestion_items"):
+        hooks = {(collection, "replace_many"): refuse}
+        with pytest.raises(DatabaseError, match="not stored"):
+            IngestionQueue(HookedDatabase(database, hooks)).create(files("a", "b"))
+        assert jobs.claim("me") is None
+        assert database["ingestions"].count({}) == 0
+        assert database["ingestion_items"].count({}) == 0
+
+
+def test_files_without_a_job_are_pruned(
+    jobs: IngestionQueue, database: Database
+) -> None:
+    """A process of version 0.5 that died may have left some."""
+    kept, lost = jobs.create(files("a", "b")), jobs.create(files("c"))
+    database["ingestions"].delete_many({"_id": lost.id})
+    jobs.prune()
+    left = {row["_id"] for row in database["ingestion_items"].find()}
+    assert left == {file.id for file in kept.files}
+
+
+@pytest.mark.parametrize("seconds", [60.0, -60.0], ids=["ahead", "behind"])
+def test_machines_with_different_clocks_take_no_file_twice(
+    jobs: IngestionQueue,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+) -> None:
+    jobs.create(files(*(f"f{n}" for n in range(20))))
+    now = time.time
+    taken = []
+    for number in range(21):
+        offset = seconds if number % 2 else 0.0
+        monkeypatch.setattr(time, "time", lambda offset=offset: now() + offset)
+        other = IngestionQueue(database)  # of a process that has just started
+        taken.append(other.claim(f"machine {number % 2}"))
+    names = [file.name for file in taken if file is not None]
+    assert sorted(names) == sorted({f"f{n}" for n in range(20)})
+
+
+def test_unfinished_files_of_version_0_5_are_read(
+    jobs: IngestionQueue, database: Database
+) -> None:
+    jobs.create(files("waits", "was in progress"))
+    later = {"standing", "busy", "position"}
+    rows = list(database["ingestion_items"].find(sort=[("_id", 1)]))
+    old = [
+        {name: value for name, value in row.items() if name not in later}
+        for row in rows
+    ]
+    old[1] |= {"state": "embedding", "owner": "dead", "until": 1.0, "tries": 1}
+    database["ingestion_items"].replace_many(old)
+    restarted = IngestionQueue(database)
+    assert claim(restarted).name == "waits"
+    again = claim(restarted)
+    assert (again.name, again.tries) == ("was in progress", 2)
+    restarted.release(again, state="done")
+    assert restarted.claim("me") is None
+
+
+@pytest.mark.parametrize("method", ["update_one", "find_one", "count"])
+@pytest.mark.parametrize("after", range(4))
+def test_a_process_that_dies_while_it_claims_or_releases_holds_up_no_other_file(
+    jobs: IngestionQueue,
+    database: Database,
+    method: str,
+    after: int,
+) -> None:
+    jobs.create(files("a", "b"))
+    jobs.create(files("a", "c"))
+    calls = iter([False] * after + [True] * 100)
+
+    def kill() -> None:
+        if next(calls):
+            raise KilledError
+
+    hooked = HookedDatabase(database, {("ingestion_items", method): kill})
+    dying = IngestionQueue(hooked)
+    with suppress(KilledError):
+        while (file := dying.claim("dead")) is not None:
+            dying.release(file, state="done")
+    for row in list(database["ingestion_items"].find({"owner": "dead"})):
+        database["ingestion_items"].update_one(
+            {"_id": row["_id"]}, {"$set": {"until": 1.0}}
+        )
+    while (file := jobs.claim("me")) is not None:
+        jobs.release(file, state="done")
+    assert {file.name for file in jobs.unfinished()} == set()
+
+
+class KilledError(BaseException):
+    pass
+
+
+def test_of_unfinished_uploads_of_one_file_the_oldest_is_read_alone(
+    jobs: IngestionQueue,
+) -> None:
+    """Whatever order they are claimed, cancelled and retried in."""
+    made = [jobs.create(files("a")) for _ in range(4)]
+    first = claim(jobs)
+    assert (first.ingestion_id, jobs.claim("me")) == (made[0].id, None)
+    jobs.cancel(made[1].id)
+    assert jobs.claim("me") is None
+    jobs.release(first, state="waiting")
+    assert claim(jobs).id == first.id
+    jobs.release(replace(first, owner="me"), state="failed")
+    assert claim(jobs).ingestion_id == made[2].id
+    jobs.retry(made[0].id)
+    assert claim(jobs).ingestion_id == made[0].id
+    assert jobs.claim("me") is None
+    jobs.withdraw("uploads/a")
+    assert jobs.claim("me") is None
