@@ -263,7 +263,7 @@ class ChatService:
             place.replaces is not None or not previous
         ):
             stored = self.conversations.messages(
-                place.conversation_id, owner, place.replaces
+                place.conversation_id, owner, place.replaces, limit=MAX_MESSAGES + 1
             )
             history = history if previous else stored
         messages = []

@@ -128,7 +128,8 @@ def _start(app: Flask, services: Services) -> None:
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))
-    startup.background("retention", storage.purge_regularly)
+    tidy = services.ingesting.originals.tidy
+    startup.background("retention", lambda stop: storage.purge_regularly(stop, tidy))
     if (every := services.settings.sync_every) is not None:
         sync, sources = services.ingesting.synchroniser, services.ingesting.read_sources
         startup.background("sync", lambda stop: sync.follow(stop, sources, every))

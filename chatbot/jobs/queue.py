@@ -35,7 +35,7 @@ from ..domain.json import Hidden
 
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.25
 """Time between two looks for leases that have ended, while other files are free."""
 MAX_CHECKED_FILES = 20
 """Blocked files that a claim without success looks at: whether they still have to

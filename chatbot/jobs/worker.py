@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -96,8 +96,8 @@ class IngestionWorker(Worker):
     """Reads the queued files. The files in progress when it is closed go to the next
     worker. ``fetch(file, folder, cancel)`` puts the file's original on disk and returns
     its path and the stored file's id. While a file waits for another server, a further
-    thread reads the next one. ``tidy`` is called after each file, ``idle`` when there
-    is none. ``at_once``: threads that do not wait.
+    thread reads the next one. ``tidy`` is called with each file when it is done,
+    ``idle`` when there is none. ``at_once``: threads that do not wait.
     """
 
     outage = "The ingestion waits"
@@ -105,7 +105,7 @@ class IngestionWorker(Worker):
     queue: IngestionQueue
     service: Callable[[], IngestionService]
     fetch: Callable[[IngestionFile, Path, Cancellation], tuple[Path, str]]
-    tidy: Callable[[], None] = lambda: None
+    tidy: Callable[[IngestionFile], None] = lambda file: None
     idle: Callable[[], object] = lambda: None
     at_once: int = 1
 
@@ -132,9 +132,9 @@ class IngestionWorker(Worker):
         with self._turns:
             file = self.queue.claim(uuid.uuid4().hex)
             is_done = file is not None and self._work(file)
-            if is_done:
+            if file is not None and is_done:
                 self._has_worked = True
-                self.tidy()
+                self.tidy(file)
         if not is_done and threading.current_thread() not in self._helpers:
             if self._has_worked and sys.platform == "linux":
                 self._has_worked = False
@@ -377,7 +377,9 @@ class Originals:
         return path.name, _pieces(path)
 
     def tidy(self) -> None:
-        """Delete old jobs, and the files that neither a job nor a document needs."""
+        """Delete old jobs, and the files that neither a job nor a document needs. It
+        looks at all of them.
+        """
         self.queue.prune()
         self.files.keep_only(
             lambda: (
@@ -385,6 +387,21 @@ class Originals:
                 | {record.file_id for record in self.documents.all()}
             )
         )
+        self.files.remove_orphans()
+
+    def tidy_after(self, file: IngestionFile) -> None:
+        """Delete what this file has replaced, and its own original where it is not
+        kept, unless something needs them.
+        """
+        self.discard(self.queue.stored_files(file.identity) | {file.file_id})
+
+    def discard(self, file_ids: Collection[str]) -> None:
+        """Delete those of these files that neither a job nor a document needs."""
+        ids = {file_id for file_id in file_ids if file_id}
+        if ids:
+            self.files.keep_only(
+                lambda: self.queue.file_ids(ids) | self.documents.file_ids(ids), ids
+            )
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:

@@ -171,16 +171,15 @@ class Ingesting:
         self._storage.database.free_bytes(
             tidy=True
         )  # a deletion is written to the log first
-        if record.source:
-            self._storage.ingestions.withdraw(
-                record.source
-            )  # first, as `Ingestor` relies on
+        originals = {record.file_id}
+        if record.source:  # first, as `Ingestor` relies on
+            originals |= self._storage.ingestions.withdraw(record.source)
         self.ingestor.delete(record.id, control)
         if record.sample and not any(
             one.sample for one in self._storage.documents.all()
         ):
             self._storage.glossary.put(SAMPLE_GLOSSARY, (), replace_all=True)
-        self.originals.tidy()
+        self.originals.discard(originals)
         try:
             self._storage.cache.forget_answers()
         except DatabaseError as error:
@@ -208,6 +207,7 @@ class Ingesting:
         for record in documents.all():
             if record.status == "deleting":
                 self.ingestor.delete(record.id, JobControl(patience=0))
+                self.originals.discard({record.file_id})
         return any(record.status == "deleting" for record in documents.all())
 
     def derive_figures(
@@ -305,7 +305,7 @@ class Ingesting:
             self._storage.ingestions,
             service=lambda: self.service,
             fetch=self.originals.fetch,
-            tidy=self.originals.tidy,
+            tidy=self.originals.tidy_after,
             idle=self.finish_deletions,
             at_once=self.settings.ingestion_workers,
         )

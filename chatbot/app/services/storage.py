@@ -302,14 +302,18 @@ class Storage:
         self.cache.prune()
         self.counters.prune()
 
-    def purge_regularly(self, stop: threading.Event) -> None:
+    def purge_regularly(
+        self, stop: threading.Event, also: Callable[[], None] = lambda: None
+    ) -> None:
+        """Call `purge_expired` and ``also`` each hour until ``stop`` is set."""
         wait = FIRST_PURGE_SECONDS
         while not stop.wait(wait):
             wait = PURGE_SECONDS
             try:
                 self.purge_expired()
+                also()
             except DependencyError as error:
-                log.warning("Expired conversations were not deleted: %s", error.message)
+                log.warning("What has expired was not deleted: %s", error.message)
 
     def close(self) -> None:
         close_lazy(self, "database")

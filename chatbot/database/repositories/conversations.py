@@ -10,23 +10,30 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from ...domain import Message
 from ...domain.costs import Sums
-from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.errors import DiskFullError, InvalidRequestError, NotFoundError
 from ...domain.json import Hidden, to_json
 from ..core import BATCH, Database, Json
 from ..rows import from_row, now
 from .usage import increments, read_sums
 
 MAX_TITLE_CHARACTERS = 80
+SEARCHED_AT_ONCE = 100
+MAX_SEARCHED_CONVERSATIONS = 1_000
+"""Conversations of which one page of a search looks at the questions; the next page
+goes on from there.
+"""
 TOKEN_BYTES = 24
 CURSOR = re.compile(r"^([0-9T:.+-]{10,40})~([0-9a-f]{32})$")
 """The time of the last write to the last conversation of a page, and its id."""
 RUNNING: Literal["running"] = "running"
+COMPLETE: Json = {"$in": [None, ""]}
 State = Literal["", "running", "stopped", "failed"]
 """State of an answer and its question; "" = complete. Only complete messages are shown
 to a model later.
@@ -112,21 +119,30 @@ class ConversationRepository:
         raise AssertionError  # count() never ends
 
     def messages(
-        self, conversation_id: str, owner: str = "", before: str | None = None
+        self,
+        conversation_id: str,
+        owner: str = "",
+        before: str | None = None,
+        *,
+        limit: int = 0,
     ) -> list[Message]:
-        """Return the complete messages, oldest first; with ``before`` those before the
-        question of this answer. Raises NotFoundError: the conversation has no such
-        answer.
+        """Return the last ``limit`` complete messages (0 = all), oldest first; with
+        ``before`` only those before the question of this answer. Raises NotFoundError:
+        the conversation has no such answer.
         """
         condition: Json = {
             "conversation_id": conversation_id,
             "owner": own_or_nobodys(owner),
+            "state": COMPLETE,
         }
         if before is not None:
             condition["ordinal"] = {"$lt": self._ordinal(conversation_id, before) - 1}
         fields = dict.fromkeys(("role", "content", "state", "standalone", "cited"), 1)
-        rows = self._messages.find(condition, fields, sort=[("ordinal", 1)])
-        return [from_row(Message, row) for row in rows if not row.get("state")]
+        rows = self._messages.find(
+            condition, fields, sort=[("ordinal", -1)], limit=limit
+        )
+        messages = [from_row(Message, row) for row in rows]
+        return messages[::-1]
 
     def begin(
         self,
@@ -305,25 +321,42 @@ class ConversationRepository:
             ]
         if not owner:  # nobody's conversations are in no list
             return [], ""
-        ids, text = set[str](), search.casefold()
-        if text:
-            questions = self._messages.find(
-                {"owner": owner, "role": "user"}, {"conversation_id": 1, "content": 1}
-            )
-            ids = {
-                row["conversation_id"]
-                for row in questions
-                if text in row["content"].casefold()
-            }
+        text = search.casefold()
+        most = MAX_SEARCHED_CONVERSATIONS if text else limit + 1
+        rows = self._conversations.find(
+            condition, sort=[("updated_at", -1), ("_id", -1)], limit=most
+        )
         records: list[Conversation] = []
-        for row in self._conversations.find(
-            condition, sort=[("updated_at", -1), ("_id", -1)]
-        ):
-            if text in row.get("title", "").casefold() or row["_id"] in ids:
-                if len(records) == limit:
-                    return records, f"{records[-1].updated_at}~{records[-1].id}"
-                records.append(from_row(Conversation, row))
-        return records, ""
+        looked_at = 0
+        last = ""
+        while batch := list(islice(rows, SEARCHED_AT_ONCE)):
+            ids = self._asked_about(text, batch)
+            for row in batch:
+                is_match = text in row.get("title", "").casefold() or row["_id"] in ids
+                if is_match and len(records) == limit:
+                    return records, _cursor(records[-1].updated_at, records[-1].id)
+                if is_match:
+                    records.append(from_row(Conversation, row))
+                last = _cursor(row.get("updated_at", ""), row["_id"])
+            looked_at += len(batch)
+        return records, last if text and looked_at == most else ""
+
+    def _asked_about(self, text: str, conversations: Sequence[Json]) -> set[str]:
+        """Return the ids of the conversations with a question that contains the
+        text.
+        """
+        if not text:
+            return set()
+        condition = {
+            "conversation_id": {"$in": [row["_id"] for row in conversations]},
+            "role": "user",
+        }
+        questions = self._messages.find(condition, {"conversation_id": 1, "content": 1})
+        return {
+            row["conversation_id"]
+            for row in questions
+            if text in row["content"].casefold()
+        }
 
     def get(self, conversation_id: str, owner: str) -> Conversation:
         """Raises NotFoundError."""
@@ -380,7 +413,11 @@ class ConversationRepository:
         """Undo `delete`; a conversation that is not deleted stays as it is. Raises
         NotFoundError: it was purged.
         """
-        condition = {"_id": conversation_id, "owner": own_or_nobodys(owner)}
+        condition = {
+            "_id": conversation_id,
+            "owner": own_or_nobodys(owner),
+            "purged_at": None,
+        }
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
     def share(
@@ -443,16 +480,49 @@ class ConversationRepository:
         )
         condition |= {"updated_at": {"$lt": before}} if before else {}
         condition |= {"deleted_at": {"$lt": deleted_before}} if deleted_before else {}
-        ids = [row["_id"] for row in self._conversations.find(condition, {"_id": 1})]
+        # What a process that died has left is marked for good, whosever it is.
+        marked = self._conversations.find({"purged_at": {"$gt": ""}}, {"_id": 1})
+        self._remove_marked([row["_id"] for row in marked])
+        found = self._conversations.find(condition, {"_id": 1})
+        ids = [row["_id"] for row in found]
+        count = 0
         for start in range(0, len(ids), BATCH):
-            batch = {"$in": ids[start : start + BATCH]}
-            # Messages go first, so that a kill leaves no orphans; and again, for those
-            # that were added meanwhile.
+            batch = [
+                id for id in ids[start : start + BATCH] if self._mark(id, condition)
+            ]
+            self._remove_marked(batch)
+            count += len(batch)
+        return count
+
+    def _mark(self, conversation_id: str, condition: Json) -> bool:
+        """Take a conversation out of its owner's hands, unless it does not meet the
+        condition any more, because it was restored or continued meanwhile.
+        """
+        current = {**condition, "_id": conversation_id, "purged_at": None}
+        time = now()
+        try:
+            return bool(
+                self._conversations.update_one(
+                    current, {"$set": {"deleted_at": time, "purged_at": time}}
+                )
+            )
+        except DiskFullError:
+            # Without space for the mark, its row goes first.
+            return bool(self._conversations.delete_many(current))
+
+    def _remove_marked(self, ids: Sequence[str]) -> None:
+        for start in range(0, len(ids), BATCH):
+            batch = {"$in": list(ids[start : start + BATCH])}
+            # The conversation goes last: until then a client cannot begin another one
+            # of its id. Twice, for messages that were being added.
             for _ in range(2):
                 for collection in (self._events, self._feedback, self._messages):
                     collection.delete_many({"conversation_id": batch})
-                self._conversations.delete_many({"_id": batch})
-        return len(ids)
+            self._conversations.delete_many({"_id": batch})
+
+
+def _cursor(updated_at: str, conversation_id: str) -> str:
+    return f"{updated_at}~{conversation_id}"
 
 
 def _record(row: Json | None) -> Conversation:

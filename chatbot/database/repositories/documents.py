@@ -8,7 +8,7 @@ of them. It is never changed: the next one is made from it and the reports that 
 import hashlib
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, product
 from typing import Any
@@ -409,6 +409,13 @@ class DocumentRepository:
             if index.records.get(id) != record
         }
         return index.changed(different) if different else index
+
+    def file_ids(self, among: Collection[str]) -> set[str]:
+        """Return those of these stored files that are the original of a report, as the
+        database has them now.
+        """
+        rows = self._documents.find({"file_id": {"$in": sorted(among)}}, {"file_id": 1})
+        return {row["file_id"] for row in rows}
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""

@@ -13,6 +13,7 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -177,7 +178,8 @@ class FileRepository:
 
     def _note_used(self, rows: Collection[Json]) -> None:
         used = {"$set": {"used": True}}
-        self._files.update_each([(row["_id"], used) for row in rows])
+        with suppress(DiskFullError):  # reading and deleting need no space
+            self._files.update_each([(row["_id"], used) for row in rows])
 
     def keep_only(
         self,
