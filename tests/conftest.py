@@ -6,6 +6,7 @@ different it passes to `Settings`.
 import gc
 import os
 import re
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -51,7 +52,7 @@ hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(
     r"""(app/(cli|web)|browser|contracts|faults)/
-    |app/test_mcp
+    |app/test_mcp|benchmarks/test_commands
     |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
     |config/test_logs|questions/test_conversations
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
@@ -168,8 +169,19 @@ def server() -> Iterator[FakeOpenAI]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the tables and indexes of an empty database, made once."""
+    folder = tmp_path_factory.mktemp("prepared") / "data"
+    with Services(small_settings(folder)) as opened:
+        opened.storage.prepare()
+    return folder
+
+
 @pytest.fixture
-def services(settings: Settings) -> Iterator[Services]:
+def services(settings: Settings, prepared_data: Path) -> Iterator[Services]:
+    if not settings.data_dir.exists():
+        shutil.copytree(prepared_data, settings.data_dir)
     with Services(settings) as opened:
         yield opened
 

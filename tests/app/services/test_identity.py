@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,21 @@ pytest.importorskip("authlib", reason="needs the extra oidc (requirements-oidc.t
 STARTED = {"state": "s", "nonce": "n", "code_verifier": "v" * 48}
 
 
+@cache
+def key_pair() -> tuple[Any, Any]:
+    """Return two keys of one name. Making one takes as long as all of a test."""
+    from joserfc.jwk import RSAKey
+
+    first = RSAKey.generate_key(2048, parameters={"kid": "a"})
+    second = RSAKey.generate_key(2048, parameters={"kid": "a"})
+    return first, second
+
+
 class Said:
     """What the provider answers; a test changes it."""
 
     def __init__(self) -> None:
-        from joserfc.jwk import RSAKey
-
-        self.key, self.other = (
-            RSAKey.generate_key(2048, parameters={"kid": kid}) for kid in ("a", "a")
-        )
+        self.key, self.other = key_pair()
         self.claims: dict[str, Any] = {}
         self.header: dict[str, Any] = {"alg": "RS256", "kid": "a"}
         self.signed_by = self.key
