@@ -107,6 +107,8 @@ def create_app(settings: Settings | None = None) -> Flask:
 def _start(app: Flask, services: Services) -> None:
     startup: Startup = app.extensions["startup"]
     services.check()
+    release = services.storage.release
+    release.require_alone()
     services.prepare()
     creates = services.settings.create_indexes and not services.settings.schema
     if creates and services.storage.engine.traits.has_search_indexes:
@@ -130,6 +132,8 @@ def _start(app: Flask, services: Services) -> None:
     startup.background("figures", lambda stop: _derive_figures(services, stop))
     tidy = services.ingesting.originals.tidy
     startup.background("retention", lambda stop: storage.purge_regularly(stop, tidy))
+    startup.background("unfinished-changes", services.ingesting.keep_up)
+    startup.background("release", release.follow)
     if (every := services.settings.sync_every) is not None:
         sync, sources = services.ingesting.synchroniser, services.ingesting.read_sources
         startup.background("sync", lambda stop: sync.follow(stop, sources, every))

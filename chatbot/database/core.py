@@ -142,7 +142,7 @@ class Database(ABC):
         """Reads of every request by their names in `caches.cached`; if one is missing,
         all are read at once.
         """
-        self._guarded = {name for name, kind in GUARDED.items() if kind != "originals"}
+        self._guarded = set(GUARDED)
         self.changes: Changes = Changes(self)
 
     def guard(self, names: Iterable[str]) -> None:

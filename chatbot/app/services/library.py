@@ -3,6 +3,8 @@
 import difflib
 import logging
 import re
+import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,12 +22,14 @@ from ...domain.documents import Chunking
 from ...domain.errors import (
     ConflictError,
     DatabaseError,
+    DependencyError,
     DiskFullError,
     ForbiddenError,
     InvalidRequestError,
     NotFoundError,
 )
 from ...domain.figures import SAMPLE_GLOSSARY
+from ...domain.protocols import ListingStore
 from ...domain.scope import Values
 from ...jobs.sync import Synchroniser
 from ...jobs.worker import IngestionWorker, Originals
@@ -39,7 +43,7 @@ from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...search.scope import ScopeResolver
-from .storage import close_lazy, lazy
+from .storage import PURGE_SECONDS, close_lazy, lazy
 
 if TYPE_CHECKING:
     from . import Services
@@ -47,6 +51,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LOAD_SECONDS = 300.0
 """Time limit for reading one file."""
+OWN_ID = re.compile("[0-9a-f]{20}")
+"""Ids that this program gives to reports. Other programs' reports are never removed."""
+CLOSING_SECONDS = 20.0
+"""Pause between two looks for changes of dead processes."""
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 NEAR_HEADINGS = 5
 """Similar headings that an error names."""
@@ -59,6 +67,7 @@ class Ingesting:
         self.settings = services.settings
         self._services = services
         self._storage = services.storage
+        self._orphans: set[str] = set()
 
     @property
     def ingestor(self) -> Ingestor:
@@ -274,6 +283,39 @@ class Ingesting:
                 record.id, keep=[current.version, current.replacing] if current else ()
             )
         return True
+
+    def keep_up(self, stop: threading.Event) -> None:
+        """Close what dead processes were changing, and remove what unfinished versions
+        and deletions left, until ``stop`` is set.
+        """
+        cleared_at = time.monotonic()
+        while not stop.wait(CLOSING_SECONDS):
+            try:
+                self._storage.changes.close_abandoned()
+                if time.monotonic() - cleared_at < PURGE_SECONDS:
+                    continue
+                cleared_at = time.monotonic()
+                self.clear_up()
+                self.remove_orphans()
+            except DependencyError as error:
+                log.warning("Unfinished changes were left alone: %s", error.message)
+
+    def remove_orphans(self) -> int:
+        """Remove passages whose report is gone, as after a deletion without space for
+        its mark. Only those that were orphans at the last call already, so that a copy
+        or a backup that is being restored is left alone. Return of how many reports.
+        """
+        store = self._services.runtime.store
+        if self.settings.schema or not isinstance(store, ListingStore):
+            return 0
+        registered = {record.id for record in self._storage.documents.all()}
+        ids = {id for id in store.document_ids() if OWN_ID.fullmatch(id)}
+        orphans = ids - registered
+        doomed = orphans & self._orphans
+        self._orphans = orphans
+        for document_id in sorted(doomed):
+            self.service.settle(document_id)  # looks again, while it has the lease
+        return len(doomed)
 
     def clear_up(self) -> None:
         """Remove the unfinished versions that dead processes left, unless a job may

@@ -22,6 +22,7 @@ from ...database.repositories.corpus import CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.figures import FigureRepository, GlossaryRepository
 from ...database.repositories.files import FileRepository
+from ...database.repositories.release import ServingRelease
 from ...database.repositories.usage import Counters, UsageRepository
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
 from ...domain.errors import DependencyError, ReadOnlyError, SettingsError
@@ -186,6 +187,7 @@ class Storage:
         )
 
     glossary = _on_database(GlossaryRepository)
+    release = _on_database(ServingRelease)
     usage = _on_database(UsageRepository)
     keys = _on_database(KeyRepository)
     audit = _on_database(AuditLog)

@@ -13,14 +13,17 @@ import hashlib
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from ...config.settings import MEGABYTE
 from ...domain.errors import DiskFullError, NotFoundError
+from ..changes import ORIGINALS
+from ..core import Collection as Table
 from ..core import Database, Json
 
+FILES, PIECES = "files", "file_pieces"
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold at most 16 MB; a megabyte at a time keeps memory small."""
 GRACE_SECONDS = 3600.0
@@ -49,8 +52,16 @@ class FileRepository:
         """``quota``: megabytes for all files; None = unlimited."""
         self._database = database
         self._quota = quota
-        self._files = database["files"]
-        self._pieces = database["file_pieces"]
+        self._files = database[FILES]
+        self._pieces = database[PIECES]
+
+    @contextmanager
+    def _changing(self, name: str = FILES) -> Iterator[Table]:
+        """Write one of the collections. Nothing is derived from originals, so the
+        change is not announced.
+        """
+        with self._database.changes.of((), ORIGINALS) as change:
+            yield change[name]
 
     def put(self, path: Path) -> str:
         """Store a file, unless it is stored with all of its pieces, and return its
@@ -85,7 +96,9 @@ class FileRepository:
         current: Json | None = row
         while current is not None:
             change = {"stored": _now(), "used": False}
-            if self._files.update_one(_unchanged(current), {"$set": change}):
+            with self._changing() as files:
+                renewed = files.update_one(_unchanged(current), {"$set": change})
+            if renewed:
                 return current | change
             current = self._files.find_one({"_id": row["_id"]})
         return None
@@ -97,26 +110,29 @@ class FileRepository:
         file.seek(0)
         upload_id = uuid.uuid4().hex
         count = -(-size // PIECE_BYTES)
-        self._files.insert_one(
-            {
-                "_id": upload_id,
-                "file": file_id,
-                "pieces": count,
-                "bytes": size,
-                "stored": _now(),
-                "used": False,
-                "complete": False,
-            }
-        )
+        row = {
+            "_id": upload_id,
+            "file": file_id,
+            "pieces": count,
+            "bytes": size,
+            "stored": _now(),
+            "used": False,
+            "complete": False,
+        }
+        with self._changing() as files:
+            files.insert_one(row)
         for number in range(count):
             piece = {
                 "_id": _piece(upload_id, number),
                 "data": file.read(PIECE_BYTES),
             }
-            self._pieces.replace_many([piece])
+            with self._changing(PIECES) as pieces:
+                pieces.replace_many([piece])
         completed = {"$set": {"complete": True, "stored": _now()}}
-        if not self._files.update_one({"_id": upload_id}, completed):
-            self._pieces.delete_many(_pieces_of(upload_id))
+        with self._changing() as files:
+            is_stored = files.update_one({"_id": upload_id}, completed) > 0
+        if not is_stored:
+            self._remove_pieces(upload_id)
             return False
         self._keep_first(file_id)
         return True
@@ -178,8 +194,9 @@ class FileRepository:
 
     def _note_used(self, rows: Collection[Json]) -> None:
         used = {"$set": {"used": True}}
-        with suppress(DiskFullError):  # reading and deleting need no space
-            self._files.update_each([(row["_id"], used) for row in rows])
+        # Reading and deleting need no space.
+        with suppress(DiskFullError), self._changing() as files:
+            files.update_each([(row["_id"], used) for row in rows])
 
     def keep_only(
         self,
@@ -210,10 +227,15 @@ class FileRepository:
         return self._remove(_unchanged(row))
 
     def _remove(self, condition: Json) -> bool:
-        if not self._files.delete_many(condition):
-            return False
-        self._pieces.delete_many(_pieces_of(condition["_id"]))
-        return True
+        with self._changing() as files:
+            removed = files.delete_many(condition) > 0
+        if removed:
+            self._remove_pieces(condition["_id"])
+        return removed
+
+    def _remove_pieces(self, upload_id: str) -> None:
+        with self._changing(PIECES) as pieces:
+            pieces.delete_many(_pieces_of(upload_id))
 
     def remove_orphans(self) -> int:
         """Remove the pieces whose upload has no row, because a process died between
@@ -224,7 +246,7 @@ class FileRepository:
         # The rows are read after the pieces: a row is written before its first piece.
         upload_ids -= {row["_id"] for row in self._files.find({}, {"_id": 1})}
         for upload_id in upload_ids:
-            self._pieces.delete_many(_pieces_of(upload_id))
+            self._remove_pieces(upload_id)
         return len(upload_ids)
 
     def describe_space(self) -> str:

@@ -15,6 +15,7 @@ from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
 from chatbot.domain.errors import NotFoundError
 from tests.fakes.hooked_database import HookedDatabase
 from tests.library.helpers import running
+from tests.rows import outside
 
 PIECE = 1000
 
@@ -219,11 +220,11 @@ def in_the_form_of_version_0_5(database: Database, path: Path) -> str:
     file_id = hashlib.sha256(content).hexdigest()
     pieces = [content[at : at + PIECE] for at in range(0, len(content), PIECE)]
     row = {"pieces": len(pieces), "bytes": len(content), "stored": 1.0}
-    database["files"].replace_many(
+    outside(database, "files").replace_many(
         [{"_id": file_id, "complete": True, "used": True, **row}]
     )
     for number, piece in enumerate(pieces):
-        database["file_pieces"].replace_many(
+        outside(database, "file_pieces").replace_many(
             [{"_id": f"{file_id}-{number:06d}", "data": piece}]
         )
     return file_id
@@ -248,7 +249,7 @@ def test_storing_a_file_again_replaces_the_pieces_that_an_older_version_lost(
 ) -> None:
     path = on_disk(tmp_path, 2500)
     file_id = in_the_form_of_version_0_5(database, path)
-    database["file_pieces"].delete_many({"_id": f"{file_id}-000001"})
+    outside(database, "file_pieces").delete_many({"_id": f"{file_id}-000001"})
     assert files.put(path) == file_id
     assert b"".join(files.read(file_id)) == path.read_bytes()
     assert rows(database) == (1, 3)
@@ -261,7 +262,9 @@ def test_an_upload_that_was_taken_for_abandoned_begins_anew(
 
     def abandon() -> None:
         (row,) = database["files"].find()
-        database["files"].update_one({"_id": row["_id"]}, {"$set": {"stored": 1.0}})
+        outside(database, "files").update_one(
+            {"_id": row["_id"]}, {"$set": {"stored": 1.0}}
+        )
         assert files.keep_only(lambda: []) == 1
 
     hooks = {("files", "update_one"): once(abandon)}
