@@ -31,6 +31,7 @@ from tests.app.web.knowledge import (
 from tests.conftest import KENYA_2023, write_report
 from tests.data import cases
 from tests.library.loaders.damage import zipped
+from tests.rows import outside
 
 CASES = cases(__file__)
 LONG_VALUES: dict[str, Any] = {
@@ -266,7 +267,8 @@ class TestEdit:
     def test_the_passages_and_the_time_of_the_change_follow(
         self, client: FlaskClient, uploaded: str
     ) -> None:
-        rows = client.application.extensions["services"].storage.database["documents"]
+        services = client.application.extensions["services"]
+        rows = outside(services.storage.database, "documents")
         rows.update_one(
             {"_id": uploaded}, {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
         )
