@@ -18,7 +18,7 @@ export default [
       "no-shadow": "error",
       "no-implicit-globals": "error",
       "no-duplicate-imports": "error",
-      complexity: ["error", 17],
+      complexity: ["error", 14],
       "max-len": [
         "error",
         {

@@ -418,6 +418,26 @@ export function showFigures(box, answer) {
   );
 }
 
+/** Return patterns of the values that a citation may stand for, longest first. */
+function valuesBefore(button, said, figures) {
+  if (said && button.closest("li")?.textContent.includes(said)) return [escaped(said)];
+  return figures
+    .filter(({ citation }) => String(citation) === button.dataset.citation)
+    .map(({ text }) => escaped(text))
+    .toSorted((one, other) => other.length - one.length);
+}
+
+/** Return the first text with a value between the citation before and this one. */
+function textWith(value, button) {
+  let first = null;
+  let node = button.previousSibling;
+  while (node && !(node instanceof Element && node.matches(".citation"))) {
+    if (node instanceof Text && value.test(node.data)) first = node;
+    node = node.previousSibling;
+  }
+  return first;
+}
+
 /**
  * Make the value before each citation bold: in a quotation the one said in the sentence
  * above, else its source's first.
@@ -425,26 +445,13 @@ export function showFigures(box, answer) {
 export function emphasise(body, figures) {
   for (const button of body.querySelectorAll(".citation")) {
     const said = body.firstElementChild.querySelector("p > strong")?.textContent;
-    const texts =
-      said && button.closest("li")?.textContent.includes(said)
-        ? [escaped(said)]
-        : figures
-            .filter(({ citation }) => String(citation) === button.dataset.citation)
-            .map(({ text }) => escaped(text));
-    const value = new RegExp(
-      `(?<![\\d.,])(?:${texts.toSorted((one, other) => other.length - one.length).join("|")})(?![\\d%])`,
-    );
-    let node = button.previousSibling,
-      first = null;
-    for (
-      ;
-      texts.length && node && !(node instanceof Element && node.matches(".citation"));
-      node = node.previousSibling
-    )
-      first = node instanceof Text && value.test(node.data) ? node : first;
-    const { 0: text, index } = value.exec(first?.data ?? "") ?? {};
-    if (text)
-      first.splitText(index).splitText(text.length).before(element("strong", { text }));
-    if (text) first.nextSibling.remove();
+    const values = valuesBefore(button, said, figures);
+    if (!values.length) continue;
+    const value = new RegExp(`(?<![\\d.,])(?:${values.join("|")})(?![\\d%])`);
+    const node = textWith(value, button);
+    const { 0: text, index } = value.exec(node?.data ?? "") ?? {};
+    if (!text) continue;
+    node.splitText(index).splitText(text.length).before(element("strong", { text }));
+    node.nextSibling.remove();
   }
 }

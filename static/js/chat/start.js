@@ -10,17 +10,15 @@ import { comma, count, t } from "../common/words.js";
 
 const EXAMPLES = 3;
 
-/** @param {any} facets of the whole library */
-export function showStart(facets) {
-  byId("nothing").hidden = facets.documents > 0;
-  byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
+/** Return "79 reports on 24 countries, 2021 to 2025". */
+function contentsOf(facets) {
   const countries = facets.total?.country_name ?? facets.country_name?.length ?? 0;
   const reports = count(facets.documents, "report");
   const years = (facets.year ?? [])
     .map(({ value }) => value)
     .filter(Boolean)
     .sort((one, other) => one - other);
-  const contents = [
+  return [
     countries > 1
       ? t("{reports} on {number} countries", { reports, number: countries })
       : reports,
@@ -28,7 +26,10 @@ export function showStart(facets) {
   ]
     .filter(Boolean)
     .join(comma);
-  if (facets.documents) showContents(contents);
+}
+
+/** Offer the examples that these reports answer, else a question about each of some. */
+function showExamples(facets) {
   const list = byId("examples");
   const names = new Set((facets.country_name ?? []).map(({ value }) => value));
   for (const button of list.querySelectorAll("[data-needs]")) {
@@ -51,6 +52,14 @@ export function showStart(facets) {
       );
     }),
   );
+}
+
+/** @param {any} facets of the whole library */
+export function showStart(facets) {
+  byId("nothing").hidden = facets.documents > 0;
+  byId("coverage").hidden = facets.documents === 0 || !facets.year?.length;
+  if (facets.documents) showContents(contentsOf(facets));
+  showExamples(facets);
 }
 
 /** Say what the library holds, and what it is about once that is known. */

@@ -197,6 +197,11 @@ export class StepsView {
       const isRoundSearched = question.round?.some(({ isSettled }) => isSettled);
       if (!question.isSettled) question.say(isRoundSearched ? t("not searched") : "");
     }
+    this.#numberSources(citations);
+    this.#root.querySelector(".steps-summary").textContent = this.#summary();
+  }
+
+  #numberSources(citations) {
     const numbers = new Map(citations.map(({ chunk_id: id, number }) => [id, number]));
     for (const [button, { chunk_id: id }] of this.#sources) {
       if (numbers.has(id)) {
@@ -211,11 +216,15 @@ export class StepsView {
         );
       }
     }
+  }
+
+  /** Return "5 steps, 3 sub-questions (1 failed), 4 sources". */
+  #summary() {
     const searched = this.#questions.filter(
       ({ isSettled, round }) => isSettled && round,
     );
     const failed = searched.filter((question) => question.failed).length;
-    this.#root.querySelector(".steps-summary").textContent = [
+    return [
       count(this.#steps, "step"),
       searched.length &&
         count(searched.length, "sub-question") +
@@ -227,7 +236,7 @@ export class StepsView {
   }
 
   #show(step) {
-    const { name, detail, failed, items, sources } = step;
+    const { name, detail, failed, sources } = step;
     if (name === "found") return this.#showFound(step);
     // The section that is being written is shown already.
     if (
@@ -253,6 +262,13 @@ export class StepsView {
     item.classList.toggle("failed", failed);
     this.#list.append(item);
     this.#showSources(sources, item, id);
+    this.#showItems(step, item);
+    this.#say(
+      name === "section" ? t("Writing: {title}", { title: detail }) : text || label,
+    );
+  }
+
+  #showItems({ name, detail, failed, items }, item) {
     if (name === "follow_up" && !failed)
       this.#questions.push(new SubQuestion(detail, [], item));
     else if (items.length && SPLITTING.has(name)) {
@@ -275,9 +291,6 @@ export class StepsView {
         ),
       );
     }
-    this.#say(
-      name === "section" ? t("Writing: {title}", { title: detail }) : text || label,
-    );
   }
 
   #showSources(sources, item, labelId) {

@@ -166,6 +166,13 @@ export class Turn {
     this.#reply.querySelector(".notice-again").hidden = false;
   }
 
+  /** A preset determines the mode. */
+  get #modeFields() {
+    return this.mode.startsWith(PRESET)
+      ? { preset: this.mode.slice(PRESET.length) }
+      : { mode: this.mode };
+  }
+
   /**
    * Return the body of the request.
    * @param {string | null} conversationId
@@ -176,10 +183,7 @@ export class Turn {
     const urls = this.attachments.flatMap(({ url }) => (url ? [{ url }] : []));
     return {
       query: this.question,
-      // A preset determines the mode.
-      ...(this.mode.startsWith(PRESET)
-        ? { preset: this.mode.slice(PRESET.length) }
-        : { mode: this.mode }),
+      ...this.#modeFields,
       ...(language !== "en" && { language }),
       // An answer from attachments ends with this page: the server does not store them.
       ...(!this.attachments.length && { resume: true }),

@@ -1,6 +1,4 @@
-/**
- * Files that a person chooses or drops: which are accepted, and how folders are read.
- */
+/** Files that a person chooses or drops: which are accepted. */
 import { getJson } from "./api.js";
 import { bytes } from "./format.js";
 import { comma, t } from "./words.js";
@@ -93,33 +91,6 @@ export function webAddress(text) {
 export const namedFiles = (files) =>
   [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }));
 
-/** Leave out hidden files of a folder, such as .DS_Store or .git. */
-export const visible = (items) => items.filter(({ name }) => !/(^|\/)\./.test(name));
-
-const readEntries = (reader) =>
-  new Promise((resolve, reject) => {
-    reader.readEntries(resolve, reject);
-  });
-
-async function filesOfEntry(entry) {
-  if (entry.isFile) {
-    const file = await new Promise((resolve, reject) => {
-      entry.file(resolve, reject);
-    });
-    return [{ name: entry.fullPath.replace(/^\//, ""), file }];
-  }
-  const entries = [];
-  const reader = entry.createReader();
-  // A folder is read in portions; an empty one marks the end.
-  for (
-    let part = await readEntries(reader);
-    part.length;
-    part = await readEntries(reader)
-  )
-    entries.push(...part);
-  return visible((await Promise.all(entries.map(filesOfEntry))).flat());
-}
-
 const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
 
 /**
@@ -145,7 +116,7 @@ export function wireDrop(target, onFiles) {
       .filter(Boolean);
     onFiles(
       entries.length
-        ? Promise.all(entries.map(filesOfEntry)).then((files) => files.flat())
+        ? import("./folders.js").then(({ filesOf }) => filesOf(entries))
         : namedFiles(event.dataTransfer.files),
     );
   });

@@ -18,10 +18,10 @@ import {
   namedFiles,
   sortOut,
   takeAddress,
-  visible,
   wireDrop,
   wireEnter,
 } from "../common/files.js";
+import { visible } from "../common/folders.js";
 import { clearErrors, showFormError, showIcon } from "../common/forms.js";
 import { bytes } from "../common/format.js";
 import { fieldsFor, lookInto, MAX_LOOKED_BYTES } from "./preview.js";
