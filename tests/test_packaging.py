@@ -101,7 +101,9 @@ def test_the_wheel_needs_what_the_requirements_say(wheel: Path) -> None:
     assert f"Version: {__version__}\n" in text
 
 
-def test_it_serves_from_an_empty_folder(wheel: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_serves_from_an_empty_folder(
+    wheel: Path, tmp_path: Path
+) -> None:
     (tmp_path / ".env").write_text(
         "EMBEDDING_PROVIDER=minilm\nSUMMARIES=off\n", encoding="utf-8"
     )

@@ -74,7 +74,9 @@ def test_the_general_prompt_has_no_passages() -> None:
 
 
 class TestNotFound:
-    def test_it_names_the_scope_and_the_closest_passages(self) -> None:
+    def test_an_answer_without_a_find_names_the_scope_and_the_closest_passages(
+        self,
+    ) -> None:
         closest = hits(
             *(chunk(n, "text", section=f"Section {n}" if n else "") for n in range(5))
         )

@@ -24,7 +24,7 @@ def composer(browser: Page) -> Locator:
 
 
 class TestTooLong:
-    def test_it_is_told_and_neither_cut_nor_sent(
+    def test_a_question_that_is_too_long_is_neither_cut_nor_sent(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
         """R-A7: long input is never cut silently."""
@@ -117,7 +117,7 @@ class TestLongQuestion:
                 ratio=1
             )
 
-    def test_it_is_folded_and_can_be_read_whole(
+    def test_a_long_question_is_folded_and_can_be_read_whole(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
         turn = ask(browser, PASTED[:3900] + ASKED)
@@ -300,7 +300,7 @@ class TestScopeOfTheQuestion:
     }
 
     @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
-    def test_it_is_shown_and_taken_away_by_keyboard(
+    def test_a_scope_of_the_question_is_shown_and_taken_away_by_keyboard(
         self, browser: Page, chat: ScriptedChat, size: tuple[int, int]
     ) -> None:
         browser.set_viewport_size({"width": size[0], "height": size[1]})

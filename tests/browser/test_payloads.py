@@ -130,7 +130,7 @@ def test_answers_questions_and_their_passages(page: Page) -> None:
     "place",
     ["/?country_name={}", "/?mode={}&year={}", "/c/{}", "/documents?q={}", "/{}"],
 )
-def test_addresses(page: Page, place: str) -> None:
+def test_no_address_runs_a_script(page: Page, place: str) -> None:
     home = page.url.rstrip("/")
     for payload in PAYLOADS[:: 1 if "country" in place else 5]:
         page.goto(home + place.replace("{}", quote(payload, safe="")))

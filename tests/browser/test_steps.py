@@ -93,7 +93,7 @@ def plan() -> tuple[str, Json]:
 
 
 class TestMode:
-    def test_it_is_sent_and_kept_in_the_address(
+    def test_the_mode_is_sent_and_kept_in_the_address(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
         select = browser.get_by_label("Answer mode")
@@ -157,7 +157,7 @@ class TestMode:
 
 
 class TestSteps:
-    def test_they_arrive_one_by_one(self, browser: Page, chat: ScriptedChat) -> None:
+    def test_steps_arrive_one_by_one(self, browser: Page, chat: ScriptedChat) -> None:
         turn = ask(browser)
         steps, summary = turn.locator(".steps"), turn.locator(".steps-summary")
         chat.say(
@@ -236,7 +236,7 @@ class TestSteps:
             f"{whole} – 1 source"
         )
 
-    def test_they_fold_when_the_answer_is_there(
+    def test_steps_fold_when_the_answer_is_there(
         self, browser: Page, chat: ScriptedChat
     ) -> None:
         turn = ask(browser)

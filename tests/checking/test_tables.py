@@ -115,7 +115,7 @@ class TestQuotes:
         assert "| **Growth:** “" in quotes_table({"Kenya: Report": [self.quote(1)]})
 
     @pytest.mark.parametrize("others", [1, 4])
-    def test_it_passes_the_check_itself(self, others: int) -> None:
+    def test_a_table_of_quotations_passes_the_check(self, others: int) -> None:
         quotes = {"Kenya": [self.quote(1), self.quote(2)], "Mali": list[Quotation]()}
         quotes |= {f"Side {n}": [self.quote(10 + n)] for n in range(others)}
         table = quotes_table(quotes)

@@ -189,7 +189,7 @@ def assert_finds(harness: Harness, store: Store, scope: Scope, names: str) -> No
 
 
 @pytest.mark.parametrize(("name", "conditions", "expected"), CASES["filters"])
-def test_filters(
+def test_every_store_filters_alike(
     harness: Harness, store: Store, name: str, conditions: dict[str, Any], expected: str
 ) -> None:
     assert_finds(harness, store, scope_of(conditions), expected)

@@ -139,7 +139,7 @@ SEARCHES: dict[str, tuple[int, int, Scope, dict[str, Any]]] = {
 @pytest.mark.parametrize(
     ("total", "kept", "scope", "shape"), SEARCHES.values(), ids=SEARCHES
 )
-def test_vector_search(
+def test_a_vector_search_is_written_as_the_manual_says(
     store: AtlasStore,
     proxy: WireProxy,
     total: int,
@@ -163,7 +163,9 @@ def test_vector_search(
 
 
 @pytest.mark.parametrize("scope", [Scope(), SCOPE], ids=["everything", "scope"])
-def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> None:
+def test_a_keyword_search_is_written_as_the_manual_says(
+    store: AtlasStore, proxy: WireProxy, scope: Scope
+) -> None:
     """mongodb.com/docs/search/operators-collectors/compound: what is in `filter` does
     not count in the score; `equals` and `in` take token and number fields, `range`
     number fields.
@@ -178,7 +180,9 @@ def test_keyword_search(store: AtlasStore, proxy: WireProxy, scope: Scope) -> No
     ]
 
 
-def test_rank_fusion(database: Database, proxy: WireProxy) -> None:
+def test_a_rank_fusion_is_written_as_the_manual_says(
+    database: Database, proxy: WireProxy
+) -> None:
     """mongodb.com/docs/manual/reference/operator/aggregation/rankFusion:
     `input.pipelines` by name, of ranking stages alone, `combination.weights` by the
     same names, `scoreDetails` for `{$meta: "scoreDetails"}`.

@@ -12,20 +12,20 @@ from chatbot.domain import Cancellation, RequestContext, Usage
 
 class TestWithin:
     @pytest.mark.parametrize("seconds", [0.05, 0.0, -3.0])
-    def test_it_ends_alone(self, seconds: float) -> None:
+    def test_a_part_that_runs_out_of_time_ends_alone(self, seconds: float) -> None:
         cancel = Cancellation()
         with RequestContext(cancel).within(seconds) as limited:
             assert limited.cancel.wait(30.0)
         assert not cancel.cancelled
 
     @pytest.mark.parametrize("seconds", [None, 30.0])
-    def test_it_ends_with_the_whole(self, seconds: float | None) -> None:
+    def test_a_part_ends_with_the_whole(self, seconds: float | None) -> None:
         cancel = Cancellation()
         with RequestContext(cancel).within(seconds) as limited:
             cancel.cancel()
             assert limited.cancelled
 
-    def test_afterwards_nothing_is_left_of_it(self) -> None:
+    def test_a_part_leaves_nothing_behind(self) -> None:
         cancel, before = Cancellation(), threading.active_count()
         for seconds in [30.0] * 50 + [None] * 50:
             with RequestContext(cancel).within(seconds) as limited:
@@ -38,7 +38,7 @@ class TestWithin:
             assert time.monotonic() < deadline
             time.sleep(0.01)
 
-    def test_it_says_until_when(self) -> None:
+    def test_a_part_has_the_deadline_of_the_whole(self) -> None:
         whole, before = RequestContext(), time.monotonic()
         with whole.within(30.0) as limited, limited.within(None) as part:
             assert (

@@ -39,7 +39,7 @@ def test_units_scales_and_signs(text: str, value: str, unit: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["several_numbers"])
-def test_several_numbers(text: str, expected: list[list[str]]) -> None:
+def test_a_text_has_several_numbers(text: str, expected: list[list[str]]) -> None:
     assert read(text) == expected
 
 
@@ -85,7 +85,7 @@ def days(text: str) -> set[tuple[int | None, int, int | None]]:
 
 
 @pytest.mark.parametrize("text", CASES["a_day"])
-def test_a_day(text: str) -> None:
+def test_a_day_is_read_in_many_spellings(text: str) -> None:
     assert (2022, 8, 7) in days(text)
 
 
@@ -100,7 +100,7 @@ def test_a_day(text: str) -> None:
         "the 7th",
     ],
 )
-def test_no_day(text: str) -> None:
+def test_other_numbers_are_no_days(text: str) -> None:
     assert not {day for day in days(text) if day[2] is not None}
 
 

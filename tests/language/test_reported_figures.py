@@ -21,7 +21,9 @@ def test_years_of_figures_newest_first(text: str, years: list[int]) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["statements"])
-def test_statements(text: str, expected: list[list[Any]]) -> None:
+def test_statements_are_read_with_label_value_unit_and_year(
+    text: str, expected: list[list[Any]]
+) -> None:
     found = [
         (one.label, one.value, one.unit, one.text, one.year, one.estimate)
         for one in stated(text)

@@ -38,7 +38,7 @@ def test_terms_never_fail_and_are_never_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), CASES["sentences"])
-def test_sentences(text: str, expected: list[str]) -> None:
+def test_a_text_is_split_into_sentences(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 

@@ -122,7 +122,7 @@ def test_a_table_is_counted_not_quoted() -> None:
     )
 
 
-def test_it_is_never_longer_than_one_passage() -> None:
+def test_a_summary_is_never_longer_than_one_passage() -> None:
     sections = [
         Section((f"Chapter {n} " + "of a very long name " * 10,), PROSE * 20)
         for n in range(40)

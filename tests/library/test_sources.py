@@ -207,7 +207,9 @@ def test_a_wrong_manifest_is_named_with_its_first_wrong_entry(
 @pytest.mark.parametrize(
     ("stem", "expected"), CASES["names"].items(), ids=CASES["names"]
 )
-def test_names(stem: str, expected: dict[str, Any]) -> None:
+def test_a_file_name_gives_country_year_and_type(
+    stem: str, expected: dict[str, Any]
+) -> None:
     assert {
         one.field: one.value
         for one in propose(Loaded(stem, ()), Path(stem))
@@ -229,7 +231,9 @@ def described(path: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("wanted", FIRST_PAGES, ids=lambda wanted: wanted["file"])
-def test_first_pages(tmp_path: Path, wanted: dict[str, Any]) -> None:
+def test_a_first_page_gives_title_country_and_year(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
     (path := tmp_path / wanted.pop("file")).write_text(
         wanted.pop("text"), encoding="utf-8"
     )

@@ -132,7 +132,7 @@ def test_an_unfinished_version_is_no_change(
 
 
 class TestMigration:
-    def test_it_is_resumed_where_it_was_stopped(
+    def test_reading_the_figures_of_older_reports_is_resumed(
         self, services: Services, tmp_path: Path
     ) -> None:
         for number in range(3):

@@ -127,7 +127,7 @@ def test_without_countries_in_the_data_the_topic_is_all_there_is() -> None:
     )
 
 
-def test_it_is_bounded() -> None:
+def test_a_follow_up_takes_over_a_bounded_thing() -> None:
     words = " ".join(f"word{number}" for number in range(500))
     assert len(standalone(words, "why?").split()) == 1 + MAX_THING_WORDS
     assert "zebra" not in standalone("x " * MAX_CHARACTERS + "zebra", "why?")

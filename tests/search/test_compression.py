@@ -115,7 +115,9 @@ def retrieve(
 
 
 class TestThreshold:
-    def test_it_is_inclusive(self, compressor: Compressor) -> None:
+    def test_the_threshold_of_similarity_is_inclusive(
+        self, compressor: Compressor
+    ) -> None:
         """R-A1: cosine >= .35."""
         assert retrieve(compressor, document(0.34, 0.35, 0.36, 0.3499)) == [
             ("a.md has 0.36", "vector"),
@@ -230,7 +232,7 @@ class TestFigures:
         assert all(80 < overlap <= 100 for overlap in overlaps)
         assert all(words[chunk.start : chunk.end] == chunk.text for chunk in chunks)
 
-    def test_another_threshold(self, settings: Settings) -> None:
+    def test_the_threshold_of_similarity_is_a_setting(self, settings: Settings) -> None:
         text = Document(
             "attachment-x",
             "x.md",

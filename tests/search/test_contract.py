@@ -23,12 +23,12 @@ def found(method: RetrievalMethod) -> tuple[list[Match], list[Match]]:
     return NEAR if method.uses_vectors else [], WORDED if method.uses_keywords else []
 
 
-def test_it_uses_a_search(method: RetrievalMethod) -> None:
+def test_every_method_uses_a_search(method: RetrievalMethod) -> None:
     assert method.uses_vectors or method.uses_keywords
 
 
 @pytest.mark.parametrize("top_k", [1, 5, 50])
-def test_it_asks_for_no_fewer_than_are_wanted(
+def test_every_method_asks_for_at_least_what_is_wanted(
     method: RetrievalMethod, top_k: int
 ) -> None:
     assert method.candidates(top_k) >= top_k

@@ -190,7 +190,7 @@ def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
     assert "General" not in body["response"]
 
 
-def test_they_are_no_leaks(app: Flask) -> None:
+def test_general_documents_are_no_leaks_of_the_scope(app: Flask) -> None:
     services: Services = app.extensions["services"]
     scope = Scope.of({"country_name": Values(("Kenya",))})
     hits = services.runtime.retriever.retrieve(

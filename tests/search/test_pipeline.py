@@ -438,7 +438,7 @@ def test_a_report_replaced_there_and_back_while_it_is_searched_is_searched_again
     assert ids_of(near) == [id_of("a", "v1")]
 
 
-def test_it_does_not_go_on_for_ever() -> None:
+def test_a_search_that_never_settles_ends_after_some_tries() -> None:
     search = Search([id_of("a", "v1")])
     near, _ = settled_search(search, 5, lambda: Seen(a="v2"))
     assert near == []

@@ -195,7 +195,9 @@ CASES = {
 
 
 @pytest.mark.parametrize(("scores", "expected"), CASES.values(), ids=CASES)
-def test_d5(scores: tuple[float, ...], expected: Threshold) -> None:
+def test_the_adaptive_threshold_falls_until_something_passes(
+    scores: tuple[float, ...], expected: Threshold
+) -> None:
     assert adaptive(*scores) == expected
 
 

@@ -54,7 +54,7 @@ def hits(score: float, heading: float | None = None) -> list[SearchHit]:
 
 
 @pytest.mark.parametrize(("question", "score", "heading", "verdict"), CASES["verdicts"])
-def test_verdicts(
+def test_the_verdict_follows_score_and_heading(
     question: str, score: float, heading: float | None, verdict: str
 ) -> None:
     assert judge().verdict(read(question), hits(score, heading)) == verdict

@@ -109,6 +109,8 @@ def test_a_wrong_request_is_not_blamed_on_the_server(message: str, code: int) ->
 
 
 @pytest.mark.parametrize(("message", "expected"), CASES["messages"])
-def test_messages(message: str, expected: str) -> None:
+def test_an_error_of_the_search_engine_is_explained(
+    message: str, expected: str
+) -> None:
     prefixed = f"PlanExecutor error during aggregation :: caused by :: {message}"
     assert expected in explain(CommandError(prefixed, 8), TARGET).message

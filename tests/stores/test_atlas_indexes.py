@@ -464,7 +464,7 @@ def test_the_embedded_database_has_no_search_indexes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("enabled", "fusion", "expected", "detail"), CASES["probe"])
-def test_probe(
+def test_a_probe_says_what_the_search_engine_can_do(
     setup: Setup, enabled: bool, fusion: bool, expected: list[bool], detail: str
 ) -> None:
     setup.engine.enabled, setup.engine.rank_fusion = enabled, fusion

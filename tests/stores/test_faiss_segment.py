@@ -168,7 +168,7 @@ def test_from_a_file_the_same_is_found(
         }
 
 
-def test_of_few_vectors_there_are_no_short_ones(
+def test_a_small_segment_has_no_short_vectors(
     clustered: Segment, tmp_path: Path
 ) -> None:
     (written,) = write_snapshot(tmp_path, KEY, Snapshot(ChunkIndex((clustered,))))

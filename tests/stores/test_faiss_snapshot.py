@@ -295,7 +295,7 @@ WINDOWS = pytest.mark.skipif(
 
 
 @WINDOWS
-def test_of_several_that_begin_at_once_one_builds(
+def test_one_of_several_processes_that_begin_at_once_builds_the_index(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(open_store(tmp_path, database))

@@ -27,7 +27,7 @@ def refined(*texts: list[int], score: float = 10.0) -> list[float]:
     return [float(value) for value in found]
 
 
-def test_nothing_found() -> None:
+def test_proximity_of_no_hits_is_empty() -> None:
     assert len(with_proximity(np.empty(0), [], WEIGHTS)) == 0
 
 

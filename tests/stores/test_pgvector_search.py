@@ -211,7 +211,7 @@ def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> N
     ("dimensions", "kind"),
     [(2000, " vector_cosine_ops"), (2001, "halfvec"), (4001, None)],
 )
-def test_long_vectors(
+def test_vectors_of_more_than_2000_dimensions_are_indexed(
     monkeypatch: pytest.MonkeyPatch, dimensions: int, kind: str | None
 ) -> None:
     """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of

@@ -18,7 +18,7 @@ COMPARED = "Compare the population of Kenya and Mali"
 
 
 @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare"])
-def test_the_model_picks(model: Bench, mode: str) -> None:
+def test_auto_takes_the_mode_that_the_model_picks(model: Bench, mode: str) -> None:
     """One call more than the mode itself, and its path, steps and ledger before the
     mode's own.
     """

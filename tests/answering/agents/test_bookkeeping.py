@@ -49,7 +49,9 @@ def test_a_search_whose_reranker_fails_has_made_its_call(
 
 
 class TestAnewMeansAnew:
-    def test_follow_ups(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+    def test_a_follow_up_without_the_cache_is_condensed_anew(
+        self, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
         before = [Message("user", ASKED), Message("assistant", "52,428,290 [1].")]
         with bench(tmp_path_factory.mktemp("c"), cache_seconds=1000) as opened:
             for _ in range(2):
@@ -64,7 +66,7 @@ class TestAnewMeansAnew:
         assert told.answer.trace.usage.cached_calls == 0
 
     @pytest.mark.parametrize("mode", ["direct", "compare"])
-    def test_rerankers(
+    def test_a_reranker_without_the_cache_is_asked_anew(
         self, tmp_path_factory: pytest.TempPathFactory, mode: str
     ) -> None:
         with bench(

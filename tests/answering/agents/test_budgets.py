@@ -57,7 +57,7 @@ class TestCalls:
 
     @pytest.mark.parametrize("mode", MODES)
     @pytest.mark.parametrize("calls", [1, 2, 3, 4, 5])
-    def test_repairs_count(
+    def test_repairs_of_a_reply_count_to_the_budget_of_calls(
         self, services: Services, server: FakeOpenAI, mode: str, calls: int
     ) -> None:
         unreadable = {
@@ -305,7 +305,9 @@ class TestRerankers:
                     or "so much" in answer.response
                 )  # the model wrote it
 
-    def test_it_is_marked(self, services: Services, server: FakeOpenAI) -> None:
+    def test_an_answer_whose_reranker_ended_the_budget_is_marked(
+        self, services: Services, server: FakeOpenAI
+    ) -> None:
         server.always(CHAT, WithReranks())
         with Services(services.settings.override(reranker="llm")) as reranked:
             answer, events = answered(

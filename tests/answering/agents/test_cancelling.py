@@ -161,7 +161,7 @@ class TestSearches:
         assert all(request.disconnected_at is not None for request in stopped)
 
     @pytest.mark.parametrize("mode", ["direct", "deep", "chain", "compare", "report"])
-    def test_of_every_agent(
+    def test_searches_of_every_agent_end_when_it_is_cancelled(
         self, services: Services, server: FakeOpenAI, mode: str
     ) -> None:
         server.always(CHAT, ScriptedModel(plan=PLAN))

@@ -234,7 +234,7 @@ class TestKeyless:
             told = opened.ask("compare", query=f"Compare {thing} of Kenya and Mali")
         assert told.answer.answered == is_answered
 
-    def test_there_is_nothing_to_compare(self, keyless: Bench) -> None:
+    def test_one_side_is_nothing_to_compare(self, keyless: Bench) -> None:
         told = keyless.ask("compare", query="What is the population of Kenya?")
         assert told.answer.response.startswith(
             "There is nothing to compare: name at least two"

@@ -164,7 +164,7 @@ class TestGrounded:
         )
 
     @pytest.mark.parametrize(("written", "response", "citations"), CASES["cited"])
-    def test_it_is_answered_if_it_cites_something(
+    def test_an_answer_counts_as_one_if_it_cites_something(
         self, services, server, written, response, citations
     ) -> None:
         server.chat(Reply([written]))

@@ -21,7 +21,7 @@ def test_questions_about_the_library(question: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("question", CASES["ordinary_questions"])
-def test_ordinary_questions(question: str) -> None:
+def test_ordinary_questions_are_not_about_the_library(question: str) -> None:
     assert topic_of(question, read_names(question, REPORTS)) is None
 
 

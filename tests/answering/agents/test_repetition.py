@@ -82,7 +82,9 @@ class TestAbout:
             DROUGHT,
         ]
 
-    def test_it_is_bounded(self, said: WrittenSentences) -> None:
+    def test_earlier_sentences_about_a_topic_are_at_most_so_many(
+        self, said: WrittenSentences
+    ) -> None:
         said.without_repetition(
             "\n".join(
                 f"In {year} many people of Kenya were hungry."

@@ -270,7 +270,7 @@ class TestNothing:
 
 class TestBudget:
     @pytest.mark.parametrize(("calls", "sections"), [(1, 1), (2, 1), (3, 2), (4, 3)])
-    def test_calls(
+    def test_a_report_out_of_calls_names_what_it_did_not_write(
         self, tmp_path_factory: pytest.TempPathFactory, calls: int, sections: int
     ) -> None:
         """What is left is written with what there is; the rest is named."""

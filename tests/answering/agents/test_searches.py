@@ -62,7 +62,7 @@ def outcomes(
 
 
 class TestOutcomes:
-    def test_what_has_not_begun_in_time_never_begins(self) -> None:
+    def test_a_search_that_has_not_begun_in_time_never_begins(self) -> None:
         begun: list[int] = []
 
         def work(request: RequestContext) -> int:

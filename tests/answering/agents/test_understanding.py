@@ -83,7 +83,7 @@ def test_a_misspelt_word_is_searched_as_it_was_meant_which_is_told(
 
 
 class TestMissingSubject:
-    def test_it_is_refused_without_search_or_model(
+    def test_a_question_about_a_missing_country_is_refused_without_search_or_model(
         self, services, server, agent
     ) -> None:
         events = run(services, agent, question("What is the growth rate in France?"))
@@ -201,12 +201,12 @@ class TestScope:
     KENYA = Values(("Kenya",), or_none=True)
     FOUND = Scope.of({"country_name": KENYA, "year": Values((2023,), or_none=True)})
 
-    def test_it_is_offered(self, services, server, agent) -> None:
+    def test_a_scope_of_the_question_is_offered(self, services, server, agent) -> None:
         found = answer(run(services, agent, question(self.ASKED)))
         assert found.suggested_scope == ScopeSummary(self.FOUND, 1, 3)
         assert found.scope.scope == agent.asked[0].scope == scope()
 
-    def test_it_is_applied_when_that_is_asked_for(
+    def test_a_scope_of_the_question_is_applied_when_that_is_asked_for(
         self, services, server, agent
     ) -> None:
         events = run(services, agent, replace(question(self.ASKED), auto_scope=True))
@@ -263,7 +263,7 @@ class TestScope:
     @pytest.mark.parametrize(
         ("query", "asked"), CASES["it is searched for as reports say it"]
     )
-    def test_it_is_searched_for_as_reports_say_it(
+    def test_a_question_is_searched_for_as_reports_say_it(
         self, services, server, agent, query: str, asked: str
     ) -> None:
         run(services, agent, question(query))
@@ -279,7 +279,7 @@ class TestScope:
 
 
 class TestCollection:
-    def test_it_is_answered_from_the_list_of_reports(
+    def test_a_question_about_the_library_is_answered_from_the_list_of_reports(
         self, services, server, agent
     ) -> None:
         events = run(services, agent, question("Which reports do you have on Kenya?"))

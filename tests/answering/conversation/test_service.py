@@ -169,7 +169,7 @@ class TestHistory:
         ask(services)
         assert sent(server) == []
 
-    def test_it_is_bounded_in_turns_and_tokens(self, services, server) -> None:
+    def test_the_history_is_bounded_in_turns_and_tokens(self, services, server) -> None:
         many = [
             Message("user" if n % 2 == 0 else "assistant", f"{n} {'word ' * 200}")
             for n in range(40)

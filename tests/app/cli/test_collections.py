@@ -60,7 +60,7 @@ def test_a_question_within_one(loaded: Run) -> None:
     )
 
 
-def test_it_is_embedded_anew_with_the_others(
+def test_a_collection_is_embedded_anew_with_the_others(
     loaded: Run, environment: dict[str, str]
 ) -> None:
     done = loaded("reembed", "--provider", "hashing", "--model", "128", "--grace", "0")
@@ -76,7 +76,7 @@ def test_it_is_embedded_anew_with_the_others(
     assert fields == {"data_embedding_b"}
 
 
-def test_it_is_copied_with_the_others(
+def test_a_collection_is_copied_with_the_others(
     loaded: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
     done = loaded(

@@ -100,7 +100,7 @@ def finish(
 # every day an interrupted copy goes on in tests/app/migration/test_copy.py, in one
 # process
 @pytest.mark.nightly
-def test_there_and_back_killed_on_both_ways(
+def test_a_copy_there_and_back_that_is_killed_on_both_ways_is_complete(
     tmp_path: Path, server: NxProcess, process_environment: dict[str, str]
 ) -> None:
     source, back, mongodb = (
@@ -143,7 +143,7 @@ def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None
     assert "not empty: chatbot_data (50)" in again.err
 
 
-def test_mistakes(run: Run, tmp_path: Path) -> None:
+def test_a_mistake_of_a_copy_is_named(run: Run, tmp_path: Path) -> None:
     for source, target, status, message in CASES["mistakes"]:
         empty = opened(tmp_path / "empty")
         empty.ping()

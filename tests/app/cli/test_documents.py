@@ -272,7 +272,7 @@ class TestStandardInput:
 
         return invoke
 
-    def test_it_is_a_document_of_its_name(
+    def test_standard_input_is_a_document_of_its_name(
         self, piped: Callable[..., Result], run: Run
     ) -> None:
         assert "added" in piped("# From a pipe\n\ntext", "-").err

@@ -91,7 +91,7 @@ def test_wrong_usage_is_exit_status_2(run: Run) -> None:
         assert "Error: " in result.err
 
 
-def test_it_runs_as_a_module() -> None:
+def test_the_command_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "chatbot", "--version"]
     ended = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False

@@ -25,7 +25,7 @@ QUESTION = "What is the population growth rate?"
     ("command", "how"),
     [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)],
 )
-def test_it_answers_and_ends_cleanly(
+def test_a_server_with_idle_connections_answers_and_ends_cleanly(
     process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
 ) -> None:
     """A browser keeps six idle connections for each of its profiles, and for minutes:

@@ -118,7 +118,7 @@ def test_settings_that_contradict_are_named(loaded: Run) -> None:
     assert loaded("ask", "Where is Kenya?").status == 0
 
 
-def test_mistakes(run: Run) -> None:
+def test_a_mistake_of_reembed_is_named(run: Run) -> None:
     for options, status, message in CASES["mistakes"]:
         result = run("reembed", *options)
         assert (result.status, message in result.err) == (status, True), result.err

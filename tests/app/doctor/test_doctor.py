@@ -293,7 +293,9 @@ def test_model_endpoint_that_refuses_the_key(deployment: Deployment) -> None:
     assert KEY not in repr(findings)
 
 
-def test_wrong_password(deployment: Deployment, tmp_path: Path) -> None:
+def test_a_wrong_password_of_the_database_is_named(
+    deployment: Deployment, tmp_path: Path
+) -> None:
     class Locked(SearchClient):
         def server_info(self, session: object = None) -> dict[str, object]:
             raise OperationFailure(

@@ -48,7 +48,7 @@ BY_HAND = {
 
 
 @pytest.mark.parametrize("metric", BY_HAND)
-def test_metrics(metric: Callable[..., float]) -> None:
+def test_metrics_are_those_worked_out_by_hand(metric: Callable[..., float]) -> None:
     for relevant, k, expected in BY_HAND[metric]:
         assert metric(RANKING, {*relevant}, k) == pytest.approx(expected)
     assert metric([], {"a"}, 5) == 0.0

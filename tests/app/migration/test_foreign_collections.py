@@ -125,7 +125,7 @@ def test_the_start_stops_and_writes_nothing_to_it(
     assert written_to_theirs(proxy) == []
 
 
-def test_it_is_read_in_place_and_never_written(
+def test_a_foreign_collection_is_read_in_place_and_never_written(
     layout: str, proxy: WireProxy, tmp_path: Path
 ) -> None:
     schema = ",".join(filter(None, [layout, LAYOUTS[layout]["map"]]))
@@ -202,7 +202,7 @@ def imports(settings: Settings, layout: str, *options: str) -> Result:
     return CliRunner().invoke(cli, arguments, env={**values, "MONGODB_URI": uri})
 
 
-def test_it_is_imported_with_its_vectors_and_once(
+def test_a_foreign_collection_is_imported_with_its_vectors_and_once(
     layout: str, proxy: WireProxy, tmp_path: Path
 ) -> None:
     settings = settings_of(tmp_path, mongodb_uri=proxy.uri).override(

@@ -274,7 +274,7 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
     assert listed(services) == before
 
 
-def test_they_are_imported_into_another_database(
+def test_older_rows_are_imported_into_another_database(
     settings: Settings, tmp_path: Path
 ) -> None:
     database = open_database(settings.override(data_dir=tmp_path / "older"))

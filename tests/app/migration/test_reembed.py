@@ -147,7 +147,7 @@ def test_the_model_changes_and_a_running_process_notices(services: Services) -> 
     np.testing.assert_array_equal(decode_vector(stored["data_embedding_b"]), expected)
 
 
-def test_there_and_back_and_on(services: Services) -> None:
+def test_vectors_are_changed_there_and_back_and_on(services: Services) -> None:
     for dimensions in (128, 32, 64):
         run(change(services, WatchedEmbedder(dimensions)))
         assert best_text(services) == "zebra number 7"

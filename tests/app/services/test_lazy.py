@@ -29,7 +29,7 @@ class House:
     )
 
 
-def test_it_is_built_once_by_many_threads() -> None:
+def test_a_lazy_part_is_built_once_by_many_threads() -> None:
     house, start = House(), threading.Barrier(8)
 
     def look(number: int) -> int:

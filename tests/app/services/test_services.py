@@ -171,7 +171,7 @@ class TestChatModel:
             ),
         ],
     )
-    def test_which(
+    def test_the_settings_choose_the_chat_model(
         self, plain: Settings, values: dict[str, object], model_id: str
     ) -> None:
         with Services(plain.override(**values)) as services:
@@ -294,7 +294,9 @@ class TestReplacedRuntime:
         self.replace(serving, old)
         until(lambda: closed == [old])
 
-    def test_it_is_closed_with_the_services(self, serving, old, closed) -> None:
+    def test_a_replaced_runtime_is_closed_with_the_services(
+        self, serving, old, closed
+    ) -> None:
         self.replace(serving, old)
         new = serving.runtime
         serving.close()

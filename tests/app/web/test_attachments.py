@@ -192,7 +192,7 @@ class TestAnswer:
             == 3
         )
 
-    def test_it_is_a_turn_of_its_conversation(
+    def test_an_answer_from_an_attachment_is_a_turn_of_its_conversation(
         self, client: FlaskClient, server: FakeOpenAI
     ) -> None:
         first = ask(client, (KENYA, KENYA_2023))["conversation_id"]
@@ -294,7 +294,7 @@ class TestWebPage:
         def settings(self, settings: Settings) -> Settings:
             return settings.override(fetch_private_urls=True)
 
-        def test_it_is_read(
+        def test_a_page_of_an_allowed_host_is_read(
             self,
             client: FlaskClient,
             server: FakeOpenAI,
@@ -468,7 +468,9 @@ WRONG_JSON = [
 
 
 class TestRefused:
-    def test_wrong_json(self, client: FlaskClient) -> None:
+    def test_a_wrong_attachment_is_named_by_its_field(
+        self, client: FlaskClient
+    ) -> None:
         for path in ENDPOINTS:
             for attachments, field in WRONG_JSON:
                 response = client.post(

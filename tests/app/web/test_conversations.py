@@ -56,7 +56,9 @@ def questions(response: TestResponse) -> list[str]:
     ]
 
 
-def test_they_are_listed_newest_first_page_by_page(client: FlaskClient) -> None:
+def test_conversations_are_listed_newest_first_page_by_page(
+    client: FlaskClient,
+) -> None:
     begun = [
         ask(client, f"{GROWTH} {number}")["conversation_id"] for number in range(5)
     ]

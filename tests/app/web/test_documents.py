@@ -134,7 +134,7 @@ class TestList:
             == "Mali"
         )
 
-    def test_filters(self, client: FlaskClient) -> None:
+    def test_documents_are_filtered_by_each_field(self, client: FlaskClient) -> None:
         for asked, countries in CASES["filters"]:
             assert [
                 title.partition(":")[0] for title in titles(client, **asked)
@@ -247,7 +247,9 @@ class TestEdit:
         assert get(client, document_id) == found
         return found
 
-    def test_each_field(self, client: FlaskClient, uploaded: str) -> None:
+    def test_each_field_of_a_document_can_be_edited(
+        self, client: FlaskClient, uploaded: str
+    ) -> None:
         for field, value, stored in CASES["each_field"]:
             before = get(client, uploaded)
             after = self.edit(client, uploaded, **{field: value})
@@ -376,7 +378,7 @@ class TestEdit:
         assert self.edit(client, uploaded, country_name="Mali")["type"] is None
         assert self.edit(client, uploaded, country_name=None, type=None)["type"] is None
 
-    def test_it_holds_when_the_same_file_comes_again(
+    def test_an_edit_holds_when_the_same_file_comes_again(
         self, client: FlaskClient, uploaded: str
     ) -> None:
         self.edit(client, uploaded, title="Mine", year=None)
@@ -391,7 +393,7 @@ class TestEdit:
         )
         assert found_texts(client, "New text")[0].endswith("New text.")
 
-    def test_what_is_wrong_is_named_and_changes_nothing(
+    def test_a_wrong_edit_is_named_and_changes_nothing(
         self, client: FlaskClient, uploaded: str
     ) -> None:
         for body, field in [

@@ -219,7 +219,7 @@ class TestCors:
                     not in raising.get(path, headers={"Origin": origin}).headers
                 )
 
-    def test_a_preflight(self, client) -> None:
+    def test_a_preflight_of_an_allowed_origin_is_answered(self, client) -> None:
         asked = {
             "Access-Control-Request-Method": "POST",
             "Access-Control-Request-Headers": "content-type",

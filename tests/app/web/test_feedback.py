@@ -39,7 +39,7 @@ def shown(client: FlaskClient, answer: dict[str, Any]) -> Any:
     return messages[-1]["feedback"]
 
 
-def test_it_is_given_changed_and_taken_back(client: FlaskClient) -> None:
+def test_feedback_is_given_changed_and_taken_back(client: FlaskClient) -> None:
     answer = ask(client, GROWTH)
     assert shown(client, answer) is None
     up = {"rating": "up", "reason": None, "comment": ""}
@@ -56,7 +56,7 @@ def test_it_is_given_changed_and_taken_back(client: FlaskClient) -> None:
     assert client.get("/api/feedback").get_json() == {"feedback": []}
 
 
-def test_it_is_kept_with_question_scope_and_passages(client: FlaskClient) -> None:
+def test_feedback_is_kept_with_question_scope_and_passages(client: FlaskClient) -> None:
     answer = ask(client, GROWTH, filters={"country_name": ["Kenya"]})
     rate(client, answer["message_id"], rating="down", reason="wrong_source")
     (kept,) = client.get("/api/feedback?rating=down").get_json()["feedback"]
@@ -93,7 +93,9 @@ def test_what_is_none_is_refused(client: FlaskClient) -> None:
         assert fields_of(client.get("/api/feedback?rating=sideways")) == ["rating"]
 
 
-def test_it_goes_with_its_conversation(client: FlaskClient, services: Services) -> None:
+def test_feedback_goes_with_its_conversation(
+    client: FlaskClient, services: Services
+) -> None:
     answer = ask(client, GROWTH)
     rate(client, answer["message_id"], rating="up", comment="secret")
     assert (

@@ -90,7 +90,7 @@ def test_nothing_between_keeps_what_is_somebodys(client: FlaskClient) -> None:
         assert client.get(path).headers["Cache-Control"] == "private, no-cache"
 
 
-def test_it_answers_to_its_own_names_only(client: FlaskClient) -> None:
+def test_the_server_answers_to_its_own_names_only(client: FlaskClient) -> None:
     """A page whose name leads here gets nothing."""
     statuses = {
         host: client.get("/api/reports", headers={"Host": host}).status_code

@@ -175,7 +175,7 @@ def test_metadata_is_the_scope_and_what_has_no_effect_is_named(
         assert extension.get("warning", "").partition("an answer")[0] == warning
 
 
-def test_models(client: openai.OpenAI) -> None:
+def test_each_mode_is_a_model_of_the_protocol(client: openai.OpenAI) -> None:
     names = [model.id for model in client.models.list()]
     assert (
         names[:2] == ["report-chat", "report-chat-auto"]
@@ -186,7 +186,9 @@ def test_models(client: openai.OpenAI) -> None:
         ask(client, "gpt-5")
 
 
-def test_embeddings(client: openai.OpenAI, app: Flask) -> None:
+def test_embeddings_of_the_protocol_are_those_of_the_embedder(
+    client: openai.OpenAI, app: Flask
+) -> None:
     for encoding in ["float", "base64"]:
         embedder = app.extensions["services"].runtime.embedder
         found = client.embeddings.create(

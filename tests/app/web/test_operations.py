@@ -63,7 +63,7 @@ class TestOperations:
             {"query": QUESTION, "filters": {"country_name": ["Kenya"], "year": [2023]}},
         ],
     )
-    def test_of_a_question(
+    def test_a_question_needs_few_calls_to_the_database(
         self, client: FlaskClient, counted: Counting, body: dict[str, Any]
     ) -> None:
         client.post("/query", json={"query": "What is the climate?"})
@@ -83,7 +83,7 @@ class TestOperations:
         ("path", "most"),
         [("/api/facets", 1), ("/api/reports", 1), ("/api/documents?limit=5", 1)],
     )
-    def test_of_a_list(
+    def test_a_list_needs_few_calls_to_the_database(
         self, client: FlaskClient, counted: Counting, path: str, most: int
     ) -> None:
         client.get(path)
@@ -96,7 +96,9 @@ class TestOperations:
             )
         assert len(done) <= most, sorted(done)
 
-    def test_of_a_search(self, client: FlaskClient, counted: Counting) -> None:
+    def test_a_search_needs_few_calls_to_the_database(
+        self, client: FlaskClient, counted: Counting
+    ) -> None:
         client.post("/api/search", json={"query": "What is the climate?"})
         with counted() as done:
             assert client.post("/api/search", json={"query": QUESTION}).get_json()[

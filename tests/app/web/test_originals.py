@@ -88,7 +88,9 @@ class TestOriginal:
         def settings(self, settings: Settings) -> Settings:
             return settings.override(keep_files=False)
 
-        def test_it_says_so(self, client: FlaskClient, uploaded: str) -> None:
+        def test_a_document_says_that_its_original_is_not_kept(
+            self, client: FlaskClient, uploaded: str
+        ) -> None:
             document = client.get(f"/api/documents/{uploaded}").get_json()
             assert (document["has_file"], document["can_reingest"]) == (False, False)
             error = error_of(
@@ -129,7 +131,9 @@ class TestShown:
             == "kenya-2024.pdf"
         )
 
-    def test_nothing_else(self, client: FlaskClient) -> None:
+    def test_a_page_with_scripts_is_never_shown_inline(
+        self, client: FlaskClient
+    ) -> None:
         for name in ["page.html", "page.pdf.html"]:
             (document_id,) = added(
                 client, (name, "<h1>Mali</h1><p>Bamako.</p><script>alert(1)</script>")

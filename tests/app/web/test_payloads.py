@@ -107,7 +107,9 @@ def test_what_is_wrong_is_said_in_a_plain_sentence(client: FlaskClient) -> None:
         assert detail["message"] == message
 
 
-def test_of_very_many_mistakes_some_are_told(client: FlaskClient) -> None:
+def test_of_many_thousand_mistakes_only_the_first_are_named(
+    client: FlaskClient,
+) -> None:
     """60,000 of them made an error of 34 MB, which took six seconds."""
     response = client.post(
         "/query", json={f"field{number}": 1 for number in range(6_000)}

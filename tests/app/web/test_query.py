@@ -229,7 +229,7 @@ class TestScopeOfTheQuestion:
             == {}
         )
 
-    def test_it_is_applied_and_said(self, query: Post) -> None:
+    def test_a_scope_of_the_question_is_applied_and_named(self, query: Post) -> None:
         for fields in [{}, {"auto_scope": True}]:
             body = query(query=self.ASKED, **fields).get_json()
             assert body["scope"] == {

@@ -147,7 +147,7 @@ def test_stopping_it_elsewhere_ends_it_and_keeps_what_was_said(
     ]
 
 
-def test_nobody_waits_for_it_for_long(
+def test_an_answer_that_nobody_waits_for_ends(
     app: Flask,
     port: int,
     cookie: dict[str, str],

@@ -186,7 +186,9 @@ class TestEmbedderDown:
     def settings(self, settings: Settings) -> Settings:
         return settings.override(embedding_provider="openai", embedding_model="mine")
 
-    def test_is_503_with_a_time_to_come_back(self, port, server) -> None:
+    def test_a_failing_embedder_is_503_with_a_time_to_come_back(
+        self, port, server
+    ) -> None:
         for path in ["/api/chat", "/query", "/api/search"]:
             server.always(EMBEDDINGS, Reply(status=500))
             with Connection(port, path, {"query": QUESTION}) as connection:
@@ -297,7 +299,9 @@ class TestClosedConnections:
         ],
         ids=["silent", "not begun", "writing"],
     )
-    def test_one_stops_the_model(self, port, server, services, reply, until) -> None:
+    def test_a_closed_connection_stops_the_model(
+        self, port, server, services, reply, until
+    ) -> None:
         server.chat(reply)
         with Connection(port, "/api/chat", {"query": QUESTION}) as connection:
             assert next(event for event in connection.events() if event.name == until)

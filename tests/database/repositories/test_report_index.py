@@ -73,7 +73,7 @@ def some_scope(rng: random.Random) -> Scope:
     )
 
 
-def test_it_says_what_looking_at_each_would_say() -> None:
+def test_the_index_counts_as_looking_at_each_report_would() -> None:
     rng = random.Random(7)
     index, records = ReportIndex(FIELDS), dict[str, DocumentRecord]()
     for _ in range(60):

@@ -142,7 +142,7 @@ CASES: dict[str, tuple[str, str, int, int, list[str]]] = {
 @pytest.mark.parametrize(
     ("strategy", "text", "size", "overlap", "expected"), CASES.values(), ids=CASES
 )
-def test_a_text(
+def test_each_strategy_splits_a_text_in_its_way(
     strategy: str, text: str, size: int, overlap: int, expected: list[str]
 ) -> None:
     assert texts(strategy, text, size=size, overlap=overlap) == expected

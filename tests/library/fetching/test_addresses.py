@@ -91,7 +91,9 @@ CASES = cases(__file__)
     ("address", "public"),
     [(each, said) for row, said in CASES["addresses"].items() for each in row.split()],
 )
-def test_public_addresses(address: str, public: bool) -> None:
+def test_public_addresses_are_told_from_private_ones(
+    address: str, public: bool
+) -> None:
     assert is_public(address) is public
 
 

@@ -190,7 +190,7 @@ class TestSize:
             "a long line",
         ],
     )
-    def test_too_much(
+    def test_a_page_above_the_limit_is_refused(
         self, page: Page, said: str, server: WebServer, tmp_path: Path
     ) -> None:
         server.pages["/a"] = page
@@ -232,7 +232,7 @@ class TestFailures:
             299: "299.",
         }.items(),
     )
-    def test_status(
+    def test_a_failing_status_is_named(
         self, status: int, said: str, server: WebServer, tmp_path: Path
     ) -> None:
         server.pages["/a"] = Page(b"" if status == 204 else b"x", status=status)

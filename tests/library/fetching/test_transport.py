@@ -134,7 +134,7 @@ class _never_connects:  # noqa: N801  # used as a function
 
 
 class TestUnreachable:
-    def test_nobody_listens(self, tmp_path: Path) -> None:
+    def test_a_refused_connection_is_named(self, tmp_path: Path) -> None:
         with socket.socket() as taken:
             taken.bind((HERE, 0))
             message = refused_here(tmp_path, f"http://{HERE}:{taken.getsockname()[1]}/")

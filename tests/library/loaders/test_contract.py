@@ -65,7 +65,7 @@ def isolated() -> Iterator[LoaderPool]:
     loader.close()
 
 
-def test_it_tells_what_the_rest_asks(loader: FileLoader) -> None:
+def test_every_loader_names_its_kind_and_its_suffixes(loader: FileLoader) -> None:
     assert loader.noun
     assert isinstance(loader.isolated, bool)
     assert loader.suffixes

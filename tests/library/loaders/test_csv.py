@@ -57,7 +57,9 @@ DIALECTS = {
 
 
 @pytest.mark.parametrize(("content", "expected"), DIALECTS.values(), ids=DIALECTS)
-def test_dialects(tmp_path: Path, content: str | bytes, expected: list[str]) -> None:
+def test_separators_and_quotes_of_a_csv_file_are_found_out(
+    tmp_path: Path, content: str | bytes, expected: list[str]
+) -> None:
     assert texts(load(tmp_path, content)) == expected
 
 

@@ -58,7 +58,9 @@ class TestWord:
             lambda run: (white(run), shade(run._r.rPr, "FFFFFF")),
         ],
     )
-    def test_unseen(self, tmp_path: Path, change: Change) -> None:
+    def test_hidden_text_of_a_word_file_is_left_out(
+        self, tmp_path: Path, change: Change
+    ) -> None:
         assert self.text_with(tmp_path, change) == SEEN
 
     @pytest.mark.parametrize(
@@ -72,7 +74,9 @@ class TestWord:
             lambda run: setattr(run.font, "size", WordPt(6)),
         ],
     )
-    def test_seen(self, tmp_path: Path, change: Change) -> None:
+    def test_visible_text_of_a_word_file_is_kept(
+        self, tmp_path: Path, change: Change
+    ) -> None:
         assert HIDDEN in self.text_with(tmp_path, change)
 
     def test_the_head_of_a_table_in_a_style_is_read(self, tmp_path: Path) -> None:
@@ -106,7 +110,7 @@ class TestPowerPoint:
         deck.save(str(folder / "a.pptx"))
         return read(folder / "a.pptx")
 
-    def test_white_text(self, tmp_path: Path) -> None:
+    def test_white_text_on_white_slides_is_left_out(self, tmp_path: Path) -> None:
         def change(run: object) -> None:
             run.font.color.rgb = RGBColor(255, 255, 255)
 
@@ -139,7 +143,9 @@ class TestPowerPoint:
         ({"font": Font(color="FF333333")}, True),
     ],
 )
-def test_excel(tmp_path: Path, style: dict[str, object], is_read: bool) -> None:
+def test_hidden_cells_of_a_workbook_are_left_out(
+    tmp_path: Path, style: dict[str, object], is_read: bool
+) -> None:
     book = openpyxl.Workbook()
     for at, text in enumerate((SEEN, HIDDEN), start=1):
         cell = book.active.cell(at, 1, text)
@@ -156,7 +162,7 @@ class TestPdf:
         return read(write(folder / "a.pdf", [page]))
 
     @pytest.mark.parametrize(("before", "x", "size", "after"), CASES["unseen"])
-    def test_unseen(
+    def test_hidden_text_of_a_pdf_is_left_out(
         self, tmp_path: Path, before: str, x: float, size: float, after: str
     ) -> None:
         page = Page([before])

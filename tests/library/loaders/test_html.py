@@ -124,14 +124,14 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize(("html", "text"), BLOCKS.values(), ids=BLOCKS)
-def test_blocks(html: str, text: str) -> None:
+def test_blocks_of_a_page_become_paragraphs(html: str, text: str) -> None:
     assert read(f"<body>{html}</body>") == [((), text)]
 
 
 @pytest.mark.parametrize(
     ("html", "text"), CASES["tables"].values(), ids=CASES["tables"]
 )
-def test_tables(html: str, text: str | None) -> None:
+def test_tables_of_a_page_become_lines(html: str, text: str | None) -> None:
     expected = [((), text)] if text else [(("no path",), "x\n\ny")]
     assert read(f"<body><table>{html}</table></body>") == expected
 
@@ -155,7 +155,7 @@ def test_a_heading_that_is_not_closed_does_not_swallow_the_page() -> None:
 @pytest.mark.parametrize(
     ("head", "body", "title"), CASES["heads"].values(), ids=CASES["heads"]
 )
-def test_titles(head: str, body: str, title: str) -> None:
+def test_a_page_is_named_by_its_title(head: str, body: str, title: str) -> None:
     html = f"<html><head>{head}</head><body>{body}<p>text</p></body></html>"
     assert page_sections(html.encode(), name="page.html").title == title
 
@@ -172,7 +172,7 @@ def test_the_page_says_what_it_is_about() -> None:
 @pytest.mark.parametrize(
     ("text", "encoding", "head"), CASES["charsets"].values(), ids=CASES["charsets"]
 )
-def test_charsets(text: str, encoding: str, head: str) -> None:
+def test_a_page_is_read_in_its_charset(text: str, encoding: str, head: str) -> None:
     html = f"{head}<html><body><p>{text}</p></body></html>".encode(encoding)
     assert page_sections(html, name="page.html").sections[0].text == text
 

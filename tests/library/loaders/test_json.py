@@ -30,7 +30,7 @@ def found(loaded: Loaded) -> list[tuple[tuple[str, ...], str]]:
 @pytest.mark.parametrize(
     ("content", "sections"), CASES["records"].values(), ids=CASES["records"]
 )
-def test_lists(
+def test_lists_of_json_become_sections(
     tmp_path: Path, content: Any, sections: list[tuple[list[str], str]]
 ) -> None:
     loaded = load(tmp_path, content)
@@ -58,7 +58,7 @@ def test_a_document_has_headings_lines_and_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content"), CASES["lines"].values(), ids=CASES["lines"]
 )
-def test_json_lines(tmp_path: Path, name: str, content: str) -> None:
+def test_lines_of_json_become_sections(tmp_path: Path, name: str, content: str) -> None:
     assert found(load(tmp_path, content, name)) == [(("x",), "a: x"), (("y",), "a: y")]
 
 

@@ -153,7 +153,7 @@ class TestArchives:
             ({"../a.md": b"x"}, "points outside of the file"),
         ],
     )
-    def test_limits(
+    def test_an_archive_above_a_limit_is_refused(
         self, tmp_path: Path, parts: dict[str, bytes], problem: str
     ) -> None:
         archive = tmp_path / "a.zip"

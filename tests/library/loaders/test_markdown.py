@@ -37,7 +37,7 @@ def test_headings_become_paths_and_the_first_one_the_title(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("text", "title", "sections"), CASES.values(), ids=CASES)
-def test_markdown(
+def test_headings_of_markdown_become_sections(
     tmp_path: Path, text: str, title: str, sections: list[tuple[list[str], str]]
 ) -> None:
     assert load(tmp_path, text) == (
@@ -134,7 +134,9 @@ Text""",
 
 
 @pytest.mark.parametrize(("text", "loaded"), FRONT.values(), ids=FRONT)
-def test_front_matter(tmp_path: Path, text: str, loaded: Loaded) -> None:
+def test_front_matter_describes_the_document(
+    tmp_path: Path, text: str, loaded: Loaded
+) -> None:
     path = tmp_path / "report.md"
     path.write_text(text, encoding="utf-8")
     found = MarkdownLoader().load(path)

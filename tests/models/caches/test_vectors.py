@@ -97,7 +97,7 @@ def cached(tmp_path: Path) -> CachedEmbedder:
     return CachedEmbedder(INNER, WarmCache(tmp_path / "c.npz"))
 
 
-def test_it_is_the_embedder_it_wraps(cached: CachedEmbedder) -> None:
+def test_a_cached_embedder_is_the_one_that_it_wraps(cached: CachedEmbedder) -> None:
     assert (cached.model_id, cached.dimensions, cached.max_tokens) == (
         INNER.model_id,
         64,

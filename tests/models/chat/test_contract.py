@@ -38,7 +38,9 @@ def written(model: ChatModel, request: RequestContext) -> str:
     return "".join(delta.text for delta in model.stream(ASKED, request=request))
 
 
-def test_it_tells_its_name_and_whether_it_writes(model: ChatModel) -> None:
+def test_every_chat_model_has_an_id_and_says_whether_it_writes(
+    model: ChatModel,
+) -> None:
     assert model.model_id
     assert isinstance(model.is_language_model, bool)
 

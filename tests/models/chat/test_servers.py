@@ -58,7 +58,7 @@ def bodies(server: FakeOpenAI) -> list[dict[str, object]]:
 class TestRefusedParameters:
     @pytest.mark.parametrize("name", ["temperature", "stream_options", "max_tokens"])
     @pytest.mark.parametrize("status", [400, 422])
-    def test_it_is_left_out_from_then_on(
+    def test_a_refused_parameter_is_left_out_from_then_on(
         self, server: FakeOpenAI, model: Model, name: str, status: int
     ) -> None:
         server.chat(

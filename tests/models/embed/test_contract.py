@@ -48,13 +48,13 @@ class TestEveryEmbedder:
         assert query.shape == (embedder.dimensions,)
         assert int(np.argmax(embedder.embed_documents(TEXTS) @ query)) == 1
 
-    def test_it_says_where_it_computes(self, embedder: Any) -> None:
+    def test_every_embedder_says_where_it_computes(self, embedder: Any) -> None:
         assert embedder.local is (embedder.model_id.partition(":")[0] not in PROVIDERS)
 
     def test_no_texts_no_rows(self, embedder: Any) -> None:
         assert embedder.embed_documents([]).shape == (0, embedder.dimensions)
 
-    def test_it_says_who_it_is_and_counts_tokens(self, embedder: Any) -> None:
+    def test_every_embedder_has_an_id_and_counts_tokens(self, embedder: Any) -> None:
         provider = embedder.model_id.partition(":")[0]
         assert provider in EMBEDDERS.names()
         assert embedder.max_tokens >= 200

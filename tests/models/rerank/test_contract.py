@@ -60,7 +60,7 @@ def test_no_hits_and_one_hit(name: str) -> None:
 
 @pytest.mark.parametrize("name", RERANKERS.names())
 @pytest.mark.parametrize("top_k", [1, 5, 50])
-def test_it_asks_for_no_fewer_than_are_wanted(name: str, top_k: int) -> None:
+def test_every_reranker_asks_for_at_least_what_is_wanted(name: str, top_k: int) -> None:
     assert reranker(name).candidates(top_k) >= top_k
 
 

@@ -67,7 +67,9 @@ KENYA = {
 
 
 @pytest.mark.parametrize(("page", "path"), KENYA)
-def test_kenya(page: int, path: tuple[str, ...]) -> None:
+def test_cells_of_a_table_over_several_pages_are_under_their_headings(
+    page: int, path: tuple[str, ...]
+) -> None:
     """Cells under their headings; the heading at the foot of page 3 belongs to page 4,
     that of page 5 to page 6.
     """
@@ -80,7 +82,7 @@ def test_table_cells_do_not_come_a_second_time() -> None:
     assert "page 2" not in text
 
 
-def test_colombia() -> None:
+def test_a_table_of_items_and_values_names_its_columns() -> None:
     text = section("colombia-2022.pdf", 9, ("Economy", "Real GDP per capita")).text
     assert text.startswith("Item: ")
     assert "Value: $" in text
