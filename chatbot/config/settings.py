@@ -61,6 +61,20 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    # On Atlas
+    mongodb_uri: SecretStr | None = None
+    """MongoDB connection string. Not set: one SQLite file in DATA_DIR."""
+    mongodb_db: types.DatabaseName = "report_chat"
+    """Name of the MongoDB database."""
+    mongodb_collection: str = Field("chatbot_data", min_length=1)
+    """Collection of general documents."""
+    openai_api_key: types.Key | None = None
+    """Key for OpenAI or a server with its API."""
+    daily_token_limit: int | None = Field(None, ge=1)
+    """Tokens of the chat model that all workers may use in a day (UTC). Not set: no
+    limit.
+    """
+
     # Server
     host: types.Host = "127.0.0.1"
     """Address the server listens on."""
@@ -155,12 +169,6 @@ class Settings(BaseModel):
     """Folder of the embedded database."""
     sample_data: Literal["auto", "on", "off"] = "auto"
     """Load the sample reports. auto: only into an embedded, empty database."""
-    mongodb_uri: SecretStr | None = None
-    """MongoDB connection string. Not set: one SQLite file in DATA_DIR."""
-    mongodb_db: types.DatabaseName = "report_chat"
-    """Name of the MongoDB database."""
-    mongodb_collection: str = Field("chatbot_data", min_length=1)
-    """Collection of general documents."""
     report_collection: str = Field("report_chatting", min_length=1)
     """Collection of documents with a country or a year."""
     collections: types.Collections = ()
@@ -190,8 +198,6 @@ class Settings(BaseModel):
     """
 
     # Models
-    openai_api_key: types.Key | None = None
-    """Key for OpenAI or a server with its API."""
     openai_base_url: types.Url | None = None
     """Base URL of an OpenAI-compatible server."""
     chat_model: str | None = None
@@ -352,10 +358,6 @@ class Settings(BaseModel):
     """
 
     # Costs
-    daily_token_limit: int | None = Field(None, ge=1)
-    """Tokens of the chat model that all workers may use in a day (UTC). Not set: no
-    limit.
-    """
     model_prices: types.Prices = ()
     """Price of a million tokens by provider:model, prompt/completion, or one number for
     both: openai:gpt-4o=2.50/10; openai:text-embedding-3-small=0.02. Costs are in the
