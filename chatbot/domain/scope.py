@@ -133,14 +133,24 @@ def both(one: Condition, other: Condition) -> Condition | None:
     return Values(common) if common else None
 
 
-def _or_missing(name: str, condition: Condition) -> list[dict[str, Any]]:
-    """Return filters of which one holds: the condition, or the row has no value of
-    the field. Rows of older systems and of other programs lack the field.
-    """
-    wanted, empty = condition.to_mql(), {"$eq": NO_VALUE}
-    # Not one `$in`: the engine wants all of its values to be of one type.
-    alternatives = [wanted, empty] if wanted != empty else [empty]
-    return [{name: one} for one in (*alternatives, {"$exists": False})]
+def by_type(values: Iterable[Value]) -> list[tuple[Value, ...]]:
+    """Return the values in groups of one type: an engine takes no others in a list."""
+    texts = tuple(one for one in values if isinstance(one, str))
+    numbers = tuple(one for one in values if not isinstance(one, str))
+    return [group for group in (numbers, texts) if group]
+
+
+def _alternatives(condition: Condition) -> list[dict[str, Any]]:
+    """Return the filters of a field of which one holds."""
+    if isinstance(condition, Range):
+        return [condition.to_mql()]
+    alternatives = [Values(group).to_mql() for group in by_type(condition.values)]
+    if condition.or_none:
+        empty = {"$eq": NO_VALUE}
+        alternatives += [] if empty in alternatives else [empty]
+        # Rows of older systems and of other programs lack the field.
+        alternatives.append({"$exists": False})
+    return alternatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,17 +245,15 @@ class Scope:
 
     def to_mql(self) -> dict[str, Any]:
         """Return the filter for `$vectorSearch.filter` and `find`."""
-        strict = {
-            name: condition.to_mql()
-            for name, condition in self.conditions
-            if not condition.or_none
-        }
-        wider = [
-            {"$or": _or_missing(name, condition)}
-            for name, condition in self.conditions
-            if condition.or_none
-        ]
-        return {**strict, "$and": wider} if wider else strict
+        strict: dict[str, Any] = {}
+        either: list[dict[str, Any]] = []
+        for name, condition in self.conditions:
+            alternatives = _alternatives(condition)
+            if len(alternatives) == 1:
+                strict[name] = alternatives[0]
+            else:
+                either.append({"$or": [{name: one} for one in alternatives]})
+        return {**strict, "$and": either} if either else strict
 
     @model_serializer
     def to_json(self) -> dict[str, list[Value] | dict[str, int]]:

@@ -12,6 +12,7 @@ import itertools
 import socket
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from pymongo import ReplaceOne, UpdateOne
@@ -88,7 +89,7 @@ class SearchServer:
 
     def _answer(self, message: Message) -> Json:
         if message.name == "hello":
-            return {**HELLO, "ok": 1}
+            return {**HELLO, "localTime": datetime.now(UTC), "ok": 1}
         command = message.document
         name = next(iter(command))
         self.received.append(command)
@@ -164,6 +165,8 @@ class SearchServer:
 
     def _aggregate(self, command: Json) -> Json:
         pipeline, collection = command["pipeline"], self._collection(command)
+        if pipeline and "$changeStream" in pipeline[0]:
+            collection.database.watch()  # refuses, as a server without replicas does
         if pipeline and "$listSearchIndexes" in pipeline[0]:
             name = pipeline[0]["$listSearchIndexes"].get("name")
             rows = list(collection.list_search_indexes(name))

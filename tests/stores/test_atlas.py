@@ -13,7 +13,7 @@ from bson import ObjectId
 from chatbot.database.core import Collection, Json
 from chatbot.domain import Chunk, Scope, Vector
 from chatbot.domain.errors import EmbedderMismatchError, SearchEngineError
-from chatbot.domain.scope import Values
+from chatbot.domain.scope import Range, Values
 from chatbot.stores.atlas.indexes import drop_indexes, ensure_indexes, index_plans
 from chatbot.stores.atlas.pipelines import text_stage
 from tests.data import cases
@@ -192,12 +192,13 @@ def test_object_ids_arrays_and_string_years(setup: Setup) -> None:
         str(old): pytest.approx(1.0)
     }
     assert setup.store.surroundings([match.chunk], margin=100) == [[match.chunk]]
-    assert (
-        setup.store.vector_search(
-            QUERY, top_k=5, scope=Scope.of({"year": Values((2023,))})
+    for condition in (Values((2023,)), Range(2022, None), Values((2023,), True)):
+        of_year = setup.store.vector_search(
+            QUERY, top_k=5, scope=Scope.of({"year": condition})
         )
-        == []
-    )
+        assert [one.chunk_id for one in of_year] == [str(old)]
+    other = Scope.of({"year": Values((2022,))})
+    assert setup.store.vector_search(QUERY, top_k=5, scope=other) == []
     outside(setup.database, "general").insert_one(
         {"_id": "65f000000000000000000002", "data": "Tea", "data_embedding": [0.0] * 4}
     )

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from ...database.changes import PASSAGES, Changes
 from ...database.core import Collection, Json
 from ...database.rows import RETIRED_PREFIX, WITHOUT_EMBEDDING, filter_value
-from ...domain import Scope
+from ...domain import Range, Scope
 from ...domain.errors import SearchEngineError
+from ...domain.scope import NO_VALUE, Values
 from ..chunks import PassageCount, is_retired
 from . import pipelines
 from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
@@ -36,6 +37,13 @@ whatever its number of rows, and ends well within MONGODB_TIMEOUT.
 """
 SETTLING_SECONDS = 60.0
 """The time after which an engine has followed a deletion."""
+YEAR = "year"
+TEXT_YEARS_SECONDS = 600.0
+"""Seconds between two looks for rows with their year as text: another program writes
+them, and rarely.
+"""
+FIRST_TEXT_YEAR, LAST_TEXT_YEAR = 1900, 2100
+"""Years that a range of years names as text."""
 WIDER = 4
 """The factor by which more is requested where the server dropped rows."""
 
@@ -69,6 +77,8 @@ class IndexedCollection:
     """When the rows were counted last, and their number."""
     _most_found: dict[Scope, tuple[float, int]] = field(default_factory=dict)
     """By scope the number of rows that the widest search found, and when."""
+    _text_years: tuple[float, bool] = (float("-inf"), False)
+    """When a row with its year as text was looked for, and whether there was one."""
     _shrank_at: float = float("-inf")
     _undeclared: set[str] = field(default_factory=set)
 
@@ -88,7 +98,8 @@ class IndexedCollection:
         """
         # The vector index can filter what is inside: an index of another program may
         # lack fields.
-        declared, all_of = self.vectors.target.theirs, scope.conditions
+        declared = self.vectors.target.theirs
+        all_of = self._as_stored(scope).conditions
         parts = tuple(
             item for item in all_of if declared is None or item[0] in declared
         )
@@ -121,6 +132,7 @@ class IndexedCollection:
         """
         if not query.strip() or self.texts.known_failure():
             return []
+        scope = self._as_stored(scope)
         rest = scope if self.texts.target.theirs is not None else Scope()
         inside = Scope() if rest else scope
         stage = pipelines.text_stage(
@@ -159,10 +171,11 @@ class IndexedCollection:
         """
         if self.vectors.target.theirs is not None and scope.conditions:
             return None
+        stored = self._as_stored(scope)
         with translate_refusals(self.vectors.target):
-            stage = self._vector_stage(vector, scope, top_k, num_candidates)
+            stage = self._vector_stage(vector, stored, top_k, num_candidates)
         text = pipelines.text_stage(
-            index=self.texts.target.index, query=query, scope=scope
+            index=self.texts.target.index, query=query, scope=stored
         )
         rows = self._send(
             pipelines.rank_fusion_pipeline(
@@ -254,6 +267,39 @@ class IndexedCollection:
         if self.trace.sent is not None:
             self.trace.sent.append((self.name, pipeline))
         return self.collection.search(pipeline, max_time_ms=self.max_time_ms)
+
+    def _as_stored(self, scope: Scope) -> Scope:
+        """Return the scope with years also as text, where this collection has such
+        rows: seed 003 stored them as they came, and the engine compares types.
+        """
+        condition = scope.get(YEAR)
+        if condition is None or self.vectors.target.theirs is not None:
+            return scope
+        if not self._has_text_years():
+            return scope
+        if isinstance(condition, Range):
+            first = max(condition.gte or 0, FIRST_TEXT_YEAR)
+            last = LAST_TEXT_YEAR
+            if condition.lte is not None:
+                last = min(condition.lte, LAST_TEXT_YEAR)
+            numbers = tuple(range(first, last + 1))
+            if not numbers:
+                return scope
+            condition = Values(numbers)
+        texts = tuple(str(year) for year in condition.values if year != NO_VALUE)
+        both = Values((*condition.values, *texts), condition.or_none)
+        conditions = {**dict(scope.conditions), YEAR: both}
+        return replace(scope, conditions=Scope.of(conditions).conditions)
+
+    def _has_text_years(self) -> bool:
+        """Return whether a row has its year as text, as of a while ago."""
+        looked_at, found = self._text_years
+        if self.clock() - looked_at > TEXT_YEARS_SECONDS:
+            # Only texts are compared with texts. Our own rows have "" for no year.
+            texts = {YEAR: {"$gt": NO_VALUE, "$lt": ":"}}
+            found = self.collection.find_one(texts, {"_id": 1}) is not None
+            self._text_years = self.clock(), found
+        return found
 
     def _vector_stage(
         self,

@@ -12,7 +12,7 @@ from typing import Any
 from ...database.core import CommandError, Database, Json
 from ...database.rows import EMBEDDING_FIELD, TEXT_FIELD, WITHOUT_EMBEDDING
 from ...domain import Range, Scope
-from ...domain.scope import NO_VALUE, Condition, Values
+from ...domain.scope import NO_VALUE, Condition, Value, Values, by_type
 from ...language.analysis import WORD_PATTERN
 from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
 from .indexes import TEXT_PATHS, SearchTarget
@@ -77,18 +77,22 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
 def _clause(path: str, condition: Condition) -> Json:
     if isinstance(condition, Range):
         return {"range": {"path": path, **condition.to_json()}}
+    values = condition.values
     if condition.or_none:
-        # Not one `in`: the engine wants all of its values to be of one type.
-        either = [
-            _clause(path, Values((NO_VALUE,))),
-            {"compound": {"mustNot": [{"exists": {"path": path}}]}},
-        ]
-        if values := tuple(one for one in condition.values if one != NO_VALUE):
-            either.insert(0, _clause(path, Values(values)))
-        return {"compound": {"should": either, "minimumShouldMatch": 1}}
-    if len(condition.values) == 1:
-        return {"equals": {"path": path, "value": condition.values[0]}}
-    return {"in": {"path": path, "value": list(condition.values)}}
+        values = tuple(dict.fromkeys((*values, NO_VALUE)))
+    either = [_any_of(path, group) for group in by_type(values)]
+    if condition.or_none:
+        either.append({"compound": {"mustNot": [{"exists": {"path": path}}]}})
+    if len(either) == 1:
+        return either[0]
+    return {"compound": {"should": either, "minimumShouldMatch": 1}}
+
+
+def _any_of(path: str, values: Sequence[Value]) -> Json:
+    """Return the clause for one of these values, which are of one type."""
+    if len(values) == 1:
+        return {"equals": {"path": path, "value": values[0]}}
+    return {"in": {"path": path, "value": list(values)}}
 
 
 def ranked(score: str) -> list[Json]:
