@@ -152,7 +152,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PassageRow:
     """A figure that a passage states under a heading.
 
     ``label``: keys of the words by which it differs from its ``siblings``, the labels
@@ -429,7 +429,7 @@ def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sen
 
 def _rows(
     statements: Sequence[Sentence], text: str, passage_heading: str
-) -> Iterator[Row]:
+) -> Iterator[PassageRow]:
     """Yield the figures that the text states as rows. Their amounts get the years that
     a list shares.
     """
@@ -476,7 +476,7 @@ def _rows(
                 )
                 | label
             )
-            yield Row(heading, label, siblings, amount, of_row)
+            yield PassageRow(heading, label, siblings, amount, of_row)
 
 
 def _written_out(label: str, heading: str) -> str:

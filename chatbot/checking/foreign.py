@@ -20,7 +20,7 @@ from .evidence import (
     GENERAL,
     WORD,
     Evidence,
-    Row,
+    PassageRow,
     Sentence,
     beginning,
     keys_of,
@@ -92,7 +92,9 @@ class Headings:
             ) - {frozenset()}
         return self._phrases[heading, label]
 
-    def names_label(self, row: Row, sibling: frozenset[str], keys: Set[str]) -> bool:
+    def names_label(
+        self, row: PassageRow, sibling: frozenset[str], keys: Set[str]
+    ) -> bool:
         """Return whether words are for a row's label, in any form, and not for its
         sibling's.
         """
@@ -111,7 +113,7 @@ class Headings:
         }
         return any(name <= beginnings for name in names)
 
-    def names_row(self, row: Row, keys: Set[str]) -> bool:
+    def names_row(self, row: PassageRow, keys: Set[str]) -> bool:
         """Return whether words are for a row's label, in any form, and for no
         sibling's.
         """
@@ -119,7 +121,7 @@ class Headings:
             self.names_label(row, sibling, keys) for sibling in row.siblings
         )
 
-    def name_sibling(self, row: Row, keys: Set[str]) -> bool:
+    def name_sibling(self, row: PassageRow, keys: Set[str]) -> bool:
         """Return whether words have a telling word of a sibling's label, and none of
         the row's own in any form.
         """
@@ -130,7 +132,7 @@ class Headings:
             if (other := sibling - row.label) and other & keys
         )
 
-    def name_another(self, row: Row, keys: Set[str], present: Set[str]) -> bool:
+    def name_another(self, row: PassageRow, keys: Set[str], present: Set[str]) -> bool:
         """Return whether words name a heading that is not among those ``present``, and
         the row's own in no form.
         """

@@ -20,7 +20,7 @@ from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect
 from .evidence import (
     WORD,
     Evidence,
-    Row,
+    PassageRow,
     Sentence,
     Token,
     beginning,
@@ -46,7 +46,7 @@ it.
 """
 MAX_FIGURES = 50
 """Figures of one clause; more of them are a list."""
-_Rows = Sequence[tuple[Evidence, Row | None]]
+_Rows = Sequence[tuple[Evidence, PassageRow | None]]
 
 
 def row_defects(
@@ -373,7 +373,7 @@ def _directions(tokens: Sequence[Token]) -> Iterator[tuple[Amount, int, str]]:
 
 
 def _turned_series(
-    tokens: Sequence[Token], series: Sequence[Row], change: _Change
+    tokens: Sequence[Token], series: Sequence[PassageRow], change: _Change
 ) -> Iterator[Defect]:
     """Yield the word of change of a clause if the series of its passages went the other
     way between the years that it names, or, without any, in all steps. The figure of

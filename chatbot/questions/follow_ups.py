@@ -75,7 +75,7 @@ _FORM_WORDS, _IDLE_WORDS, _AGAIN_WORDS = map(
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class ConversationState:
     """The topic of a conversation: the last question in full, with its ``countries``.
 
     ``together``: the countries of which the same was asked one after the other, those
@@ -104,7 +104,7 @@ class FollowUps:
         """Return the question with what it needs of the conversation; itself, where it
         needs nothing.
         """
-        state: State | None = None
+        state: ConversationState | None = None
         for message in self._questions(history):
             full = message.standalone or self._completed(
                 message.content[:MAX_CHARACTERS], state, scope
@@ -156,8 +156,8 @@ class FollowUps:
         return questions[-MAX_QUESTIONS:]
 
     def _after(
-        self, full: str, before: State | None, cited: Cited, scope: Scope
-    ) -> State:
+        self, full: str, before: ConversationState | None, cited: Cited, scope: Scope
+    ) -> ConversationState:
         """The state after a question and its answer, which tells the country where the
         question named none.
         """
@@ -176,9 +176,11 @@ class FollowUps:
             same = self._telling(reading) == self._telling(before.reading)
             if same or set(countries) <= set(before.together):
                 together = tuple(dict.fromkeys([*before.together, *countries]))
-        return State(reading, countries, together, cited)
+        return ConversationState(reading, countries, together, cited)
 
-    def _completed(self, query: str, state: State | None, scope: Scope) -> str:
+    def _completed(
+        self, query: str, state: ConversationState | None, scope: Scope
+    ) -> str:
         names = read_names(query, self.catalog).countries
         if state is None or (
             _TELL_ABOUT.match(query) and asks_what_it_is_about(query, names)
@@ -204,7 +206,7 @@ class FollowUps:
             return f"{full.rstrip(' ?.!')} {series}?" if series else full
         return self._filled(read_names(message, self.catalog, scope), state, scope)
 
-    def _filled(self, reading: Reading, state: State, scope: Scope) -> str:
+    def _filled(self, reading: Reading, state: ConversationState, scope: Scope) -> str:
         """The message with what the conversation has for the slots that it leaves
         open.
         """
@@ -236,7 +238,7 @@ class FollowUps:
             else as_sentence(reduce(add_name, names, message))
         )
 
-    def _with_counted_years(self, message: str, state: State) -> str:
+    def _with_counted_years(self, message: str, state: ConversationState) -> str:
         """The message with the year that it counts from the last one of the
         conversation ("two years earlier").
         """
@@ -260,7 +262,9 @@ class FollowUps:
             )
         return len(rest) > (1 if reading.about else FEW_WORDS)
 
-    def _compared(self, reading: Reading, rest: Sequence[str], state: State) -> str:
+    def _compared(
+        self, reading: Reading, rest: Sequence[str], state: ConversationState
+    ) -> str:
         """The comparison that a message without a thing of its own asks for; "" where
         it asks for none.
         """
@@ -295,14 +299,16 @@ class FollowUps:
     def _sentence(
         self,
         lead: str,
-        state: State,
+        state: ConversationState,
         countries: Sequence[str],
         years: Sequence[NamedYears],
     ) -> str:
         names = filter(None, [list_in_words(countries), *_years_in_words(years)])
         return as_sentence(reduce(add_name, names, f"{lead} {self._thing('', state)}"))
 
-    def _names(self, reading: Reading, state: State, scope: Scope) -> list[str]:
+    def _names(
+        self, reading: Reading, state: ConversationState, scope: Scope
+    ) -> list[str]:
         """The countries and years of the conversation that a message and the chosen
         scope leave open.
         """
@@ -329,7 +335,7 @@ class FollowUps:
             name for name in (list_in_words(countries), *_years_in_words(years)) if name
         ]
 
-    def _thing(self, message: str, state: State) -> str:
+    def _thing(self, message: str, state: ConversationState) -> str:
         """The words of the last question that say what it asks for, without those that
         the message has.
         """
@@ -355,7 +361,7 @@ class FollowUps:
         ]
         return " ".join([*words, *others][:MAX_THING_WORDS])
 
-    def _exchanged(self, reading: Reading, state: State) -> str:
+    def _exchanged(self, reading: Reading, state: ConversationState) -> str:
         """The last question with the names of the message in the place of its own."""
         message, before, full = reading.text, state.reading, state.reading.text
         countries = [
@@ -400,7 +406,9 @@ class FollowUps:
         )  # "since 2019"
         return f"{before}{new}{after}"
 
-    def _replaced(self, old: Sequence[NamedCountry], new: str, state: State) -> str:
+    def _replaced(
+        self, old: Sequence[NamedCountry], new: str, state: ConversationState
+    ) -> str:
         full = state.reading.text
         if not old:
             return add_name(full, new)
