@@ -2,6 +2,7 @@
 turn.
 
     python -m benchmarks growth [--large 10000] [--rounds 30] [--keep FOLDER]
+    python -m benchmarks growth --rows 1000 10000 [--passages 3]
 
 Each report has ten passages and a conversation; 200 countries. The rows go in through
 the store and the repositories, as ingestion writes them (reading 10,000 files would
@@ -279,7 +280,23 @@ def main() -> None:
     parser.add_argument(
         "--keep", type=Path, help="where the libraries stay for the next run"
     )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        nargs="+",
+        metavar="REPORTS",
+        help="count calls and rows read in libraries of these sizes instead",
+    )
+    parser.add_argument(
+        "--passages", type=int, default=3, help="of each report, for --rows"
+    )
     asked = parser.parse_args()
+    if asked.rows:
+        from benchmarks import rows_read  # it imports the synthetic reports from here
+
+        with tempfile.TemporaryDirectory() as scratch:
+            rows_read.show(asked.rows, asked.passages, Path(scratch))
+        return
     with ExitStack() as stack:
         folder = asked.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         libraries = [

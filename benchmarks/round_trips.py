@@ -1,5 +1,5 @@
-"""Calls to MongoDB of a question, a search, a comparison and a deep question, and how
-many wait for each other.
+"""Calls to MongoDB of a question, a search, a comparison, a deep question and an
+upload, and how many wait for each other.
 
     python -m benchmarks round_trips [--delay 10]
 
@@ -7,7 +7,8 @@ Every call of the driver takes ``--delay`` milliseconds more, as over a network;
 server is the double of Atlas of the tests, in this process. ``in a row`` is the longest
 chain of calls that began when the one before had ended: what a person waits for.
 ``before the model`` and ``after done`` are those of the chain before the chat model is
-called, and after the event `done` has reached the client.
+called, and after the event `done` has reached the client. The upload is of a report
+with 300 passages, embedded by an API on this machine; it ends when the report is ready.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import io
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -22,12 +24,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from flask import Flask
+
 from chatbot.app.factory import close_app, create_app, stop_work
-from chatbot.app.services import storage
+from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.stores.atlas.indexes import ensure_indexes
 from tests.fakes.mongomock_search import SearchClient
+from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 
 REPORT = """# {country}: Country Report {year}
 
@@ -43,6 +48,7 @@ REPORT = """# {country}: Country Report {year}
 
 Tea exports of {country} were worth 1.4 billion dollars, those of flowers 0.6 billion.
 """
+PASSAGES = 300
 QUESTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "question": (
         "/api/chat",
@@ -71,6 +77,8 @@ class Calls:
     """When the calls of the driver began and ended, and when the model was asked."""
 
     made: list[tuple[float, float]] = field(default_factory=list)
+    makers: list[str] = field(default_factory=list)
+    """The thread of each call."""
     asked: list[float] = field(default_factory=list)
 
     def in_a_row(self, *, since: float = 0.0, until: float = float("inf")) -> int:
@@ -104,7 +112,31 @@ class DistantDatabase(MongoDatabase):
         if self.delay:
             time.sleep(self.delay)
         self.calls.made.append((began, time.monotonic()))
+        self.calls.makers.append(threading.current_thread().name)
         return super().raw(name)
+
+
+@contextmanager
+def application(
+    **options: Any,
+) -> Iterator[tuple[Flask, DistantDatabase]]:
+    """A server over the double, without reports."""
+    database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
+    common = {"chat_model": "echo", "sample_data": "off", "summaries": "off"}
+    with tempfile.TemporaryDirectory() as folder:
+        storage.open_database = lambda settings: database
+        app = create_app(
+            Settings(
+                data_dir=Path(folder), vector_search="atlas", **{**options, **common}
+            )
+        )
+        try:
+            services: Services = app.extensions["services"]
+            ensure_indexes(database, services.runtime.index_plans)
+            yield app, database
+        finally:
+            close_app(app)
+            storage.open_database = opening
 
 
 @contextmanager
@@ -112,52 +144,91 @@ def deployment() -> Iterator[Callable[[str, float], Measured]]:
     """A server over the double, with eight reports; asks a question of a kind with a
     delay in seconds.
     """
-    database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
-    with tempfile.TemporaryDirectory() as folder:
-        storage.open_database = lambda settings: database
+    with application(embedding_provider="hashing") as (app, database):
+        services, client = app.extensions["services"], app.test_client()
+        for country in ("Kenya", "Mali", "Chad", "Peru"):
+            for year in (2022, 2023):
+                text = REPORT.format(country=country, year=year)
+                upload(client, database, {f"{country}{year}.md": text})
+        stop_work(app)  # its threads look for files, which no question waits for
+        time.sleep(1)
+        model: Any = services.answering.chat_model
+        stream = model.stream
+
+        def noted(*arguments: Any, **options: Any) -> Any:
+            database.calls.asked.append(time.monotonic())
+            return stream(*arguments, **options)
+
+        model.stream = noted
+        yield lambda kind, delay: measure(client, database, kind, delay)
+
+
+def upload(client: Any, database: DistantDatabase, texts: dict[str, str]) -> None:
+    """Upload files and wait until they are read. Looking whether they are is not
+    counted.
+    """
+    files = [(io.BytesIO(text.encode()), name) for name, text in texts.items()]
+    sent = client.post(
+        "/api/documents",
+        data={"files": files, "country_name": "Kenya"},
+        content_type="multipart/form-data",
+    ).get_json()
+    job = {"ingestion_id": sent["ingestion_id"]}
+    items = MongoDatabase.raw(database, "ingestion_items")
+    while not all(item["state"] in ENDED for item in list(items.find(job))):
+        time.sleep(0.02)
+    failed = [item["error"] for item in items.find(job) if item["state"] != "done"]
+    assert failed == []
+
+
+def long_report(name: str, passages: int) -> str:
+    """Return a report of so many passages, each with a figure."""
+    sentence = "Tea exports of region {} were worth {}.4 billion dollars in 2023. "
+    sections = (
+        f"## Section {number}\n\n" + 8 * sentence.format(number, number)
+        for number in range(passages)
+    )
+    return "\n\n".join([f"# {name}: Country Report 2023", *sections])
+
+
+@contextmanager
+def library_with_api(
+    embedding_seconds: float = 0.0,
+) -> Iterator[tuple[Any, DistantDatabase]]:
+    """A server whose embeddings come from an API, over the double; yields a client and
+    the database.
+    """
+    with FakeOpenAI(dimensions=64) as server:
+        slow = Reply(silent_before=embedding_seconds)
+        server.default[EMBEDDINGS] = slow
         options = {
-            "embedding_provider": "hashing",
-            "chat_model": "echo",
-            "sample_data": "off",
-            "summaries": "off",
+            **server.as_settings,
+            "embedding_provider": "openai",
+            "embedding_model": "text-embedding-3-small",
+            "embedding_dimensions": 64,
         }
-        app = create_app(
-            Settings(data_dir=Path(folder), vector_search="atlas", **options)
-        )
-        try:
-            services, client = app.extensions["services"], app.test_client()
-            ensure_indexes(database, services.runtime.index_plans)
-            for country in ("Kenya", "Mali", "Chad", "Peru"):
-                for year in (2022, 2023):
-                    file = (
-                        io.BytesIO(REPORT.format(country=country, year=year).encode()),
-                        f"{country}{year}.md",
-                    )
-                    about = {"files": file, "country_name": country, "year": str(year)}
-                    sent = client.post(
-                        "/api/documents", data=about, content_type="multipart/form-data"
-                    ).get_json()
-                    while (
-                        client.get(
-                            f"/api/ingestions/{sent['ingestion_id']}"
-                        ).get_json()["state"]
-                        not in ENDED
-                    ):
-                        time.sleep(0.02)
-            stop_work(app)  # its threads look for files, which no question waits for
+        with application(**options) as (app, database):
+            client = app.test_client()
+            upload(client, database, {"first.md": long_report("Kenya", 3)})
             time.sleep(1)
-            model: Any = services.answering.chat_model
-            stream = model.stream
+            yield client, database
 
-            def noted(*arguments: Any, **options: Any) -> Any:
-                database.calls.asked.append(time.monotonic())
-                return stream(*arguments, **options)
 
-            model.stream = noted
-            yield lambda kind, delay: measure(client, database, kind, delay)
-        finally:
-            close_app(app)
-            storage.open_database = opening
+def measure_upload(delay: float, passages: int = PASSAGES) -> Measured:
+    """Upload a report to a library that is in use."""
+    with library_with_api() as (client, database):
+        database.delay, database.calls = delay, Calls()
+        began = time.monotonic()
+        upload(client, database, {"second.md": long_report("Mali", passages)})
+        took = time.monotonic() - began
+        calls, database.delay = database.calls, 0.0
+        stored = MongoDatabase.raw(database, "documents").find_one(
+            {"name": {"$regex": "Mali"}}
+        )
+        assert stored["chunks"] == passages
+    made = [call for call in calls.made if call[1] <= began + took]
+    calls.made = made
+    return Measured(len(made), calls.in_a_row(), 0, 0, took * 1000)
 
 
 ENDED = {"done", "failed", "cancelled"}
@@ -212,6 +283,10 @@ def main(arguments: Iterable[str] | None = None) -> None:
             one = ask(kind, options.delay / 1000)
             row = f"{kind:<12}{one.calls:>7}{one.in_a_row:>10}{one.before_model:>18}{one.after_done:>12}"  # noqa: E501
             print(f"{row}{one.milliseconds:>8.0f}")
+    one = measure_upload(options.delay / 1000)
+    print(
+        f"{'upload':<12}{one.calls:>7}{one.in_a_row:>10}{'':>30}{one.milliseconds:>8.0f}"
+    )
 
 
 if __name__ == "__main__":

@@ -262,16 +262,17 @@ class IngestionQueue:
         """Raise TooManyRequestsError, QueueFullError: with ``more`` files of
         ``uploader`` there would be too many of its own, or of all.
         """
-        if (
-            self._files.count({**UNFINISHED, "uploader": uploader}) + more
-            > MAX_WAITING_EACH
-        ):
+        mine = {**UNFINISHED, "uploader": uploader}
+        of_uploader, of_all = self._database.at_once(
+            [partial(self._files.count, mine), partial(self._files.count, UNFINISHED)]
+        )
+        if of_uploader + more > MAX_WAITING_EACH:
             message = (
                 f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some "
                 "are read, or cancel a job."
             )
             raise TooManyRequestsError(message, retry_after=60)
-        if self._files.count(UNFINISHED) + more > MAX_WAITING:
+        if of_all + more > MAX_WAITING:
             raise QueueFullError(
                 f"{MAX_WAITING:,} files wait to be read. Send these later."
             )

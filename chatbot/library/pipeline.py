@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, Literal
 
 from ..database.changes import new_token
+from ..database.repositories.caches import request_cache
 from ..database.repositories.corpus import CorpusFacts
 from ..database.repositories.documents import DocumentRepository
 from ..domain import (
@@ -162,7 +163,8 @@ class Ingestor(VersionWriter):
         database has another embedding model by now; CancelledError.
         """
         control = control or JobControl()
-        old = self.documents.get(document.id)
+        with request_cache():
+            old = self.documents.get(document.id)
         record = self._record(document, about)
         registered = self._register(record, old, control)
         if registered is None:
@@ -386,17 +388,18 @@ class IngestionService:
         SupersededError: a newer upload of this file is registered; InvalidRequestError:
         an invalid chunk size or collection; otherwise as `Ingestor.ingest`.
         """
-        change = self._change(source, overrides or {}, file_id, upload_number)
+        with request_cache():
+            change = self._change(source, overrides or {}, file_id, upload_number)
         if isinstance(change, Ingested):
             return change  # without a lease: no passage is written
         id = document_id(source.identity)
         with lease(self.leases, f"document:{id}", control or JobControl()) as leased:
             # Whoever had the lease may have ingested the same file.
-            change = self._change(source, overrides or {}, file_id, upload_number)
+            with request_cache():
+                change = self._change(source, overrides or {}, file_id, upload_number)
             if isinstance(change, Ingested):
                 return change
-            stated, ingestor, fingerprint = change
-            old = self.documents.get(id)
+            old, stated, ingestor, fingerprint = change
             number = (
                 self.leases.next_upload_number()
                 if upload_number is None
@@ -422,10 +425,10 @@ class IngestionService:
         overrides: Mapping[str, Any],
         file_id: str,
         upload_number: int | None,
-    ) -> Ingested | tuple[dict[str, Any], Ingestor, str]:
-        """Return the report when nothing changed; else the overrides, the ingestor and
-        the fingerprint. The fingerprint is a digest of the file, of what is stated
-        about it and of the settings.
+    ) -> Ingested | tuple[DocumentRecord | None, dict[str, Any], Ingestor, str]:
+        """Return the report when nothing changed; else what is registered, the
+        overrides, the ingestor and the fingerprint. The fingerprint is a digest of the
+        file, of what is stated about it and of the settings.
         """
         old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
@@ -459,7 +462,7 @@ class IngestionService:
             and self.documents.note_upload(old, upload_number or 0)
         ):
             return Ingested(old.id, "unchanged", old.chunks, old.proposed, old.notes)
-        return stated, ingestor, fingerprint
+        return old, stated, ingestor, fingerprint
 
     def reading_key(self) -> str:
         """Return what changes when known files have to be read again, as after an
@@ -544,12 +547,9 @@ class IngestionService:
         self, source: Source, stated: Mapping[str, Any], control: JobControl
     ) -> Document:
         loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
-        return make_document(
-            source,
-            loaded,
-            overrides=stated,
-            countries=self.documents.values("country_name"),
-        )
+        with request_cache():
+            countries = self.documents.values("country_name")
+        return make_document(source, loaded, overrides=stated, countries=countries)
 
 
 def _is_complete(record: DocumentRecord) -> bool:

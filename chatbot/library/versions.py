@@ -134,9 +134,14 @@ class VersionWriter:
         registered now.
         """
         terms = listed_terms(chunks)
-        with self.documents.changes.of([shown.id], CATALOG, FIGURES, GLOSSARY):
+        kinds = [CATALOG, FIGURES]
+        # A change of the glossary makes each process read it again.
+        if terms or (shown.replacing and self.glossary.has_entries(shown.id)):
+            kinds.append(GLOSSARY)
+        with self.documents.changes.of([shown.id], *kinds):
             self.figures.put(figures)
-            self.glossary.put(shown.id, terms, replace_all=True)
+            if GLOSSARY in kinds:
+                self.glossary.put(shown.id, terms, replace_all=True)
             return self._swap(shown, registered)
 
     def _clean_up(

@@ -14,6 +14,7 @@ from ...answering.context import CONTEXT_MARGIN, window
 from ...config import SAMPLE_DATA
 from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
+from ...database.repositories.caches import request_cache
 from ...database.repositories.documents import is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, DocumentRecord, Scope
@@ -213,11 +214,15 @@ class Ingesting:
         Return whether any is left.
         """
         documents = self._storage.documents
-        for record in documents.all():
-            if record.status == "deleting":
-                self.ingestor.delete(record.id, JobControl(patience=0))
-                self.originals.discard({record.file_id})
-        return any(record.status == "deleting" for record in documents.all())
+        with request_cache():
+            unready = documents.unready()
+        deleting = [record for record in unready if record.status == "deleting"]
+        if not deleting:
+            return False
+        for record in deleting:
+            self.ingestor.delete(record.id, JobControl(patience=0))
+            self.originals.discard({record.file_id})
+        return any(record.status == "deleting" for record in documents.unready())
 
     def derive_figures(
         self,

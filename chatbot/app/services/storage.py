@@ -303,6 +303,7 @@ class Storage:
         self.audit.prune(AUDIT_DAYS)
         self.cache.prune()
         self.counters.prune()
+        self.facts.prune_leases()
 
     def purge_regularly(
         self, stop: threading.Event, also: Callable[[], None] = lambda: None

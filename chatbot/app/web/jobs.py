@@ -18,6 +18,7 @@ from flask import Response, jsonify, make_response, request, url_for
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from ...database.core import Json
+from ...database.repositories.caches import request_cache
 from ...domain import Cancellation, DocumentRecord, RequestContext, errors
 from ...domain.documents import Proposal
 from ...domain.json import to_json
@@ -159,9 +160,9 @@ def add_documents() -> Response:
             },
         )
         sent = parse(UploadFields, fields)
-        about = _overrides(sent, single=len(files) == 1) | dict.fromkeys(
-            sent.without or ()
-        )
+        with request_cache():
+            about = _overrides(sent, single=len(files) == 1)
+        about |= dict.fromkeys(sent.without or ())
         about = mine.inside_limit(about, new=True)
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.files.require_space(sum(map(size_of, files)))
@@ -169,9 +170,9 @@ def add_documents() -> Response:
             storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT
         ):  # the next upload sees these
             queued = []
-            for file, identity in zip(
-                files, _identities(named, sent.on_conflict), strict=True
-            ):
+            with request_cache():
+                identities = _identities(named, sent.on_conflict)
+            for file, identity in zip(files, identities, strict=True):
                 with on_disk(file) as path:
                     stored = storage.files.put(path)
                 queued.append(

@@ -146,11 +146,12 @@ class CorpusFacts:
         a copy of the database, which has a counter of its own.
         """
         now = time.time_ns() // 1_000_000
+        behind = {"_id": UPLOADS, "value": {"$lt": now}}
+        if self._meta.find_one_and_update(behind, {"$set": {"value": now + count}}):
+            return now + 1
+        # The first number of all, or more than one in this millisecond.
         self._meta.update_one(
             {"_id": UPLOADS}, {"$setOnInsert": {"value": now}}, upsert=True
-        )
-        self._meta.update_one(
-            {"_id": UPLOADS, "value": {"$lt": now}}, {"$set": {"value": now}}
         )
         counter = self._meta.find_one_and_update(
             {"_id": UPLOADS}, {"$inc": {"value": count}}
@@ -172,15 +173,21 @@ class CorpusFacts:
             {"until": {"$lt": now}},
             {"until": {"$gt": now + LONGEST_LEASE}},
         ]
-        if self._meta.update_one({"_id": lease_id, "$or": free}, {"$set": lease}):
+        # Most are free, and then have no row.
+        row = self._meta.find_one_and_update(
+            {"_id": lease_id}, {"$setOnInsert": lease}, upsert=True
+        )
+        if row is not None and (row["owner"], row["until"]) == (owner, lease["until"]):
             return True
-        self._meta.update_one({"_id": lease_id}, {"$setOnInsert": lease}, upsert=True)
-        row = self._meta.find_one({"_id": lease_id})
-        return row is not None and row["owner"] == owner
+        taken = self._meta.update_one({"_id": lease_id, "$or": free}, {"$set": lease})
+        return taken > 0
 
     def release_lease(self, name: str, owner: str) -> None:
-        """Give a lease back, and remove abandoned ones."""
+        """Give a lease back."""
         self._meta.delete_many({"_id": f"lease:{name}", "owner": owner})
+
+    def prune_leases(self) -> None:
+        """Remove the leases of dead processes."""
         abandoned = self._database.now() - ABANDONED_SECONDS
         self._meta.delete_many({"until": {"$lt": abandoned}})
 

@@ -10,6 +10,7 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, product
 from typing import Any
 
@@ -419,10 +420,20 @@ class DocumentRepository:
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
-        row = self._documents.find_one({"_id": document_id})
+        if self._older is None:
+            row = self._documents.find_one({"_id": document_id})
+            return None if row is None else from_row(DocumentRecord, row)
+        found: list[Any] = self._database.at_once(
+            [
+                partial(self._documents.find_one, {"_id": document_id}),
+                self._older.records,
+            ]
+        )
+        row, older = found
         if row is not None:
             return from_row(DocumentRecord, row)
-        return self._older.records().get(document_id) if self._older else None
+        record: DocumentRecord | None = older.get(document_id)
+        return record
 
     def older_key(self) -> str:
         """Return a key that changes with the reports of older systems."""
@@ -438,9 +449,11 @@ class DocumentRepository:
     def insert(self, record: DocumentRecord) -> bool:
         """Register a new report; return False if one with its id is registered."""
         with self.changes.of([record.id], CATALOG) as change:
-            row = change["documents"].ensure(record.id, _row(record))
+            row = change["documents"].find_one_and_update(
+                {"_id": record.id}, {"$setOnInsert": _row(record)}, upsert=True
+            )
         # Told by its token, also where the driver has repeated the call.
-        return bool(row.get("writer") == record.writer)
+        return row is not None and row.get("writer") == record.writer
 
     def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
         """Register ``record`` in place of ``registered``; return False if that is not

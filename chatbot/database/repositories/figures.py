@@ -536,6 +536,10 @@ class GlossaryRepository:
             self._state = state.of(GLOSSARY), entries
         return entries
 
+    def has_entries(self, source: str) -> bool:
+        """Return whether there are entries of a source."""
+        return self._rows.find_one({"source": source}, {"_id": 1}) is not None
+
     def put(
         self,
         source: str,
@@ -550,20 +554,18 @@ class GlossaryRepository:
             _entry_id(entry): entry
             for entry in (replace(entry, source=source) for entry in entries)
         }
-        old = {
-            _entry_id(entry): entry
-            for entry in self.entries()
-            if entry.source == source
-        }
+        # Its own ones only: there are many entries.
+        rows = self._rows.find({"source": source})
+        old = {row["_id"]: from_row(GlossaryEntry, row) for row in rows}
         changed = [id for id, entry in new.items() if old.get(id) != entry]
         surplus = [id for id in old if id not in new] if replace_all else []
         if not (changed or surplus):
             return
         with self._changes.of((), GLOSSARY, frees_space=not changed) as change:
-            rows = change["glossary"]
-            rows.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
+            written = change["glossary"]
+            written.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
             if surplus:
-                rows.delete_many({"_id": {"$in": surplus}})
+                written.delete_many({"_id": {"$in": surplus}})
 
     def clear(self) -> int:
         """Remove all entries and return how many there were."""

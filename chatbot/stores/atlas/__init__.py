@@ -60,6 +60,7 @@ class AtlasStore(MongoChunks):
             self._trace,
             self.clock,
             self.changes,
+            self.database.at_once,
             self.passages,
         )
         self._indexed = [
@@ -219,10 +220,11 @@ class AtlasStore(MongoChunks):
     def unfollowed(
         self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
     ) -> set[str]:
-        behind: set[str] = set()
-        for one in self._indexed:
-            behind |= one.unfollowed(document_id, written, retired)
-        return behind
+        looks = [
+            partial(one.unfollowed, document_id, written, retired)
+            for one in self._indexed
+        ]
+        return set().union(*self.database.at_once(looks))
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]

@@ -9,8 +9,11 @@ out of the indexes, and deleted once they no longer have it.
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from ...database.changes import PASSAGES, Changes
 from ...database.core import Collection, Json
@@ -72,6 +75,8 @@ class IndexedCollection:
     trace: SentPipelines
     clock: Callable[[], float]
     changes: Changes
+    at_once: Callable[[Sequence[Callable[[], Any]]], list[Any]]
+    """`Database.at_once`."""
     passages: PassageCount | None = None
     _total: tuple[float, int] = (float("-inf"), 0)
     """When the rows were counted last, and their number."""
@@ -217,26 +222,39 @@ class IndexedCollection:
         return [str(row["_id"]) for row in rows]
 
     def unfollowed(
-        self, document_id: str, written: Iterable[str], retired: Iterable[str]
+        self, document_id: str, written: AnyOf[str], retired: AnyOf[str]
     ) -> set[str]:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it
         reads all rows when built.
         """
         embedded = {"_id": {"$in": list(written)}, self.path: {"$exists": True}}
-        here = {str(row["_id"]) for row in self.collection.find(embedded, {"_id": 1})}
-        leaving = {
-            str(row["_id"])
-            for row in self.collection.find({"_id": {"$in": list(retired)}}, {"_id": 1})
-        }
+        gone = {"_id": {"$in": list(retired)}}
+        here, leaving, rows = self.at_once(
+            [
+                partial(self._ids, embedded if written else None),
+                partial(self._ids, gone if retired else None),
+                partial(self.collection.count, {"document_id": document_id}),
+            ]
+        )
+        if not (here or leaving):
+            return set()
+        most = rows + len(leaving)
         waiting: set[str] = set()
-        if here or leaving:
-            most = self.collection.count({"document_id": document_id}) + len(leaving)
-            for index in (self.vectors, self.texts):
-                indexed = self._listed(index, document_id, most)
-                waiting |= (
-                    set() if indexed is None else (here - indexed) | (leaving & indexed)
-                )
+        for indexed in self.at_once(
+            [
+                partial(self._listed, index, document_id, most)
+                for index in (self.vectors, self.texts)
+            ]
+        ):
+            if indexed is not None:
+                waiting |= (here - indexed) | (leaving & indexed)
         return waiting
+
+    def _ids(self, filter: Json | None) -> set[str]:
+        """Return the ids of the matches; None matches nothing."""
+        if filter is None:
+            return set()
+        return {str(row["_id"]) for row in self.collection.find(filter, {"_id": 1})}
 
     def _listed(
         self, index: IndexHealth, document_id: str, most: int

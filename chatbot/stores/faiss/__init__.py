@@ -118,12 +118,11 @@ class FaissStore(MongoChunks):
 
     def ping(self) -> str:
         """Ask only the database; the next question updates the index."""
-        rows = sum(collection.estimated_count() for collection in self.collections())
+        answer = self.database.ping()
         index = self._state.index
         return (
-            f"in-process FAISS and BM25, {rows} passages in the database; "
-            f"{index.approximate} of {len(index)} that are loaded are searched "
-            "approximately"
+            f"in-process FAISS and BM25 over {answer}; {index.approximate} of "
+            f"{len(index)} passages that are loaded are searched approximately"
         )
 
     def close(self) -> None:
