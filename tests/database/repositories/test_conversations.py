@@ -2,7 +2,9 @@
 whoever adds at the same time.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,11 +12,13 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.database.core import Database
+from chatbot.database.repositories import conversations as module
 from chatbot.database.repositories.conversations import ConversationRepository
 from chatbot.database.repositories.usage import UsageRepository
 from chatbot.domain import Usage
 from chatbot.domain.costs import LedgerRow, StageSums, Sums
-from chatbot.domain.errors import NotFoundError
+from chatbot.domain.errors import DiskFullError, NotFoundError
+from tests.fakes.hooked_database import HookedDatabase
 
 
 def said(content: str, role: str = "user", **extra: Any) -> list[dict[str, Any]]:
@@ -173,3 +177,173 @@ def test_many_writers_at_once_lose_nothing(database: Database) -> None:
         "embed": 160,
         "fuse": 80,
     }
+
+
+YEARS_AGO, TOMORROW = "2020-01-01T00:00:00.000+00:00", "2999-01-01"
+
+
+def two_old_ones(database: Database) -> list[str]:
+    """Two conversations of one owner, deleted and last written to years ago."""
+    repository = ConversationRepository(database)
+    ids = [
+        repository.add(None, said(title), owner="visitor:a").conversation_id
+        for title in ("one", "two")
+    ]
+    for id in ids:
+        repository.delete(id, "visitor:a")
+        database["conversations"].update_one(
+            {"_id": id}, {"$set": {"deleted_at": YEARS_AGO, "updated_at": YEARS_AGO}}
+        )
+    return ids
+
+
+def once(work: Callable[[], object]) -> Callable[[], None]:
+    """Return a function that does the work when it is called first."""
+    left = [work]
+
+    def run() -> None:
+        if left:
+            left.pop()()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        ("conversations", "update_one"),
+        ("message_events", "delete_many"),
+        ("conversations", "delete_many"),
+    ],
+    ids=" ".join,
+)
+def test_a_conversation_that_is_restored_while_others_are_purged_stays(
+    database: Database, moment: tuple[str, str]
+) -> None:
+    ids = two_old_ones(database)
+    repository = ConversationRepository(database)
+    restored = []
+
+    def restore() -> None:
+        with suppress(NotFoundError):
+            restored.append(repository.restore(ids[1], "visitor:a").id)
+
+    hooked = HookedDatabase(database, {moment: once(restore)})
+    purged = ConversationRepository(hooked).purge(deleted_before=TOMORROW)
+    assert purged == 2 - len(restored)
+    left = [row["_id"] for row in database["conversations"].find()]
+    assert left == restored, "whoever was told that it is restored has it"
+    messages = [row["conversation_id"] for row in database["messages"].find()]
+    assert messages == restored
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [("conversations", "update_one"), ("message_events", "delete_many")],
+    ids=" ".join,
+)
+def test_a_conversation_that_is_continued_while_old_ones_are_purged_stays(
+    database: Database, moment: tuple[str, str]
+) -> None:
+    repository = ConversationRepository(database)
+    ids = two_old_ones(database)
+    for id in ids:
+        repository.restore(id, "visitor:a")
+    continued = []
+
+    def continue_it() -> None:
+        try:
+            repository.add(ids[1], said("more"), owner="visitor:a")
+        except NotFoundError:
+            return
+        continued.append(ids[1])
+
+    hooked = HookedDatabase(database, {moment: once(continue_it)})
+    ConversationRepository(hooked).purge(before="2021-01-01")
+    assert [row["_id"] for row in database["conversations"].find()] == continued
+    assert database["messages"].count({}) == 2 * len(continued)
+
+
+class KilledError(BaseException):
+    pass
+
+
+def test_a_purge_that_was_killed_is_finished_by_the_next_one(
+    database: Database,
+) -> None:
+    ids = two_old_ones(database)
+
+    def kill() -> None:
+        raise KilledError
+
+    hooked = HookedDatabase(database, {("messages", "delete_many"): kill})
+    with pytest.raises(KilledError):
+        ConversationRepository(hooked).purge(deleted_before=TOMORROW)
+    repository = ConversationRepository(database)
+    for id in ids:
+        with pytest.raises(NotFoundError):
+            repository.restore(id, "visitor:a")
+    assert repository.purge(deleted_before=YEARS_AGO) == 0
+    for name in ("conversations", "messages"):
+        assert database[name].count({}) == 0
+
+
+def test_a_full_database_purges_conversations(database: Database) -> None:
+    two_old_ones(database)
+
+    def refuse() -> None:
+        raise DiskFullError("No space is left.")
+
+    hooked = HookedDatabase(database, {("conversations", "update_one"): refuse})
+    assert ConversationRepository(hooked).purge(deleted_before=TOMORROW) == 2
+    for name in ("conversations", "messages"):
+        assert database[name].count({}) == 0
+
+
+def test_of_a_long_conversation_only_the_last_messages_are_read(
+    database: Database,
+) -> None:
+    repository = ConversationRepository(database)
+    conversation = begin(repository, "m0")
+    for number in range(1, 100):
+        repository.add(conversation, said(f"m{number}"))
+    repository.begin(conversation, said("asked just now")[0], "")
+    hooked = HookedDatabase(database)
+    messages = ConversationRepository(hooked).messages(conversation, limit=41)
+    assert [message.content for message in messages] == [
+        f"m{number}" for number in range(59, 100)
+    ]
+    assert hooked.rows_read["messages"] == 41
+
+
+def test_a_search_looks_at_a_limited_number_of_conversations_and_goes_on(
+    database: Database, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.id == "nx27017":
+        pytest.skip("NX-27017 compares the cursor's second field without the first")
+    monkeypatch.setattr(module, "MAX_SEARCHED_CONVERSATIONS", 6)
+    monkeypatch.setattr(module, "SEARCHED_AT_ONCE", 2)
+    hooked = HookedDatabase(database)
+    repository = ConversationRepository(hooked)
+    for number in range(20):
+        added = repository.add(
+            None, said(f"title {number}"), owner="visitor:a"
+        ).conversation_id
+        question = f"about Zebras {number}" if number % 5 == 0 else "about lions"
+        repository.add(added, said(question), owner="visitor:a")
+    found, cursor, pages = [], "", 0
+    while cursor or not pages:
+        hooked.rows_read.clear()
+        records, cursor = repository.page(
+            "visitor:a", search="zebras", after=cursor, limit=30
+        )
+        found += [record.title for record in records]
+        pages += 1
+        assert hooked.rows_read["conversations"] <= 6
+        assert hooked.rows_read["messages"] <= 2 * 6
+    assert found == ["title 15", "title 10", "title 5", "title 0"]
+    assert pages == 4
+    (first,), cursor = repository.page("visitor:a", search="zebras", after="", limit=1)
+    assert first.title == "title 15"
+    (second,), _ = repository.page("visitor:a", search="zebras", after=cursor, limit=1)
+    assert second.title == "title 10"

@@ -313,3 +313,19 @@ def test_of_unfinished_uploads_of_one_file_the_oldest_is_read_alone(
     assert jobs.claim("me") is None
     jobs.withdraw("uploads/a")
     assert jobs.claim("me") is None
+
+
+@pytest.mark.parametrize("jobs_of", [1, 40], ids=["many jobs", "large jobs"])
+def test_a_claim_reads_as_little_of_a_long_queue_as_of_a_short_one(
+    database: Database, jobs_of: int
+) -> None:
+    ensure_indexes(database)
+    hooked = HookedDatabase(database)
+    jobs = IngestionQueue(hooked)
+    for job in range(80 // jobs_of):
+        jobs.create(files(*(f"f{job}-{n}" for n in range(jobs_of))))
+    for _ in range(20):
+        hooked.rows_read.clear()
+        file = claim(jobs)
+        jobs.release(file, state="done")
+        assert hooked.rows_read["ingestion_items"] <= 6
