@@ -364,7 +364,7 @@ class Settings(BaseModel):
     currency of this table. There are no default prices: they change.
     """
     cache_seconds: float = Field(86400.0, ge=0)
-    """How long answers, completions and vectors of remote embedders are kept. 0: no
+    """How long answers, completions and remote vectors of questions are kept. 0: no
     caches.
     """
 

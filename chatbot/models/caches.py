@@ -88,9 +88,10 @@ class WarmCache:
 
 class CachedEmbedder:
     """Implements `protocols.Embedder` by caches in front of another embedder.
-    Thread-safe. The latest questions stay in memory. ``cache`` stores questions and
-    documents of a model behind an API; a model that runs in this process computes a
-    vector about as fast as it could be stored.
+    Thread-safe. The latest questions stay in memory. ``cache`` stores questions of a
+    model behind an API; a model that runs in this process computes a vector about as
+    fast as it could be stored. Vectors of documents are not stored here: the passages
+    have them, and an ingestion takes those of equal passages from there.
     """
 
     def __init__(
@@ -186,18 +187,13 @@ class CachedEmbedder:
         vectors: dict[int, Vector] = {}
         for place, text in enumerate(texts):
             vector = self._shipped.get(self.model_id, text)
-            vector = (
-                self._load(self.model_id, text, request) if vector is None else vector
-            )
             if vector is not None:
                 vectors[place] = vector
         missing = [place for place in range(len(texts)) if place not in vectors]
         computed = self._inner.embed_documents(
             [texts[place] for place in missing], request=request
         )
-        for place, vector in zip(missing, computed, strict=True):
-            vectors[place] = vector
-            self._store(self.model_id, texts[place], vector)
+        vectors.update(zip(missing, computed, strict=True))
         if not vectors:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.vstack([vectors[place] for place in range(len(texts))])

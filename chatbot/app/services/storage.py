@@ -34,8 +34,10 @@ from ...stores.chunks import ensure_ordinary_indexes, is_retired
 from ..migration.schema import migrate
 
 log = logging.getLogger(__name__)
-CACHE_ENTRIES = 5000
-"""Answers, completions and vectors that are kept; the oldest go first."""
+CACHE_ENTRIES = 2500
+"""Answers that are kept, and as many completions, and vectors of questions; the oldest
+go first.
+"""
 PURGE_SECONDS = 3600.0
 UNDO_SECONDS = 3600.0
 """The time in which the owner can restore a deleted conversation."""

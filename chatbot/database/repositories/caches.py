@@ -22,6 +22,7 @@ from ..core import Database, current_request
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Level = Literal["embedding", "response", "query"]
+LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
 MARKERS = "markers"
 """Changes by other programs are read once in a request (`estimated_count`)."""
 PAUSES = 20.0
@@ -173,10 +174,14 @@ class BackgroundRead(Generic[T]):
 
 
 class CacheRepository:
-    """Collection `cache`, bounded in age and number. Thread-safe."""
+    """Collection `cache`, bounded in age and number. Each level has its own bound, so
+    that many entries of one push out none of another. Thread-safe.
+    """
 
     def __init__(self, database: Database, *, seconds: float, entries: int) -> None:
-        """0 for ``seconds`` or ``entries`` turns the cache off."""
+        """``entries``: of each level. 0 for ``seconds`` or ``entries`` turns the cache
+        off.
+        """
         self._cache = database["cache"]
         self._seconds = seconds
         self._entries = entries
@@ -211,25 +216,27 @@ class CacheRepository:
         if not self.enabled:
             return
         try:
-            self._cache.replace_many(
-                [{"_id": f"{level}:{key}", "at": time.time(), "value": value}]
-            )
+            row = {"_id": f"{level}:{key}", "level": level, "at": time.time()}
+            self._cache.replace_many([{**row, "value": value}])
             if next(self._writes) % PRUNE_EVERY == 0:
                 self.prune()
         except DatabaseError as error:
             log.warning("An entry of the cache was not stored: %s", error.message)
 
     def prune(self) -> int:
-        """Remove entries that are too old, and the oldest beyond the limit; return how
-        many.
+        """Remove entries that are too old, and the oldest of each level beyond its
+        limit; return how many.
         """
         removed = self._cache.delete_many({"at": {"$lte": time.time() - self._seconds}})
-        if (surplus := self._cache.estimated_count() - self._entries) <= 0:
-            return removed
-        oldest = self._cache.find({}, {"at": 1}, sort=[("at", 1)], limit=surplus)
-        return removed + self._cache.delete_many(
-            {"_id": {"$in": [row["_id"] for row in oldest]}}
-        )
+        for level in LEVELS:
+            surplus = self._cache.count({"level": level}) - self._entries
+            if surplus > 0:
+                oldest = self._cache.find(
+                    {"level": level}, {"_id": 1}, sort=[("at", 1)], limit=surplus
+                )
+                ids = [row["_id"] for row in oldest]
+                removed += self._cache.delete_many({"_id": {"$in": ids}})
+        return removed
 
     def forget_answers(self) -> None:
         """Remove entries that repeat passages or questions; vectors of texts stay."""

@@ -52,3 +52,15 @@ def test_switched_off_it_neither_keeps_nor_counts(
     assert cache.get("query", "k", request=request) is None
     assert list(database["cache"].find()) == []
     assert request.meter.lookups == {}
+
+
+def test_entries_of_one_level_push_out_none_of_another(database: Database) -> None:
+    cache = CacheRepository(database, seconds=60, entries=20)
+    for n in range(20):
+        cache.put("query", f"k{n:02d}", n)
+    for n in range(130):
+        cache.put("embedding", f"k{n}", n)
+    cache.prune()
+    answers = [cache.get("query", f"k{n:02d}") for n in range(20)]
+    assert answers == list(range(20))
+    assert database["cache"].count({}) == 20 + 20

@@ -4,6 +4,7 @@ asked.
 
 import random
 import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from chatbot.models import caches
 from chatbot.models.caches import CachedEmbedder, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder
+from tests.fakes.hooked_database import HookedDatabase
 
 RECOMPUTED = 40
 
@@ -192,6 +194,24 @@ def test_questions_are_kept_for_other_processes_where_each_has_its_price(
     CachedEmbedder(Remote(64), warm, cache=kept).prefetch(["paid for"], request=request)
     assert request.meter.lookups == {"embedding hit": 1}
     assert services.storage.database["cache"].estimated_count() == 1
+
+
+def test_an_ingestion_asks_the_cache_for_none_of_its_passages(
+    tmp_path: Path, services: Services
+) -> None:
+    """The passages keep their vectors: here, each would cost two round trips."""
+
+    class Remote(HashingEmbedder):
+        local = False
+
+    hooks = {
+        ("cache", method): partial(pytest.fail, f"{method} of a passage")
+        for method in ("find_one", "find", "replace_many", "update_one")
+    }
+    hooked = HookedDatabase(services.storage.database, hooks)
+    kept = CacheRepository(hooked, seconds=60, entries=10)
+    cached = CachedEmbedder(Remote(64), WarmCache(tmp_path / "c.npz"), cache=kept)
+    assert np.array_equal(cached.embed_documents(TEXTS), INNER.embed_documents(TEXTS))
 
 
 def test_few_questions_stay_at_hand(
