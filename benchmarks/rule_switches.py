@@ -10,9 +10,11 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -56,6 +58,9 @@ LISTS = {
     for name in TABLES[kind]
     if name != "year"
 }
+_SEARCH = tomllib.loads(
+    files("chatbot.search").joinpath("rules.toml").read_text(encoding="utf-8")
+)["code"]
 _acting: set[str] = set()
 """Patterns and functions that acted since the last question."""
 
@@ -145,10 +150,9 @@ def switch_off(tables: dict[str, Any], rule: str) -> None:
 
 
 def protects(rule: str) -> str:
-    """Return what a list of english.toml is for; of a rule in code nothing."""
-    if rule not in LISTS:
-        return ""
-    purpose: str = TABLES[LISTS[rule]][rule]["protects"]
+    """Return what a list or a pattern is for; of a function nothing."""
+    tables = TABLES[LISTS[rule]] if rule in LISTS else {**TABLES["code"], **_SEARCH}
+    purpose: str = tables.get(rule, {}).get("protects", "")
     return purpose
 
 

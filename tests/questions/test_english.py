@@ -2,20 +2,25 @@
 others alone, and is used.
 """
 
+import ast
+import importlib
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chatbot import search
 from chatbot.checking import wording
 from chatbot.questions import english
 from chatbot.questions.english import RuleWords
 
 QUESTIONS = Path(english.__file__).with_name("english.toml")
 CLAIMS = Path(wording.__file__).with_name("claims.toml")
-FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS)}
+SEARCH = Path(search.__file__).with_name("rules.toml")
+FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS, SEARCH)}
 TABLES = {
     room: tomllib.loads(path.read_text(encoding="utf-8"))
     for room, path in FILES.items()
@@ -26,9 +31,12 @@ RULES = [
     (room, kind, name)
     for room, tables in TABLES.items()
     for kind in ("patterns", "words")
-    for name in tables[kind]
+    for name in tables.get(kind, {})
 ]
 UNITS = TABLES["checking"]["units"]
+CODE = [(room, name) for room, tables in TABLES.items() for name in tables["code"]]
+BOUNDARIES = {"_BEGINS", "_ENDS", "_MAY_BEGIN", "_MAY_END", "_OPEN_START", "_OPEN_END"}
+"""Patterns that match no text by themselves."""
 
 
 def rule(room: str, kind: str, name: str) -> dict[str, Any]:
@@ -82,6 +90,76 @@ def test_a_rule_is_used_by_the_code_or_by_another_rule(
             texts.append(path.read_text(encoding="utf-8"))
     use = f"{{{name}}}" if kind == "patterns" else f'"{name}"'
     assert any(use in text.replace("used = '", "") for text in texts)
+
+
+@pytest.mark.parametrize(("room", "name"), CODE)
+def test_a_pattern_of_a_module_matches_its_examples_and_leaves_the_others_alone(
+    room: str, name: str
+) -> None:
+    stated = TABLES[room]["code"][name]
+    matches = getattr(patterns_of(room)[name], stated.get("how", "search"))
+    assert len(stated["matches"]) >= EXAMPLES
+    assert len(stated["leaves"]) >= EXAMPLES
+    found = [bool(matches(text)) for text in [*stated["matches"], *stated["leaves"]]]
+    assert found == [True] * len(stated["matches"]) + [False] * len(stated["leaves"])
+
+
+@pytest.mark.parametrize("room", FILES)
+def test_every_pattern_of_a_module_says_what_it_protects(room: str) -> None:
+    """A pattern that is one of the file's by itself is explained there."""
+    explained = {*TABLES[room]["code"]}
+    words = {read_pattern(room, f"{{{name}}}").pattern for name in own_patterns(room)}
+    unexplained = {
+        name
+        for name, pattern in patterns_of(room).items()
+        if without_boundaries(pattern.pattern) not in words
+        and name.partition(".")[2] not in BOUNDARIES
+    }
+    assert explained <= set(patterns_of(room))
+    assert unexplained <= explained
+
+
+def without_boundaries(pattern: str) -> str:
+    for boundary in (r"\b", r"(?<![^\W\d])", r"(?!\w)"):
+        pattern = pattern.removeprefix(boundary).removesuffix(boundary)
+    return pattern
+
+
+def own_patterns(room: str) -> list[str]:
+    return [name for one, kind, name in RULES if (one, kind) == (room, "patterns")]
+
+
+@cache
+def patterns_of(room: str) -> dict[str, re.Pattern[str]]:
+    """Return the patterns that the modules of a room make for themselves, but for those
+    that read the files of rules.
+    """
+    patterns = {}
+    for path in sorted(FILES[room].parent.glob("*.py")):
+        if path.stem == "english":
+            continue
+        package = f"chatbot.{room}"
+        module = importlib.import_module(
+            package if path.stem == "__init__" else f"{package}.{path.stem}"
+        )
+        for name in assigned_names(path):
+            value = getattr(module, name, None)
+            if isinstance(value, re.Pattern):
+                patterns[f"{path.stem}.{name}"] = value
+    return patterns
+
+
+def assigned_names(path: Path) -> set[str]:
+    """Return the names that a module gives at its top level."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            names |= {
+                target.id
+                for target in ast.walk(node)
+                if isinstance(target, ast.Name) and isinstance(target.ctx, ast.Store)
+            }
+    return names
 
 
 @pytest.mark.parametrize("measure", UNITS)
