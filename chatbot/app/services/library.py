@@ -15,7 +15,7 @@ from ...config import SAMPLE_DATA
 from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
 from ...database.repositories.caches import request_cache
-from ...database.repositories.documents import is_inside
+from ...database.repositories.documents import OWN_ID, is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.callers import Caller
@@ -52,8 +52,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 LOAD_SECONDS = 300.0
 """Time limit for reading one file."""
-OWN_ID = re.compile("[0-9a-f]{20}")
-"""Ids that this program gives to reports. Other programs' reports are never removed."""
 CLOSING_SECONDS = 20.0
 """Pause between two looks for changes of dead processes."""
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
@@ -313,6 +311,7 @@ class Ingesting:
         store = self._services.runtime.store
         if self.settings.schema or not isinstance(store, ListingStore):
             return 0
+        # Reports of other programs have other ids, and are never removed.
         registered = {record.id for record in self._storage.documents.all()}
         ids = {id for id in store.document_ids() if OWN_ID.fullmatch(id)}
         orphans = ids - registered

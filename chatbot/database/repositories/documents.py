@@ -6,6 +6,7 @@ of them. It is never changed: the next one is made from it and the reports that 
 """
 
 import hashlib
+import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ from ..rows import (
 )
 from .caches import MARKERS, BackgroundRead, cached, keep, refresh
 
+OWN_ID = re.compile("[0-9a-f]{20}")
+"""Ids that this program gives to reports; those of older systems have other forms."""
 SEVERAL = ""
 """The collection of a report whose rows are in more than one."""
 NAME = "document_name"
@@ -420,7 +423,8 @@ class DocumentRepository:
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
-        if self._older is None:
+        is_own = OWN_ID.fullmatch(document_id) and not self._database.mapped
+        if self._older is None or is_own:
             row = self._documents.find_one({"_id": document_id})
             return None if row is None else from_row(DocumentRecord, row)
         found: list[Any] = self._database.at_once(

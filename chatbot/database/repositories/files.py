@@ -52,8 +52,8 @@ class FileRepository:
         """``quota``: megabytes for all files; None = unlimited."""
         self._database = database
         self._quota = quota
-        self._files = database[FILES]
-        self._pieces = database[PIECES]
+        self._files = database["files"]
+        self._pieces = database["file_pieces"]
 
     @contextmanager
     def _changing(self, name: str = FILES) -> Iterator[Table]:

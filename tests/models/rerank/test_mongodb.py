@@ -8,6 +8,7 @@ from chatbot.domain import RequestContext, SearchHit
 from chatbot.domain.errors import SearchEngineError
 from chatbot.models.rerank import MongoReranker
 from tests.fakes.search_engine import failure
+from tests.rows import outside
 from tests.stores.atlas_setup import Setup
 
 
@@ -60,7 +61,7 @@ def test_what_is_sent_is_the_documented_stage(setup: Setup) -> None:
 
 def test_what_went_meanwhile_comes_last(setup: Setup) -> None:
     hits = hits_of(setup)
-    setup.database["reports"].delete_many({})
+    outside(setup.database, "reports").delete_many({})
     found = (
         MongoReranker(store=lambda: setup.store)
         .rerank("coffee", hits, top_k=4, request=RequestContext())
