@@ -19,7 +19,7 @@ from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, passage_fence
 
 if TYPE_CHECKING:
-    from ..domain.protocols import Store
+    from ..domain.protocols import Passages
     from ..search.compression import Neighbours
 
 PART = "\n\n"
@@ -33,7 +33,7 @@ _TokenCounts = dict[tuple[int, str], int]
 
 def build_context(
     hits: Sequence[SearchHit],
-    store: "Store | Neighbours",
+    store: "Passages | Neighbours",
     *,
     budget_tokens: int,
     margin: int = CONTEXT_MARGIN,

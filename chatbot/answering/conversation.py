@@ -17,6 +17,7 @@ from typing import ClassVar
 from ..checking.wording import normalise, strip_marks, without_numbers
 from ..database.core import Json
 from ..database.failures import FULL, UNWRITABLE
+from ..database.limits import made_by
 from ..database.repositories.conversations import ConversationRepository
 from ..database.repositories.usage import UsageRepository
 from ..domain import (
@@ -37,7 +38,7 @@ from ..domain.errors import ChatModelError, DatabaseError, NotFoundError
 from ..domain.json import Inlines
 from ..domain.protocols import ChatModel, Embedder
 from ..domain.request import RequestContext, RequestMeter
-from ..domain.scope import Value
+from ..domain.scope import Scope, Value
 from ..language.analysis import Analyzer
 from ..language.characters import evenly_spaced
 from ..language.markdown import escape_markdown
@@ -69,6 +70,7 @@ MAX_MESSAGES = 40
 """Messages that are read of a conversation; `grounding.answer.latest` limits those in a
 prompt.
 """
+EVERYTHING = Scope()
 MAX_REWRITTEN_CHARACTERS = 500
 """A model that writes more has answered instead of rewriting the question."""
 ANSWER_CHARACTERS_SHOWN = 600
@@ -121,11 +123,13 @@ class Saved(Inlines):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatService:
-    """Answers questions and remembers them. ``agent`` is asked for at each question."""
+    """Answers questions and remembers them. ``agent`` and ``condenser`` are asked for
+    at each question, for what its caller may see.
+    """
 
     conversations: ConversationRepository
-    agent: Callable[[], Understanding]
-    condenser: Condenser
+    agent: Callable[[Scope], Understanding]
+    condenser: Callable[[Scope], Condenser]
     accounting: UsageAccounting
 
     def stream(
@@ -172,8 +176,9 @@ class ChatService:
         request = RequestContext(
             cancel, caller=caller, cache=question.cache, private=bool(question.history)
         )
-        agent = self.agent()
-        with self.accounting.record(conversation_id, request.meter) as finish:
+        limit = question.scope.widest()
+        agent = self.agent(limit)
+        with self.accounting.record(conversation_id, request.meter, limit) as finish:
             question = replace(
                 question, budget=replace(question.budget, began=time.monotonic())
             )
@@ -182,7 +187,7 @@ class ChatService:
                 spending = Spending(question.budget)
                 with request.within(spending.seconds_left(PLANNING_SHARE)) as limited:
                     ask_model = not spending.stops_exploring()
-                    question, condensing = self.condenser.condense(
+                    question, condensing = self.condenser(limit).condense(
                         question, limited, ask_model=ask_model
                     )
                 spent = Usage.total(step.usage for step in condensing)
@@ -296,6 +301,7 @@ class ChatService:
             "answered": answer.answered,
             "content": answer.response,
             "citations": [],
+            **made_by(question.scope.widest()),
         }
         if not question.attachments:
             row["citations"] = [
@@ -381,6 +387,7 @@ def asked_json(question: Question) -> Json:
         "page": question.page,
         "auto_scope": question.auto_scope,
         "attached": list(map(attrgetter("name"), question.attachments)),
+        **made_by(question.scope.widest()),
     }
 
 
@@ -424,7 +431,10 @@ class UsageAccounting:
 
     @contextmanager
     def record(
-        self, conversation_id: str | None, meter: RequestMeter
+        self,
+        conversation_id: str | None,
+        meter: RequestMeter,
+        limit: Scope = EVERYTHING,
     ) -> Iterator[Callable[[Trace], Trace]]:
         """Yield ``finish``, which adds the ledger to the trace of the answer and books
         it to the day.
@@ -442,7 +452,7 @@ class UsageAccounting:
             nonlocal finished
             finished = True
             rows = self.ledger(trace.steps)
-            self.days.book(rows, questions=1)
+            self.days.book(rows, questions=1, limit=limit)
             return replace(trace, ledger=rows)
 
         try:
@@ -450,7 +460,7 @@ class UsageAccounting:
         finally:
             if not finished and meter.usage != Usage():
                 rows = self.ledger([StepTiming.since(UNFINISHED, started, meter.usage)])
-                self.days.book(rows, questions=0)
+                self.days.book(rows, questions=0, limit=limit)
                 if conversation_id is not None:
                     self._book(conversation_id, Sums.of(rows, questions=0))
 

@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..domain import DocumentRecord, ReportedFigure, Scope, Store
+from ..domain import DocumentRecord, ReportedFigure, Scope
+from ..domain.protocols import Passages
 from ..domain.scope import Values
 from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
@@ -32,12 +33,13 @@ class Guide:
 
 
 def guide(
-    record: DocumentRecord, store: Store, tables: FigureTables, language: str
+    record: DocumentRecord, store: Passages, tables: FigureTables, language: str
 ) -> Guide:
     """Return the guide to a report, with questions in ``language``. Raises
     DependencyError.
     """
-    chunks = store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
+    most = min(record.part_of or record.chunks, MAX_PASSAGES)
+    chunks = store.get(record.chunk_ids()[:most])
     chapters = {chunk.id: chunk.chapter for chunk in chunks}
     scope, subject = (
         Scope.of({DOCUMENT: Values((record.name,))}),
@@ -62,12 +64,14 @@ def guide(
     )
 
 
-def topics(records: Sequence[DocumentRecord], store: Store) -> list[str]:
+def topics(records: Sequence[DocumentRecord], store: Passages) -> list[str]:
     """Return the chapters that most of the reports have, those with most passages
     first; else the titles of a few reports. Read from a sample. Raises DependencyError.
     """
     sample = [
-        one for one in records[:: max(1, len(records) // SAMPLED_REPORTS)] if one.chunks
+        one
+        for one in records[:: max(1, len(records) // SAMPLED_REPORTS)]
+        if one.chunks and not one.part_of
     ][:SAMPLED_REPORTS]
     ids = [
         id

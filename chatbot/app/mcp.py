@@ -27,7 +27,6 @@ from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
 from ..domain.json import to_json
 from ..domain.validation import parse
 from ..language.characters import evenly_spaced
-from ..library.pipeline import passages
 from .services import Services
 from .services.library import Library
 
@@ -158,7 +157,7 @@ class Toolbox:
             self.services.settings.retrieval_method,
             arguments.scope(self.library),
         )
-        retriever = self.services.runtime.retriever
+        retriever = self.library.search.retriever
         retrieval = retriever.retrieve(
             arguments.query, top_k=arguments.limit, scope=scope, method=method
         )
@@ -201,7 +200,7 @@ class Toolbox:
 
     def list_reports(self, arguments: ListReports) -> Json:
         """List the reports in a scope."""
-        records = self.services.storage.documents.all(arguments.scope(self.library))
+        records = self.library.reader.documents.all(arguments.scope(self.library))
         page = records[arguments.offset : arguments.offset + arguments.limit]
         return {
             "reports": [to_json(Report.of(record)) for record in page],
@@ -210,7 +209,7 @@ class Toolbox:
 
     def facets(self, arguments: Scoped) -> Json:
         """Countries, editions and types there are, with counts."""
-        return self.services.storage.documents.facets(
+        return self.library.reader.documents.facets(
             arguments.scope(self.library), limit=PAGE
         )
 
@@ -233,7 +232,7 @@ class Toolbox:
     def resources(self, cursor: str = "") -> Json:
         """Return a page of the reports."""
         start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
-        records = self.services.storage.documents.all(self.who.limit)
+        records = self.library.reader.documents.all()
         page = [
             {
                 "uri": f"{REPORT}{record.id}",
@@ -254,9 +253,7 @@ class Toolbox:
             )["wider_text"]
         else:
             record = self.library.record(uri.removeprefix(REPORT))
-            chunks = passages(
-                self.services.runtime.store, record, offset=0, limit=record.chunks + 1
-            )
+            chunks = self.library.page_of(record, 0, record.chunks + 1)
             text = "\n\n".join(
                 [
                     f"# {record.title}",

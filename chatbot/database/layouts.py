@@ -275,11 +275,17 @@ class MappedCollection(Collection):
         by: Sequence[str],
         first: Sequence[str] = (),
     ) -> list[Group]:
-        """Group the rows by what names their reports, whatever ``by`` says."""
+        """Group the rows by what names their reports, and by the other fields of
+        ``by``.
+        """
+        others_of_by = [name for name in by if name not in forms.NAMING]
+        first = tuple(dict.fromkeys((*others_of_by, *first)))
         names = [self.layout.inside(name) for name in (*IDENTITIES, *forms.NAMING)]
         for name in forms.KEY_FIELDS:
             names += self.layout.candidates(name)
         names += self.layout.paths.values()
+        for name in others_of_by:
+            names += self.layout.candidates(name)
         values = [path for name in first for path in self.layout.candidates(name)]
         paths = list(dict.fromkeys(names))
         others = [path for path in dict.fromkeys(values) if path not in paths]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from json import dumps, loads
 from typing import Any, Literal, get_args
 
 from .scope import Range, Scope, Values
@@ -58,6 +59,22 @@ def limit_of(filters: Mapping[str, Any], collections: Sequence[str]) -> Scope:
         for name, value in filters.items()
     }
     return Scope.of(conditions).within(collections)
+
+
+def limit_key(limit: Scope) -> str:
+    """Return a text for a limit, which rows carry; "" for none. See `limit_of_key`."""
+    if not limit:
+        return ""
+    parts = {"filters": limit.to_json(), "collections": list(limit.collections)}
+    return dumps(parts, sort_keys=True, ensure_ascii=False)
+
+
+def limit_of_key(key: str) -> Scope:
+    """Return the limit that `limit_key` made a text of."""
+    if not key:
+        return Scope()
+    parts = loads(key)
+    return limit_of(parts["filters"], parts["collections"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,8 @@ class Part:
 
     metadata: Mapping[str, Value]
     chunks: int
+    collection: str = ""
+    """Where its passages are, if those of the report are in several collections."""
 
 
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:
@@ -231,6 +233,11 @@ class DocumentRecord:
     release's.
     """
 
+    part_of: int = 0
+    """The passages of the whole report, where the reader sees some of its parts only;
+    0 = all parts. A row never has it.
+    """
+
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts with different metadata, at least one."""
@@ -243,12 +250,10 @@ class DocumentRecord:
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of its passages in reading order, and last that of its
-        summary.
+        summary. Where the reader sees some parts only, others are among them.
         """
-        return [
-            Chunk.make_id(self.id, self.version, ordinal)
-            for ordinal in (*range(self.chunks), SUMMARY_ORDINAL)
-        ]
+        ordinals = (*range(self.part_of or self.chunks), SUMMARY_ORDINAL)
+        return [Chunk.make_id(self.id, self.version, ordinal) for ordinal in ordinals]
 
 
 @dataclass(frozen=True, slots=True)

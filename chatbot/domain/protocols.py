@@ -127,21 +127,13 @@ class Quoter(Protocol):
         """Return the sentences that answer best, best first, at most three."""
 
 
-class Store(Protocol):
-    """Chunks with their vectors, and the two searches over them. Scopes are applied
-    before the search.
+class Passages(Protocol):
+    """Chunks with their vectors, to be read, and the two searches over them. Scopes are
+    applied before the search.
+
+    Where a scope is limited (`Scope.is_limited`), scores and order depend on nothing
+    outside of `Scope.widest`: no frequency of words is counted there.
     """
-
-    def prepare(self) -> None:
-        """Create what the store needs and lacks; cheap if it lacks nothing."""
-
-    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
-        """Write chunks of one or more documents; replace those with the same id."""
-
-    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
-        """Remove a document's chunks except those in ``keep`` and return how many were
-        removed.
-        """
 
     def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Return the chunks that still exist, in the order of the ids."""
@@ -185,6 +177,23 @@ class Store(Protocol):
     def count(self, scope: Scope) -> int:
         """Count the passages in a scope."""
 
+
+class Store(Passages, Protocol):
+    """Chunks that can also be written. What callers see comes through
+    `database.reader`.
+    """
+
+    def prepare(self) -> None:
+        """Create what the store needs and lacks; cheap if it lacks nothing."""
+
+    def upsert(self, chunks: Sequence[Chunk], vectors: Matrix) -> None:
+        """Write chunks of one or more documents; replace those with the same id."""
+
+    def delete_document(self, document_id: str, *, keep: Sequence[str] = ()) -> int:
+        """Remove a document's chunks except those in ``keep`` and return how many were
+        removed.
+        """
+
     def ping(self) -> str:
         """Return a short description of the engine. Raises DependencyError: it does not
         work.
@@ -195,8 +204,10 @@ class Store(Protocol):
 
 
 @runtime_checkable
-class HybridStore(Store, Protocol):
-    """A store that runs both searches in one go."""
+class HybridStore(Passages, Protocol):
+    """A store that runs both searches in one go, by an engine that weighs words over
+    the whole index. Answers of a limited scope show no score of words.
+    """
 
     def hybrid_search(
         self,
@@ -218,7 +229,7 @@ class HybridStore(Store, Protocol):
 
 
 @runtime_checkable
-class TracedStore(Store, Protocol):
+class TracedStore(Passages, Protocol):
     """A store whose searches are aggregations that a person can read and repeat."""
 
     def traced(self) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
-from .callers import ANYBODY, Caller
+from .callers import ANYBODY, Caller, limit_key
 from .cancellation import Cancellation, Deadlines
 from .costs import Usage
 
@@ -74,8 +74,10 @@ class RequestContext:
 
     @property
     def cached_for(self) -> str:
-        """The owner of the cached answers that may be used, "" = everybody's."""
-        return self.caller.owner if self.private else ""
+        """The owner of the cached answers that may be used, else the limit of the
+        callers who share them; "" = they are of callers without one.
+        """
+        return self.caller.owner if self.private else limit_key(self.caller.limit)
 
     @property
     def cancelled(self) -> bool:

@@ -153,6 +153,31 @@ def _alternatives(condition: Condition) -> list[dict[str, Any]]:
     return alternatives
 
 
+MAX_COMPARED_VALUES = 1_000
+"""Numbers of a range that are compared one by one with a list of values."""
+
+
+def covers(wide: Condition, narrow: Condition) -> bool:
+    """Return whether ``wide`` admits all that ``narrow`` admits."""
+    if narrow.or_none and not wide.or_none:
+        return False
+    if isinstance(narrow, Values):
+        return all(map(wide.matches, narrow.values))
+    if isinstance(wide, Range):
+        from_below = wide.gte is None or (
+            narrow.gte is not None and narrow.gte >= wide.gte
+        )
+        to_above = wide.lte is None or (
+            narrow.lte is not None and narrow.lte <= wide.lte
+        )
+        return from_below and to_above
+    if narrow.gte is None or narrow.lte is None:
+        return False
+    if narrow.lte - narrow.gte > MAX_COMPARED_VALUES:
+        return False
+    return all(map(wide.matches, range(narrow.gte, narrow.lte + 1)))
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The metadata filter a person chose: AND across fields. Hashable; no conditions =
@@ -191,6 +216,47 @@ class Scope:
     def widest(self) -> "Scope":
         """Return the scope of all that the caller may see."""
         return replace(self, conditions=self.limit, collections=self.limit_collections)
+
+    @property
+    def is_limited(self) -> bool:
+        """True if the caller may not see everything."""
+        return bool(self.limit or self.limit_collections)
+
+    def limited_to(self, limit: "Scope") -> "Scope | None":
+        """Return the part of the scope that is inside of a caller's ``limit``, and
+        carries it from now on; None if there is no such part.
+        """
+        conditions = dict(self.conditions)
+        for name, condition in limit.conditions:
+            common: Condition | None = condition
+            if name in conditions:
+                common = both(condition, conditions[name])
+            if common is None:
+                return None
+            conditions[name] = common
+        collections = self.collections or limit.collections
+        if limit.collections:
+            collections = tuple(filter(limit.holds, collections))
+            if not collections:
+                return None
+        return Scope(
+            Scope.of(conditions).conditions,
+            collections,
+            limit.conditions,
+            limit.collections,
+        )
+
+    def covers(self, other: "Scope") -> bool:
+        """Return whether everything that is in ``other`` is in this scope, too."""
+        for name, condition in self.conditions:
+            narrower = other.get(name)
+            if narrower is None or not covers(condition, narrower):
+                return False
+        if not self.collections:
+            return True
+        return bool(other.collections) and set(other.collections) <= set(
+            self.collections
+        )
 
     def having(
         self, name: str, values: Iterable[Value], *, or_none: bool = False

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, computed_field
 
 from ..database.core import Database, Json
+from ..database.limits import made_by, made_within
 from ..database.repositories.corpus import CorpusFacts
 from ..database.rows import from_row
 from ..domain.documents import Proposal
@@ -32,7 +33,9 @@ from ..domain.errors import (
     TooManyRequestsError,
 )
 from ..domain.json import Hidden
+from ..domain.scope import Scope
 
+EVERYTHING = Scope()
 LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
 LOOK_SECONDS = 0.25
@@ -192,9 +195,15 @@ class IngestionQueue:
         self._looked_at = float("-inf")
         """Time of the last look for leases that have ended, by `time.monotonic`."""
 
-    def create(self, files: Sequence[IngestionFile], uploader: str = "") -> Ingestion:
+    def create(
+        self,
+        files: Sequence[IngestionFile],
+        uploader: str = "",
+        limit: Scope = EVERYTHING,
+    ) -> Ingestion:
         """Queue files as one job; their ids are made here. Anybody who has the id may
-        see a job without uploader. Raises TooManyRequestsError, QueueFullError.
+        see a job without uploader. ``limit``: of the uploader. Raises
+        TooManyRequestsError, QueueFullError.
         """
         self.require_room(len(files), uploader)
         # sorts by time: first come, first served
@@ -218,6 +227,7 @@ class IngestionQueue:
             "created_at": created_at,
             "files": len(rows),
             "owner": uploader,
+            **made_by(limit),
         }
         # First, so that no file is read of a job that nobody can see or cancel.
         self._jobs.replace_many([job_row])
@@ -229,24 +239,37 @@ class IngestionQueue:
             raise
         return Ingestion(job, created_at, rows)
 
-    def get(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
-        """Return a job of this uploader or of nobody. Raises NotFoundError."""
+    def get(
+        self,
+        ingestion_id: str,
+        uploader: str | None = "",
+        limit: Scope = EVERYTHING,
+    ) -> Ingestion:
+        """Return a job of this uploader or of nobody, made within this limit. Raises
+        NotFoundError.
+        """
         owners = (
             {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}
         )  # None: rows of version 0.4
-        job = self._jobs.find_one({"_id": ingestion_id, **owners})
+        inside = made_within(self._jobs, limit)
+        job = self._jobs.find_one({"_id": ingestion_id, **owners, **inside})
         if job is None:
             raise NotFoundError(
                 f"There is no ingestion {ingestion_id[:LONGEST_SHOWN]!r}."
             )
         return self._with_files(job)
 
-    def latest(self, limit: int, uploader: str | None = None) -> list[Ingestion]:
-        """Return the newest jobs first. Jobs without uploader are in nobody's list."""
+    def latest(
+        self, count: int, uploader: str | None = None, limit: Scope = EVERYTHING
+    ) -> list[Ingestion]:
+        """Return the newest ``count`` jobs first, made within this limit. Jobs without
+        uploader are in nobody's list.
+        """
         if uploader == "":
             return []
-        owners = {} if uploader is None else {"owner": uploader}
-        rows = self._jobs.find(owners, sort=[("created_at", -1)], limit=limit)
+        owners: Json = {} if uploader is None else {"owner": uploader}
+        owners |= made_within(self._jobs, limit)
+        rows = self._jobs.find(owners, sort=[("created_at", -1)], limit=count)
         jobs = [self._with_files(row) for row in rows]
         return [job for job in jobs if job.files]  # others are being made
 
@@ -277,13 +300,18 @@ class IngestionQueue:
                 f"{MAX_WAITING:,} files wait to be read. Send these later."
             )
 
-    def cancel(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
+    def cancel(
+        self,
+        ingestion_id: str,
+        uploader: str | None = "",
+        limit: Scope = EVERYTHING,
+    ) -> Ingestion:
         """Cancel a job: files that nobody works on now, the others by their worker."""
-        files = self.get(ingestion_id, uploader).files
+        files = self.get(ingestion_id, uploader, limit).files
         for file in files:
             self._cancel(file)
         self._free_others(files)
-        return self.get(ingestion_id, uploader)
+        return self.get(ingestion_id, uploader, limit)
 
     def _cancel(self, file: IngestionFile) -> None:
         if file.state == "queued":
@@ -325,7 +353,12 @@ class IngestionQueue:
             self._free_others(withdrawn)
         return {file.file_id for file in uploads if file.file_id}
 
-    def retry(self, ingestion_id: str, uploader: str | None = "") -> Ingestion:
+    def retry(
+        self,
+        ingestion_id: str,
+        uploader: str | None = "",
+        limit: Scope = EVERYTHING,
+    ) -> Ingestion:
         """Queue the failed and the cancelled files of a job again."""
         queued = {
             "state": "queued",
@@ -337,14 +370,14 @@ class IngestionQueue:
             "standing": "later",
             "busy": 0,
         }
-        for file in self.get(ingestion_id, uploader).files:
+        for file in self.get(ingestion_id, uploader, limit).files:
             if file.state in {"failed", "cancelled"} and not file.withdrawn:
                 change = queued | {"position": _position(file.id)}
                 self._files.update_one(
                     {"_id": file.id, "state": file.state}, {"$set": change}
                 )
         self._choose_next(ingestion_id)
-        return self.get(ingestion_id, uploader)
+        return self.get(ingestion_id, uploader, limit)
 
     def claim(self, owner: str) -> IngestionFile | None:
         """Give ``owner`` the next free file for LEASE_SECONDS; None when there is none.

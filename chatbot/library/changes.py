@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..database.repositories.figures import FigureRepository
+from ..database.reader import FigureReader
 from ..domain import DocumentRecord, Scope
 from ..domain.documents import Report
 
@@ -61,7 +61,7 @@ class ChangeLog:
     """
 
     def __init__(
-        self, records: Iterable[DocumentRecord], figures: FigureRepository, limit: Scope
+        self, records: Iterable[DocumentRecord], figures: FigureReader, limit: Scope
     ) -> None:
         self._figures = figures
         self._limit = limit

@@ -32,7 +32,7 @@ from ..domain.documents import (
     common_fields,
     lay_out,
 )
-from ..domain.protocols import Chunker, Store
+from ..domain.protocols import Chunker, Passages
 from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
@@ -343,13 +343,15 @@ def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
 
 
 def passages(
-    store: Store, record: DocumentRecord, *, offset: int, limit: int
+    store: Passages, record: DocumentRecord, *, offset: int, limit: int
 ) -> list[Chunk]:
     """Return passages of the visible version in reading order, the summary last."""
     if not record.version:  # of an older system, whose ids say nothing
         return sorted(
             store.stored(record.id)[0], key=lambda chunk: (chunk.ordinal, chunk.id)
         )[offset : offset + limit]
+    if record.part_of:  # which ids are inside is known of the passages only
+        return store.get(record.chunk_ids())[offset : offset + limit]
     if offset >= record.chunks:
         return []
     last = offset + limit >= record.chunks

@@ -13,7 +13,7 @@ from ..domain import Chunk, Document, SearchHit, Usage, Vector
 from ..domain.chat import StepTiming, Threshold
 from ..domain.documents import ATTACHMENTS, Matrix
 from ..domain.errors import CancelledError, LoadError
-from ..domain.protocols import Chunker, Embedder, Store
+from ..domain.protocols import Chunker, Embedder, Passages
 from ..domain.request import RequestContext
 from ..language.analysis import Analyzer
 from ..questions.kinds import asks_of_all
@@ -190,7 +190,7 @@ class Neighbours:
     of all other hits.
     """
 
-    def __init__(self, chunks: Sequence[Chunk], store: Store) -> None:
+    def __init__(self, chunks: Sequence[Chunk], store: Passages) -> None:
         self._chunks = chunks
         self._store = store
 

@@ -21,7 +21,7 @@ import numpy as np
 from ..domain import Chunk, Scope
 from ..domain.documents import Matrix
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
-from ..domain.protocols import Catalog, Embedder, Store
+from ..domain.protocols import Catalog, Embedder, Passages
 from ..domain.request import RequestContext
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..questions.reading import COUNTRY, MEANING_WORDS, SHARE_WORDS
@@ -377,7 +377,7 @@ class Glossary:
         self,
         entries: Callable[[], Sequence[GlossaryEntry]],
         catalog: Catalog,
-        store: Callable[[], Store],
+        store: Callable[[], Passages],
     ) -> None:
         self._entries = entries
         self._catalog = catalog

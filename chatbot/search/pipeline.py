@@ -18,7 +18,13 @@ from weakref import WeakKeyDictionary
 from ..domain import QuerySettings, RequestContext, Scope, Usage
 from ..domain.chat import Aggregation, StepTiming, Threshold
 from ..domain.documents import Chunk, DocumentRecord, Match, SearchHit, Vector
-from ..domain.protocols import Embedder, HybridStore, Reranker, Store, TracedStore
+from ..domain.protocols import (
+    Embedder,
+    HybridStore,
+    Passages,
+    Reranker,
+    TracedStore,
+)
 from ..domain.scope import Reading
 from ..language.analysis import Analyzer, analyzer
 from ..language.sentences import sentences
@@ -100,7 +106,7 @@ class Retriever:
     def __init__(
         self,
         *,
-        store: Store,
+        store: Passages,
         embedder: Embedder,
         settings: QuerySettings = QuerySettings(),  # noqa: B008  # frozen
         visible: Callable[[], Visible] = lambda: EVERYTHING,
@@ -205,6 +211,11 @@ class Retriever:
             )
             hits = with_rank(reranked.hits)
             clock.lap("rerank", reranked.usage)
+        if scope.is_limited and isinstance(store, HybridStore):
+            # What an engine weighs over its whole index is not for a limited caller.
+            hits = tuple(
+                replace(hit, keyword_score=None, fused_score=None) for hit in hits
+            )
         pipeline = (
             None if sent is None else tuple(Aggregation.of(*each) for each in sent)
         )
@@ -215,7 +226,7 @@ class Retriever:
 class _Search:
     """The common state of the searches of one `Retriever.retrieve` call."""
 
-    store: Store
+    store: Passages
     embedder: Embedder
     method: RetrievalMethod
     settings: QuerySettings
@@ -483,7 +494,7 @@ class SummarySentence(NamedTuple):
     chunk_id: str
 
 
-_SUMMARIES: WeakKeyDictionary[Store, dict[str, list[SummarySentence]]] = (
+_SUMMARIES: WeakKeyDictionary[Passages, dict[str, list[SummarySentence]]] = (
     WeakKeyDictionary()
 )
 
@@ -491,7 +502,7 @@ _SUMMARIES: WeakKeyDictionary[Store, dict[str, list[SummarySentence]]] = (
 def without_summaries(
     hits: Sequence[SearchHit],
     query: str,
-    store: Store,
+    store: Passages,
     analyzer: Analyzer,
     *,
     top_k: int,
@@ -520,7 +531,7 @@ def without_summaries(
 
 
 def of_whole_report(
-    record: DocumentRecord, store: Store, analyzer: Analyzer, *, top_k: int
+    record: DocumentRecord, store: Passages, analyzer: Analyzer, *, top_k: int
 ) -> tuple[tuple[SearchHit, ...], list[SummarySentence]]:
     """Return at most ``top_k`` passages that say what a report is about, and the
     sentences of its summary. These are its first passage, the sources of its summary,
@@ -528,6 +539,8 @@ def of_whole_report(
     rows. A report of an older system has none: its passages have other ids.
     """
     *ids, last = record.chunk_ids()
+    if record.part_of:
+        ids = [chunk.id for chunk in store.get(ids)]
     summary = store.get([last])
     summarised = [
         sentence for one in summary for sentence in _sentences(one, store, analyzer)
@@ -543,7 +556,7 @@ def of_whole_report(
 
 
 def _sentences(
-    summary: Chunk, store: Store, analyzer: Analyzer
+    summary: Chunk, store: Passages, analyzer: Analyzer
 ) -> list[SummarySentence]:
     """Return the sentences of a summary that have a source among the passages of the
     same version of its report.

@@ -17,6 +17,7 @@ Only the POOL best passages by BM25 are refined, as in both papers. Measured in
 benchmarks/README.md.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -115,6 +116,31 @@ class Bm25:
         """
         return self.k1 * (1 - self.b), self.k1 * self.b / average_length
 
+    def of_candidates(
+        self, terms: Iterable[str], texts: Sequence[Sequence[str]]
+    ) -> list[float]:
+        """Return the score of each of these texts, given as terms: words are weighed by
+        how few of the texts have them.
+        """
+        if not texts:
+            return []
+        counts = [Counter(text) for text in texts]
+        average_length = max(sum(map(len, texts)) / len(texts), 1.0)
+        base, per_term = self.norms(average_length)
+        scores = [0.0] * len(texts)
+        for term in terms:
+            frequency = sum(term in count for count in counts)
+            if not frequency:
+                continue
+            idf = inverse_document_frequency(len(texts), frequency)
+            for place, count in enumerate(counts):
+                if term in count:
+                    norm = base + per_term * len(texts[place])
+                    scores[place] += (
+                        idf * (self.k1 + 1) * count[term] / (count[term] + norm)
+                    )
+        return scores
+
 
 def inverse_document_frequency(documents: int, frequency: int) -> float:
     """Return that of a term which ``frequency`` of the ``documents`` have; never
@@ -130,14 +156,18 @@ def bm25_scores(
     idf: Mapping[int, float],
     average_length: float,
     bm25: Bm25,
+    inside: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """Return the scores of every row, shape (rows,); 0 for a row with none of the
-    query's terms.
+    query's terms. ``inside``: only these rows are scored.
     """
     scores = np.zeros(len(lengths), dtype=np.float32)
     base, per_term = map(np.float32, bm25.norms(average_length))
     for term in terms:
         rows, counts = postings.of(term)
+        if inside is not None:
+            chosen = inside[rows]
+            rows, counts = rows[chosen], counts[chosen]
         norm = base + per_term * lengths[rows].astype(np.float32)
         scores[rows] += np.float32(idf[term] * (bm25.k1 + 1)) * counts / (counts + norm)
     return scores
@@ -171,14 +201,16 @@ class _Occurrences:
     def find(
         cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]
     ) -> "_Occurrences":
-        vocabulary = np.asarray(sorted(weights), dtype=np.int64)
-        weight_of = np.asarray(
-            [weights[term] for term in sorted(weights)], dtype=np.float64
-        )
+        # Words are numbered as the question has them, not as the index does: the order
+        # of sums must not depend on passages that a caller may not see.
+        asked = np.asarray(list(weights), dtype=np.int64)
+        weight_of = np.asarray(list(weights.values()), dtype=np.float64)
+        in_order = np.argsort(asked)
+        vocabulary = asked[in_order]
         terms = np.concatenate(texts)
         nearest = np.minimum(np.searchsorted(vocabulary, terms), len(vocabulary) - 1)
         places = np.flatnonzero(vocabulary[nearest] == terms)
-        words = nearest[places]
+        words = in_order[nearest[places]]
         passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[
             places
         ]

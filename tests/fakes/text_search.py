@@ -50,18 +50,6 @@ class _Operators:
         return [1.0 if match else None for match in self._matches(name, spec)]
 
     def _compound(self, spec: Mapping[str, Any]) -> list[float | None]:
-        if set(spec) == {"should", "minimumShouldMatch"}:
-            found = [
-                self.scores(*next(iter(clause.items()))) for clause in spec["should"]
-            ]
-            matched = (
-                [score for score in scores if score is not None]
-                for scores in zip(*found, strict=True)
-            )
-            return [
-                sum(scores) if len(scores) >= spec["minimumShouldMatch"] else None
-                for scores in matched
-            ]
         if set(spec) == {"mustNot"}:  # mongot's CompoundQueryFactory.negate: the others
             found = [
                 self.scores(*next(iter(clause.items()))) for clause in spec["mustNot"]
@@ -70,10 +58,14 @@ class _Operators:
                 None if any(score is not None for score in scores) else 0.0
                 for scores in zip(*found, strict=True)
             ]
-        assert set(spec) <= {"must", "filter"}
+        assert set(spec) <= {"must", "filter", "should", "minimumShouldMatch"}
         assert any(spec.values())
         total: list[float | None] = [0.0] * len(self._documents)
+        if "should" in spec:
+            total = self._should(spec["should"], spec["minimumShouldMatch"])
         for occurrence, clauses in spec.items():
+            if occurrence not in {"must", "filter"}:
+                continue
             for clause in clauses if isinstance(clauses, list) else [clauses]:
                 ((name, operand),) = clause.items()
                 found = self.scores(name, operand)
@@ -83,6 +75,17 @@ class _Operators:
                     for before, now in zip(total, found, strict=True)
                 ]
         return total
+
+    def _should(
+        self, clauses: list[Mapping[str, Any]], needed: int
+    ) -> list[float | None]:
+        """The sum of the scores of the clauses that match, where enough of them do."""
+        found = [self.scores(*next(iter(clause.items()))) for clause in clauses]
+        matched = (
+            [score for score in scores if score is not None]
+            for scores in zip(*found, strict=True)
+        )
+        return [sum(scores) if len(scores) >= needed else None for scores in matched]
 
     def _matches(self, name: str, spec: Mapping[str, Any]) -> list[bool]:
         path = str(spec["path"])
@@ -116,7 +119,11 @@ class _Operators:
                 path, mapping["analyzer"], str(spec["query"])
             ).items():
                 total[place] = (total[place] or 0.0) + score
-        return total
+        if "score" not in spec:
+            return total
+        # A constant takes the place of what Lucene would compute.
+        constant = float(spec["score"]["constant"]["value"])
+        return [None if score is None else constant for score in total]
 
     def _bm25(self, path: str, lucene: str, query: str) -> dict[int, float]:
         terms_of = analyzer(lucene.removeprefix("lucene.")).terms

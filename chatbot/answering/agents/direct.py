@@ -186,7 +186,8 @@ def overview(run: AgentRun) -> tuple[Sequence[SearchHit], WritingPlan] | None:
     if not hits:
         return None
     run.is_unread = False  # no search has to understand the question
-    chunks = resources.store.get(record.chunk_ids()[: min(record.chunks, MAX_PASSAGES)])
+    most = min(record.part_of or record.chunks, MAX_PASSAGES)
+    chunks = resources.store.get(record.chunk_ids()[:most])
     subject = str(record.metadata.get(COUNTRY) or record.title)
     table = key_figures(run, Scope.of({DOCUMENT: Values((record.name,))}), [subject])
     hits = with_rank(distinct([*(passages_of(run, table) if table else ()), *hits]))

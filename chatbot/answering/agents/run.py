@@ -3,6 +3,7 @@
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -34,7 +35,7 @@ from ...domain.errors import (
     SearchEngineError,
 )
 from ...domain.figures import GlossaryEntry
-from ...domain.protocols import Catalog, ChatModel, Embedder, Quoter, Store
+from ...domain.protocols import Catalog, ChatModel, Embedder, Passages, Quoter
 from ...domain.request import RequestContext
 from ...domain.scope import Reading
 from ...language.analysis import Analyzer
@@ -73,7 +74,7 @@ class Resources:
 
     retriever: Retriever
     compressor: Compressor
-    store: Store
+    store: Passages
     catalog: Catalog
     chat_model: ChatModel
     small_chat_model: ChatModel
@@ -129,7 +130,10 @@ class ModeAgent:
             yield AnswerEvent(
                 replace(
                     kept,
-                    trace=replace(trace, caches=dict(request.meter.lookups - before)),
+                    trace=replace(
+                        trace,
+                        caches=_new_lookups(question, request, before),
+                    ),
                 )
             )
             return
@@ -140,11 +144,28 @@ class ModeAgent:
                 if key and isinstance(event, AnswerEvent):
                     self._cache.put(key, event.answer, request)
                     trace = replace(
-                        event.answer.trace, caches=dict(request.meter.lookups - before)
+                        event.answer.trace,
+                        caches=_new_lookups(question, request, before),
                     )
                     yield AnswerEvent(replace(event.answer, trace=trace))
                 else:
                     yield event
+
+
+def _new_lookups(
+    question: Question, request: RequestContext, before: Counter[str]
+) -> dict[str, int]:
+    """Return the lookups of caches for this question. All callers share the vectors of
+    questions: a limited one does not see what others have asked.
+    """
+    lookups = dict(request.meter.lookups - before)
+    if not question.scope.is_limited:
+        return lookups
+    return {
+        name: count
+        for name, count in lookups.items()
+        if not name.startswith("embedding ")
+    }
 
 
 def _under_numbers(

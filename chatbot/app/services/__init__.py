@@ -3,7 +3,7 @@ it opened.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -13,17 +13,18 @@ from ...answering.conversation import ChatService, Condenser, UsageAccounting
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...database.core import Database
+from ...database.reader import Reader, Readers
 from ...database.repositories.caches import refresh
 from ...domain import Document
 from ...domain.cancellation import Cancellation
 from ...domain.chat import Budget
 from ...domain.errors import (
-    EmbeddingError,
     InvalidRequestError,
     SettingsError,
     UnknownNameError,
 )
 from ...domain.protocols import ChatModel, Quoter
+from ...domain.scope import Scope
 from ...language.analysis import analyzer
 from ...library.loaders.isolation import ATTACHMENT_LIMITS, UPLOAD_LIMITS, LoaderPool
 from ...library.loaders.ocr import INSTALLED
@@ -32,7 +33,6 @@ from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
-from ...questions.follow_ups import FollowUps
 from ...questions.reading import COUNTRY
 from ...search import RETRIEVAL_METHODS
 from ...search.indicators import Glossary
@@ -95,7 +95,9 @@ class Services:
                 )  # another thread may have seen a later answer
                 stored = self.storage.facts.embedder()
             if self._runtime is None:
-                self._runtime = Runtime(self.storage, self.answering, stored)
+                self._runtime = Runtime(
+                    self.storage, self.answering, self.readers, stored
+                )
             elif not self._runtime.serves(stored):
                 closing = threading.Timer(
                     self.settings.budget_seconds + AFTER_BUDGET_SECONDS,
@@ -105,7 +107,11 @@ class Services:
                 closing.start()
                 self._replaced.append((self._runtime, closing))
                 self._runtime = Runtime(
-                    self.storage, self.answering, stored, adopt=self._has_served
+                    self.storage,
+                    self.answering,
+                    self.readers,
+                    stored,
+                    adopt=self._has_served,
                 )
             self._has_served = self._has_served or stored is not None
             return self._runtime
@@ -133,6 +139,20 @@ class Services:
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()
 
+    def reader(self, limit: Scope) -> Reader:
+        """Return what callers with this limit may see; an empty one = everything."""
+        return self.readers.within(limit)
+
+    @lazy
+    def readers(self) -> Readers:
+        storage = self.storage
+        return Readers(
+            storage.documents,
+            storage.figures,
+            storage.glossary.entries,
+            lambda: self.runtime.store,
+        )
+
     def prepare(self) -> None:
         """Make the database ready to be written and searched. Raises DatabaseError,
         SettingsError.
@@ -154,6 +174,7 @@ class Services:
         self.ingesting.close()
         self.answering.close()
         self.storage.close()
+        close_lazy(self)
 
     def __enter__(self) -> Self:
         return self
@@ -310,19 +331,22 @@ class Answering:
             identity, name, loaded.title, name, {}, loaded.sections, pages=loaded.pages
         )
 
-    @lazy
+    @property
     def glossary(self) -> Glossary:
-        storage = self._storage
-        return Glossary(
-            storage.glossary.entries,
-            storage.documents,
-            lambda: self._services.runtime.store,
-        )
+        """The glossary as callers without a limit see it."""
+        return self._services.runtime.everything.glossary
 
     @lazy
     def chat(self) -> ChatService:
         words, storage = analyzer(self.settings.language), self._storage
-        follow_ups = FollowUps(words, storage.documents, self._names_a_thing)
+
+        def condenser(limit: Scope) -> Condenser:
+            return Condenser(
+                follow_ups=self._services.runtime.within(limit).follow_ups,
+                chat_model=self.small_chat_model,
+                analyzer=words,
+            )
+
         accounting = UsageAccounting(
             prices=self.settings.model_prices,
             chat_model=self.chat_model,
@@ -333,24 +357,10 @@ class Answering:
         )
         return ChatService(
             conversations=storage.conversations,
-            agent=lambda: self._services.runtime.understanding,
-            condenser=Condenser(
-                follow_ups=follow_ups, chat_model=self.small_chat_model, analyzer=words
-            ),
+            agent=lambda limit: self._services.runtime.within(limit).understanding,
+            condenser=condenser,
             accounting=accounting,
         )
-
-    def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
-        """Return whether words name a heading of the reports; False if the embedder
-        fails, to carry the topic on.
-        """
-        indicators = self._storage.figures.indicators()
-        try:
-            return self._services.runtime.indicators.names_one(
-                words, indicators, headings[0] if headings else ""
-            )
-        except EmbeddingError:
-            return False
 
     def close(self) -> None:
         close_lazy(self, "_attachment_loader", "chat_model", "small_chat_model")

@@ -5,7 +5,7 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from ...answering.context import CONTEXT_MARGIN, window
 from ...config import SAMPLE_DATA
 from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
+from ...database.reader import Reader, narrowed
 from ...database.repositories.caches import request_cache
 from ...database.repositories.documents import OWN_ID, is_inside
 from ...database.repositories.figures import FigurePage
@@ -40,10 +41,12 @@ from ...library.connectors import Connector, read_sources
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
 from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
-from ...library.pipeline import IngestionService, Ingestor
+from ...library.pipeline import IngestionService, Ingestor, passages
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...search.scope import ScopeResolver
+from .activity import Activity
+from .runtime import SearchServices
 from .storage import PURGE_SECONDS, close_lazy, lazy
 
 if TYPE_CHECKING:
@@ -99,14 +102,16 @@ class Ingesting:
         CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
         self._services.runtime.chunker(self._chunking({}))
 
-    def check_overrides(self, overrides: About | Cutting) -> dict[str, Any]:
+    def check_overrides(
+        self, overrides: About | Cutting, reader: Reader | None = None
+    ) -> dict[str, Any]:
         """Return the metadata and chunking that a person states of a report, checked
-        together with the settings. Raises InvalidRequestError, UnknownNameError: they
-        name the wrong field.
+        together with the settings. Countries are spelled as reports of the ``reader``
+        spell them; None = as all reports do. Raises InvalidRequestError,
+        UnknownNameError: they name the wrong field.
         """
-        checked = check_overrides(
-            overrides, countries=self._storage.documents.values("country_name")
-        )
+        documents = reader.documents if reader else self._storage.documents
+        checked = check_overrides(overrides, countries=documents.values("country_name"))
         if not checked.keys().isdisjoint(CHUNKING):
             self.ingestor_for(checked)
         check_collection(checked.get("collection"), self.settings.chunk_collections)
@@ -390,19 +395,54 @@ class Library:
     who: Caller
 
     @property
+    def reader(self) -> Reader:
+        """What the caller may see: the only way to reports and passages."""
+        return self.services.reader(self.who.limit)
+
+    def activity(self, owner: str | None) -> Activity:
+        """Return what the caller sees of what this owner does; None = everybody."""
+        return Activity(self.services.storage, self.who.limit, owner)
+
+    @property
+    def search(self) -> SearchServices:
+        """Searches and answers within what the caller may see."""
+        return self.services.runtime.within(self.who.limit)
+
+    @property
     def scopes(self) -> ScopeResolver:
         return self.services.storage.scopes.inside(self.who.limit)
 
-    def shows(self, record: DocumentRecord) -> bool:
-        """Return whether the report is inside of what the caller's key may see."""
-        return is_inside(record, self.who.limit)
-
     def record(self, document_id: str) -> DocumentRecord:
-        """Return a report. Raises NotFoundError."""
-        record = self.services.storage.documents.get(document_id)
-        if record is None or not self.shows(record):
+        """Return a report with its parts that the caller may see. Raises
+        NotFoundError.
+        """
+        record = self.reader.documents.get(document_id)
+        if record is None:
             raise NotFoundError(f"There is no report {document_id[:64]!r}.")
         return record
+
+    def original(self, record: DocumentRecord) -> tuple[str, Iterator[bytes]]:
+        """Return the name and the content of a report's original. Raises NotFoundError:
+        it is not kept, or parts of it are outside of what the caller may see.
+        """
+        if record.part_of:
+            raise NotFoundError(
+                f"This key sees only some parts of {record.title!r}, so it does not "
+                "get the original. Read its passages, or use a key that sees all of it."
+            )
+        return self.services.ingesting.originals.open(record)
+
+    def original_name(self, record: DocumentRecord) -> str:
+        """Return the name of the original, "" if the caller does not get it."""
+        if record.part_of:
+            return ""
+        return self.services.ingesting.originals.file_name(record)
+
+    def can_reingest(self, record: DocumentRecord) -> bool:
+        """Return whether the original can be read again for the caller."""
+        if record.part_of:
+            return False
+        return self.services.ingesting.originals.job_file(record) is not None
 
     def own_record(self, document_id: str) -> DocumentRecord:
         """Return a report that the caller may change. Raises NotFoundError,
@@ -410,6 +450,11 @@ class Library:
         """
         record = self.record(document_id)
         self.services.storage.require_writable()
+        if record.part_of:
+            raise ForbiddenError(
+                "This key sees some parts of this report only. Change it with a key "
+                "that sees all of it."
+            )
         if not self.may_change(record):
             raise ForbiddenError(
                 "Only the person who added this report, or an administrator, may "
@@ -418,15 +463,22 @@ class Library:
         return record
 
     def may_change(self, record: DocumentRecord) -> bool:
-        """Return whether the caller sees this report, and added it or is an
+        """Return whether the caller sees all of this report, and added it or is an
         administrator (as all with open access).
         """
+        inside = narrowed(record, self.who.limit)
+        if inside is None or inside.part_of:
+            return False
         is_own = (
             self.who.may("write")
             and bool(self.who.owner)
             and record.owner == self.who.owner
         )
-        return (is_own or self.who.may("admin")) and self.shows(record)
+        return is_own or self.who.may("admin")
+
+    def shows(self, record: DocumentRecord) -> bool:
+        """Return whether the caller sees some part of the report."""
+        return is_inside(record, self.who.limit)
 
     def inside_limit(
         self, about: dict[str, Any], *, new: bool = False
@@ -461,20 +513,19 @@ class Library:
         """Return the passages that exist and that the caller may see, in the order of
         the ids.
         """
-        limit, chunks = self.who.limit, self.services.runtime.store.get(chunk_ids)
-        return [
-            chunk
-            for chunk in chunks
-            if limit.holds(chunk.collection) and limit.matches(chunk.about)
-        ]
+        return self.reader.passages.get(chunk_ids)
+
+    def page_of(self, record: DocumentRecord, offset: int, limit: int) -> list[Chunk]:
+        """Return passages of a report that the caller may see, in reading order, the
+        summary last.
+        """
+        return passages(self.reader.passages, record, offset=offset, limit=limit)
 
     def wider_text(self, chunk: Chunk) -> str:
         """Return a passage with `CONTEXT_MARGIN` characters of its report on each
         side.
         """
-        (around,) = self.services.runtime.store.surroundings(
-            [chunk], margin=CONTEXT_MARGIN
-        )
+        (around,) = self.reader.passages.surroundings([chunk], margin=CONTEXT_MARGIN)
         return window(chunk, around, before=CONTEXT_MARGIN, after=CONTEXT_MARGIN)
 
     def figures(
@@ -490,7 +541,7 @@ class Library:
         year. Raises InvalidRequestError: no report in the scope has such a heading;
         names similar ones.
         """
-        figures = self.services.storage.figures
+        figures = self.reader.figures
         page = figures.page(
             scope, indicator=indicator, year=year, limit=limit, after=after
         )

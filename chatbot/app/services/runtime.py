@@ -8,6 +8,7 @@ with it.
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
@@ -17,11 +18,13 @@ from ...answering.agents.run import ModeAgent, Resources
 from ...answering.agents.understanding import Understanding
 from ...answering.figure_tables import FigureTables
 from ...config import WARM_CACHE
+from ...database.reader import Reader, Readers
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import QuerySettings, Question
 from ...domain.documents import Chunking
-from ...domain.errors import ChatbotError, EmbedderMismatchError
-from ...domain.protocols import Chunker, Embedder, Reranker, Store
+from ...domain.errors import ChatbotError, EmbedderMismatchError, EmbeddingError
+from ...domain.protocols import Chunker, Embedder, Passages, Reranker, Store
+from ...domain.scope import Scope
 from ...language.analysis import analyzer
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
@@ -29,8 +32,9 @@ from ...library.pipeline import Ingestor
 from ...models.caches import AnswerCache, CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
+from ...questions.follow_ups import FollowUps
 from ...search.compression import Compressor
-from ...search.indicators import IndicatorIndex
+from ...search.indicators import Glossary, IndicatorIndex
 from ...search.ordering import Refiner
 from ...search.pipeline import Retriever
 from ...search.relevance import Bounds, relevance_bounds
@@ -50,6 +54,9 @@ FOR_CHUNKINGS = 16
 chunker.
 """
 
+KEPT_LIMITS = 64
+"""Limits of callers for which what is derived from the reports is kept."""
+
 
 class Runtime:
     """Each part is built on first use. ``stored``: the embedding model of the database,
@@ -64,19 +71,22 @@ class Runtime:
         self,
         storage: Storage,
         answering: "Answering",
+        readers: Readers,
         stored: StoredEmbedder | None,
         *,
         adopt: bool = False,
     ) -> None:
         self.stored = stored
         self._slot = stored.slot if stored else ""
-        self._storage = storage
-        self._answering = answering
+        self.storage = self._storage = storage
+        self.answering = self._answering = answering
+        self._readers = readers
         self._adopt = adopt
         self._settings = storage.settings
         self._lock = threading.RLock()
         self._rerankers: dict[str, Reranker] = {}
         self.ingestor = lru_cache(FOR_CHUNKINGS)(self._ingestor)
+        self._limited = lru_cache(KEPT_LIMITS)(self._within)
 
     def serves(self, stored: StoredEmbedder | None) -> bool:
         """Return whether this runtime can search a database whose embedder is
@@ -251,45 +261,56 @@ class Runtime:
     # Searching and answering
 
     @lazy
-    def indicators(self) -> IndicatorIndex:
-        """Says which heading a question means; by the built-in model where a vector of
-        the passages' has its price.
+    def everything(self) -> "SearchServices":
+        """Searches and answers for callers without a limit, for the command line and
+        for work in the background.
         """
-        embedder: Embedder = self.embedder
-        if not embedder.local:
-            settings = self._settings.override(embedding_dimensions=None)
-            minilm = EMBEDDERS.builder("minilm")(
-                settings, model=EMBEDDERS.default_model("minilm")
-            )
-            embedder = CachedEmbedder(minilm, self.warm_cache)
-        return IndicatorIndex(
-            embedder, analyzer(self._settings.language), self._storage.glossary.entries
-        )
+        return SearchServices(self, self._readers.everything())
+
+    def within(self, limit: Scope) -> "SearchServices":
+        """Return what searches and answers for callers with this limit, an empty one =
+        everything. Few limits exist: what is derived from the reports inside is kept
+        for each.
+        """
+        if not limit:
+            return self.everything
+        return self._limited(Scope(limit.conditions, limit.collections))
+
+    def _within(self, limit: Scope) -> "SearchServices":
+        return SearchServices(self, self._readers.within(limit))
+
+    @property
+    def indicators(self) -> IndicatorIndex:
+        return self.everything.indicators
+
+    @property
+    def retriever(self) -> Retriever:
+        return self.everything.retriever
+
+    @property
+    def resources(self) -> Resources:
+        return self.everything.resources
+
+    @property
+    def agent(self) -> ModeAgent:
+        return self.everything.agent
+
+    @property
+    def understanding(self) -> Understanding:
+        return self.everything.understanding
 
     @lazy
-    def retriever(self) -> Retriever:
-        settings, embedder, documents = (
-            self._settings,
-            self.embedder,
-            self._storage.documents,
+    def heading_embedder(self) -> Embedder:
+        """Compares questions with headings: the built-in model where a vector of the
+        passages' has its price.
+        """
+        if self.embedder.local:
+            return self.embedder
+        settings = self._settings.override(embedding_dimensions=None)
+        minilm = EMBEDDERS.builder("minilm")(
+            settings, model=EMBEDDERS.default_model("minilm")
         )
-        indicators = self.indicators if embedder.local else None
-        refiner = Refiner(
-            documents,
-            indicators,
-            weight=HEADING_WEIGHT,
-            language=settings.language,
-            collections=settings.chunk_collections,
-        )
-        return Retriever(
-            store=self.store,
-            embedder=embedder,
-            settings=QuerySettings.of(settings),
-            visible=documents.visible,
-            known=partial(documents.visible, again=False),
-            reranker=self.reranker,
-            refiner=refiner,
-        )
+        return CachedEmbedder(minilm, self.warm_cache)
 
     def reranker(self, name: str) -> Reranker | None:
         """Return the reranker of that name, None for none. Raises UnknownNameError,
@@ -325,31 +346,7 @@ class Runtime:
             least_cosine=least,
         )
 
-    @lazy
-    def resources(self) -> Resources:
-        settings, storage = self._settings, self._storage
-        return Resources(
-            retriever=self.retriever,
-            compressor=self.compressor,
-            store=self.store,
-            catalog=storage.documents,
-            chat_model=self._answering.chat_model,
-            small_chat_model=self._answering.small_chat_model,
-            quoter=self._answering.quoter,
-            embedder=self.embedder,
-            analyzer=analyzer(settings.language),
-            language=settings.language,
-            collections=storage.collections,
-            glossary=storage.glossary.entries,
-            spelling=Spelling(storage.glossary.entries, storage.figures.indicators),
-            bounds=self._bounds,
-            settings=QuerySettings.of(settings),
-            tables=FigureTables(
-                storage.figures, self.indicators, analyzer(settings.language).terms
-            ),
-        )
-
-    def _bounds(self, settings: QuerySettings) -> Bounds:
+    def bounds(self, settings: QuerySettings) -> Bounds:
         """Asked at each question: `calibrate` may have run in another process."""
         setting, model_id = settings.relevance_floor, self.embedder.model_id
         stored = (
@@ -357,18 +354,7 @@ class Runtime:
         )
         return relevance_bounds(setting, model_id, stored)
 
-    @lazy
-    def agent(self) -> ModeAgent:
-        return ModeAgent(
-            self.resources, AnswerCache(self._storage.cache, self._generation)
-        )
-
-    @lazy
-    def understanding(self) -> Understanding:
-        """The agent, behind the reading of each question."""
-        return Understanding(self.agent, self.resources, self._answering.glossary)
-
-    def _generation(self, question: Question) -> str | None:
+    def generation(self, question: Question) -> str | None:
         """Changes with the program, the library, models and settings; None while the
         library is being changed.
         """
@@ -379,10 +365,115 @@ class Runtime:
         # Reports of other programs are looked at later than their rows are counted.
         position += f":{storage.documents.older_key()}"
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
-        bounds = self._bounds(question.settings or self.resources.settings)
+        bounds = self.bounds(question.settings or self.resources.settings)
         return (
             f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
         )
 
     def close(self) -> None:
         close_lazy(self, "store", "embedder")
+
+
+class SearchServices:
+    """Searching and answering for the callers of one reader. Each part is built on
+    first use, from what the reader gives.
+    """
+
+    def __init__(self, runtime: Runtime, reader: Reader) -> None:
+        self.reader = reader
+        self._runtime = runtime
+        self._storage = runtime.storage
+        self._answering = runtime.answering
+        self._settings = runtime.storage.settings
+
+    @lazy
+    def indicators(self) -> IndicatorIndex:
+        """Says which heading a question means."""
+        return IndicatorIndex(
+            self._runtime.heading_embedder,
+            analyzer(self._settings.language),
+            self.reader.glossary,
+        )
+
+    @lazy
+    def _passages(self) -> Passages:
+        """The passages inside, as they are embedded in this runtime."""
+        return self.reader.of_store(self._runtime.store)
+
+    @lazy
+    def glossary(self) -> Glossary:
+        reader = self.reader
+        return Glossary(reader.glossary, reader.documents, lambda: self._passages)
+
+    @lazy
+    def retriever(self) -> Retriever:
+        settings, embedder = self._settings, self._runtime.embedder
+        documents = self._storage.documents
+        refiner = Refiner(
+            self.reader.documents,
+            self.indicators if embedder.local else None,
+            weight=HEADING_WEIGHT,
+            language=settings.language,
+            collections=settings.chunk_collections,
+        )
+        return Retriever(
+            store=self._passages,
+            embedder=embedder,
+            settings=QuerySettings.of(settings),
+            visible=documents.visible,
+            known=partial(documents.visible, again=False),
+            reranker=self._runtime.reranker,
+            refiner=refiner,
+        )
+
+    @lazy
+    def resources(self) -> Resources:
+        settings, reader, answering = self._settings, self.reader, self._answering
+        return Resources(
+            retriever=self.retriever,
+            compressor=self._runtime.compressor,
+            store=self._passages,
+            catalog=reader.documents,
+            chat_model=answering.chat_model,
+            small_chat_model=answering.small_chat_model,
+            quoter=answering.quoter,
+            embedder=self._runtime.embedder,
+            analyzer=analyzer(settings.language),
+            language=settings.language,
+            collections=tuple(
+                one for one in self._storage.collections if reader.limit.holds(one.name)
+            ),
+            glossary=reader.glossary,
+            spelling=Spelling(reader.glossary, reader.figures.indicators),
+            bounds=self._runtime.bounds,
+            settings=QuerySettings.of(settings),
+            tables=FigureTables(
+                reader.figures, self.indicators, analyzer(settings.language).terms
+            ),
+        )
+
+    @lazy
+    def follow_ups(self) -> FollowUps:
+        words = analyzer(self._settings.language)
+        return FollowUps(words, self.reader.documents, self._names_a_thing)
+
+    def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
+        """Return whether words name a heading of the reports; False if the embedder
+        fails, to carry the topic on.
+        """
+        indicators = self.reader.figures.indicators()
+        beside = headings[0] if headings else ""
+        try:
+            return self.indicators.names_one(words, indicators, beside)
+        except EmbeddingError:
+            return False
+
+    @lazy
+    def agent(self) -> ModeAgent:
+        cache = AnswerCache(self._storage.cache, self._runtime.generation)
+        return ModeAgent(self.resources, cache)
+
+    @lazy
+    def understanding(self) -> Understanding:
+        """The agent, behind the reading of each question."""
+        return Understanding(self.agent, self.resources, self.glossary)

@@ -8,8 +8,9 @@ from flask import Response, g, request
 
 from ...domain import Scope
 from ...domain.errors import DatabaseError, ForbiddenError, UnauthorizedError
+from ..services.activity import Activity
 from ..services.library import Library
-from .callers import caller
+from .callers import caller, whose
 from .routes import COLLECTIONS, ScopeQuery, current_route, query_filters, services
 
 log = logging.getLogger(__name__)
@@ -65,6 +66,20 @@ def finish_request(response: Response) -> None:
 
 def library() -> Library:
     return Library(services(), caller())
+
+
+def activity() -> Activity:
+    """Return what the caller may see and change of jobs, questions, feedback, usage and
+    keys.
+    """
+    return library().activity(whose())
+
+
+def require_everything() -> None:
+    """Raise ForbiddenError: the caller is limited to a part of the reports, and this is
+    about the whole installation.
+    """
+    activity().require_everything()
 
 
 def query_scope(query: ScopeQuery) -> Scope:

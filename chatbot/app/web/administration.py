@@ -12,7 +12,7 @@ from ...domain import ApiKey
 from ...domain.callers import KeyRole
 from ...domain.validation import NOT_BLANK
 from ..doctor import Finding, diagnose
-from .access import library
+from .access import activity, library, require_everything
 from .asking import Filter
 from .callers import caller
 from .routes import Body, Views, answer_type, services
@@ -55,8 +55,10 @@ class Setting(TypedDict):
     "/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey])
 )
 def list_keys() -> Json:
-    """List the API keys without their secrets, the newest first; revoked ones, too."""
-    return {"keys": services().storage.keys.all()[::-1]}
+    """List the API keys without their secrets, the newest first; revoked ones, too. A
+    limited key sees those that are not wider than itself.
+    """
+    return {"keys": activity().keys()}
 
 
 @administration.post(
@@ -72,11 +74,10 @@ def create_key(body: NewKey) -> Json:
     tokens, requests = (
         (who.daily_tokens, who.key.requests_per_minute) if who.key else (None, None)
     )
-    key, secret = storage.keys.create(
+    key, secret = activity().create_key(
         body.name,
         body.role,
-        filters=scope.to_json(),
-        collections=scope.collections,
+        scope,
         daily_tokens=_least(body.daily_tokens, tokens),
         requests_per_minute=_least(body.requests_per_minute, requests),
     )
@@ -92,11 +93,11 @@ def _least(limit: int | None, most: int | None) -> int | None:
 
 @administration.delete("/api/keys/<key_id>", need="admin", status=204)
 def revoke_key(key_id: str) -> None:
-    """Revoke an API key at once; what was made with it stays."""
-    who, storage = caller(), services().storage
-    storage.audit.record(
-        "keys revoke", storage.keys.revoke(key_id).id, who.owner or who.account
-    )
+    """Revoke an API key at once; what was made with it stays. A limited key revokes
+    those that are not wider than itself.
+    """
+    who, revoked = caller(), activity().revoke_key(key_id)
+    services().storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
 
 
 @administration.get(
@@ -106,6 +107,7 @@ def run_doctor() -> Json:
     """Check the installation, as `python -m chatbot doctor` does. It asks the models,
     and may take some seconds.
     """
+    require_everything()
     return {"findings": list(diagnose(services()))}
 
 
@@ -118,6 +120,7 @@ def list_settings() -> Json:
     """List the settings as they are. They are changed in the environment or in
     `.env`.
     """
+    require_everything()
     settings, shown = services().settings, list[Setting]()
     for name, field in type(settings).model_fields.items():
         value: Any = getattr(settings, name)

@@ -49,6 +49,7 @@ from ...language.characters import evenly_spaced
 from ...language.words import ENGLISH, Language
 from ...search import RETRIEVAL_METHODS
 from ..services import Services
+from .access import library
 from .callers import caller
 from .files import accept_files, form_json, is_form, last_part
 from .monitoring import Error
@@ -324,7 +325,7 @@ def search_passages(body: SearchRequest) -> SearchResult:
     require_samples()
     question = body.to_search(services(), caller().limit)
     method, scope = question.retrieval_method, question.scope
-    retrieval = services().runtime.retriever.retrieve(
+    retrieval = library().search.retriever.retrieve(
         question.query,
         top_k=question.top_k,
         scope=scope,
@@ -333,7 +334,7 @@ def search_passages(body: SearchRequest) -> SearchResult:
         page=question.page,
     )
     held, steps, pipeline = (
-        services().storage.documents.holdings(scope),
+        library().reader.documents.holdings(scope),
         retrieval.steps,
         retrieval.pipeline,
     )

@@ -81,7 +81,7 @@ def list_reports(query: ReportPage) -> Json:
     """List the reports in a scope by title."""
     return query.of(
         "reports",
-        services().storage.documents.index().inside(query_scope(query)),
+        library().reader.documents.index().inside(query_scope(query)),
         Report.of,
     )
 
@@ -106,15 +106,16 @@ def list_facets(query: FacetQuery) -> Json:
             "field", f"unknown. Valid: {', '.join(valid)}.", valid
         )
     storage, scope, limit = services().storage, query_scope(query), caller().limit
+    documents = library().reader.documents
     fields = [query.field] if query.field else ()
-    facets = storage.documents.facets(
+    facets = documents.facets(
         scope, fields=fields, q=query.q, limit=query.limit, offset=query.start
     )
     for one in facets.get(COUNTRY, ()):
         one["code"] = numeric_code(str(one["value"]))
     facets["next"] = query.next(max(facets["total"].values(), default=0))
     if not query.field:
-        in_one = storage.documents.index().collections(scope.within(()))
+        in_one = documents.index().collections(scope.within(()))
         names = [one.name for one in storage.collections if limit.holds(one.name)]
         counts = [
             (name, in_one.get(name, 0) + in_one.get(SEVERAL, 0)) for name in names
@@ -132,12 +133,10 @@ def list_topics(query: ScopeQuery) -> Json:
     """List what the reports of a scope are about: the chapters that most of them have,
     else the titles of a few.
     """
-    records = services().storage.documents.index().inside(query_scope(query))
-    return {
-        "topics": topics(
-            [one for one in records if one.status == "ready"], services().runtime.store
-        )
-    }
+    reader = library().reader
+    records = reader.documents.index().inside(query_scope(query))
+    ready = [one for one in records if one.status == "ready"]
+    return {"topics": topics(ready, reader.passages)}
 
 
 class CoverageCell(TypedDict):
@@ -159,9 +158,7 @@ def get_coverage(query: ScopeQuery) -> Json:
     """Count the reports of each country and edition; null stands for reports without
     one.
     """
-    pairs = (
-        services().storage.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
-    )
+    pairs = library().reader.documents.index().pairs(COUNTRY, YEAR, query_scope(query))
     ordered = sorted(pairs.items(), key=lambda item: tuple(map(str, item[0])))
     return {
         "cells": [
@@ -255,7 +252,7 @@ def list_glossary(query: GlossaryQuery) -> Json:
     """List the terms of the library with their meanings, the other words for them, and
     the figures they stand for.
     """
-    entries = services().answering.glossary.entries(caller().limit)
+    entries = library().reader.glossary_entries()
     return query.of(
         "entries", [entry for entry in entries if query.labels or not entry.label]
     )
@@ -279,10 +276,11 @@ class CollectionSize:
 def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
     storage, limit = services().storage, caller().limit
+    documents = library().reader.documents
     sizes: list[CollectionSize] = []
     for one in storage.collections:
         if limit.holds(one.name):
-            held = summarise(storage.documents, limit.within([one.name]))
+            held = summarise(documents, limit.within([one.name]))
             sizes.append(
                 CollectionSize(one.name, one.description, held.documents, held.chunks)
             )
@@ -313,9 +311,7 @@ def get_formats() -> Json:
         "chunk_strategy": settings.chunk_strategy,
         "chunk_size": settings.chunk_size,
         "chunk_overlap": settings.chunk_overlap,
-        "types": list(
-            services().storage.documents.values("type", caller().limit or None)
-        ),
+        "types": library().reader.documents.values("type"),
     }
 
 
@@ -332,12 +328,12 @@ class QuestionQuery(ScopeQuery):
 @catalog.get("/api/scope", need="read")
 def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
-    scope, product = query_scope(query), services()
+    scope, documents = query_scope(query), library().reader.documents
     inferred = Scope()
-    if query.question and product.settings.auto_scope:
-        inferred = inferred_scope(query.question, scope, product.storage.documents)
+    if query.question and services().settings.auto_scope:
+        inferred = inferred_scope(query.question, scope, documents)
     return replace(
-        summarise(product.storage.documents, scope.and_(inferred)),
+        summarise(documents, scope.and_(inferred)),
         from_question=inferred,
     )
 
@@ -359,10 +355,11 @@ def get_passage(chunk_id: str) -> OpenedPassage:
     """Get a passage with the text around it, and the name of its file where that is
     kept.
     """
-    chunk = library().passage(chunk_id)
-    record = services().storage.documents.get(chunk.document_id)
-    file = services().ingesting.originals.file_name(record) if record else ""
-    return OpenedPassage(SearchHit(chunk), library().wider_text(chunk), file or None)
+    mine = library()
+    chunk = mine.passage(chunk_id)
+    record = mine.reader.documents.get(chunk.document_id)
+    file = mine.original_name(record) if record else ""
+    return OpenedPassage(SearchHit(chunk), mine.wider_text(chunk), file or None)
 
 
 class SuggestedQuestion(TypedDict):
@@ -386,7 +383,7 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     scope, passage, retriever = (
         query_scope(query),
         library().passage(chunk_id),
-        services().runtime.retriever,
+        library().search.retriever,
     )
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
@@ -394,7 +391,7 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
             words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25"
         ).hits
 
-    documents = services().storage.documents
+    documents = library().reader.documents
     suggestions = further_questions(
         passage,
         query.question,

@@ -15,7 +15,7 @@ from ...domain import DocumentRecord
 from ...language.counts import count_of
 from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
-from .access import query_scope
+from .access import library, query_scope
 from .callers import caller, may_read
 from .cookies import with_owner
 from .routes import (
@@ -49,7 +49,8 @@ class ChangesQuery(Page, ScopeQuery):
         """Return the reports of the query, the latest first, and what their changes are
         read from.
         """
-        index, scope = services().storage.documents.index(), query_scope(self)
+        reader, scope = library().reader, query_scope(self)
+        index = reader.documents.index()
         least = (
             ""
             if self.since is None
@@ -62,7 +63,7 @@ class ChangesQuery(Page, ScopeQuery):
         ]
         records.sort(key=lambda one: (one.updated_at, one.title), reverse=True)
         return ChangeLog(
-            index.inside(scope.widest()), services().storage.figures, scope.widest()
+            index.inside(scope.widest()), reader.figures, scope.widest()
         ), records
 
 
@@ -181,8 +182,6 @@ def show_changes(query: ChangesPage) -> Response:
             "listed": query.of("changes", records, log.of),
             "chosen": request.args.get(COUNTRY, ""),
         }
-        about["countries"] = services().storage.documents.values(
-            COUNTRY, caller().limit or None
-        )
+        about["countries"] = library().reader.documents.values(COUNTRY)
         about["address"] = _feed_address() if request.method == "POST" else ""
     return with_owner(make_response(render_template("changes.html", **about)))

@@ -24,15 +24,16 @@ from ...database.repositories.conversations import (
     State,
 )
 from ...domain import Chunk, Citation, Scope
+from ...domain.callers import limit_key, limit_of_key
 from ...domain.cancellation import Cancellation
 from ...domain.chat import Mark, Role, ScopeSummary, Unsupported
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import to_json
 from ...domain.validation import NOT_BLANK
-from .access import library
+from .access import activity, library
 from .asking import STREAM, stream_response
-from .callers import caller, whose
+from .callers import caller
 from .files import DOCX, XLSX, disposition
 from .routes import (
     EVENTS,
@@ -331,7 +332,10 @@ def share_conversation(conversation_id: str, body: Share) -> Conversation:
     the same until it is revoked.
     """
     later = body.later if "later" in body.model_fields_set else None
-    return _history().share(conversation_id, caller().owner, later=later)
+    who = caller()
+    return _history().share(
+        conversation_id, who.owner, later=later, limit=limit_key(who.limit)
+    )
 
 
 @conversations.delete(
@@ -350,7 +354,8 @@ def get_shared_conversation(token: str, query: MessageQuery) -> Response:
     record = _history().shared(token)
     rows, following = _page(record, query, until=record.share_until)
     # Who has the link sees what the owner may see.
-    messages = _messages(rows, SharedMessage, services().runtime.store.get)
+    reader = services().reader(limit_of_key(record.share_within))
+    messages = _messages(rows, SharedMessage, reader.passages.get)
     names: list[str] = []
     for message in messages:
         if "attached" in message:  # their names may tell what nobody was to know
@@ -400,10 +405,7 @@ def resume_answer(message_id: str) -> Response:
             LAST_EVENT, "send the id of an event of this answer."
         )
     owner, storage = caller().owner, services().storage
-    begun, get = (
-        storage.unfinished.find(message_id, owner),
-        services().runtime.store.get,
-    )
+    begun, get = storage.unfinished.find(message_id, owner), library().passages
     refuse_ended(begun)
     if not begun.state and "response" not in storage.conversations.message(message_id):
         raise NotFoundError(
@@ -473,11 +475,7 @@ def list_feedback(query: FeedbackQuery) -> Json:
     """List the newest feedback: everybody's for an administrator's key, else the
     caller's own.
     """
-    return {
-        "feedback": list(
-            services().storage.feedback.latest(query.rating, query.limit, whose())
-        )
-    }
+    return {"feedback": activity().feedback(query.rating, query.limit)}
 
 
 @conversations.get(
@@ -489,7 +487,7 @@ def list_unanswered(query: UnansweredQuery) -> Json:
     """List the latest questions that the reports did not answer: everybody's, or the
     caller's own.
     """
-    return {"questions": services().storage.feedback.unanswered(query.limit, whose())}
+    return {"questions": activity().unanswered(query.limit)}
 
 
 def _history() -> ConversationRepository:

@@ -18,8 +18,8 @@ from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...library.control import JobControl
 from ...library.description import language_notes
-from ...library.pipeline import passages
 from ...library.sources import About, shown_source
+from ..services.library import Library
 from .access import library, query_scope
 from .files import disposition
 from .routes import (
@@ -66,6 +66,8 @@ class LibraryReport(Inlines):
     """The number of its countries, years or other metadata that differ from those of
     the whole.
     """
+    partial: bool
+    """True if the caller sees only some parts of it; the numbers are of these."""
     has_file: bool
     can_reingest: bool
     may_change: bool
@@ -97,7 +99,8 @@ class DocumentQuery(Page, ScopeQuery):
 )
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
-    records = services().storage.documents.index().named(query.q, query_scope(query))
+    index = library().reader.documents.index()
+    records = index.named(query.q, query_scope(query))
     return query.of(
         "documents",
         [one for one in records if query.status in {None, one.status}],
@@ -116,7 +119,7 @@ def get_guide(document_id: str) -> Guide:
     """Get the chapters and key figures of a report, and questions that it answers, in
     the page's language.
     """
-    resources = services().runtime.resources
+    resources = library().search.resources
     return guide(
         library().record(document_id),
         resources.store,
@@ -137,7 +140,7 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     """
     mine, ingesting = library(), services().ingesting
     record = mine.own_record(document_id)
-    stated = mine.inside_limit(ingesting.check_overrides(body))
+    stated = mine.inside_limit(ingesting.check_overrides(body, mine.reader))
     return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
 
 
@@ -169,9 +172,7 @@ class PassagePage(Page):
 def list_passages(document_id: str, query: PassagePage) -> Json:
     """List the passages of a report as they are searched, in reading order."""
     record = library().record(document_id)
-    chunks = passages(
-        services().runtime.store, record, offset=query.start, limit=query.limit
-    )
+    chunks = library().page_of(record, query.start, query.limit)
     return {
         "chunks": list(map(SearchHit, chunks)),
         "total": record.chunks,
@@ -190,7 +191,7 @@ class FileQuery(Query):
 )
 def get_file(document_id: str, query: FileQuery) -> Response:
     """Download the original file of a report; only a PDF can be shown inline."""
-    name, pieces = services().ingesting.originals.open(library().record(document_id))
+    name, pieces = library().original(library().record(document_id))
     first = next(pieces, b"")
     shown = query.disposition == "inline" and PDF in first[:PDF_WITHIN]
     response = Response(
@@ -232,21 +233,17 @@ def get_text(document_id: str, query: TextQuery) -> Json:
 
     `offset` is the number of the first part, `total` that of all parts.
     """
-    record, start = library().record(document_id), query.start
+    mine = library()
+    record, start = mine.record(document_id), query.start
     if query.around:
-        passage = library().passage(query.around)
+        passage = mine.passage(query.around)
         if passage.document_id != record.id:
             raise NotFoundError(
                 f"There is no passage {query.around[:200]!r} in {record.title!r}."
             )
-        start = 0 if passage.is_summary else max(0, passage.ordinal - PARTS_BEFORE)
+        start = max(0, _place(mine, record, passage) - PARTS_BEFORE)
     before = min(start, 1)  # one part more, to find the overlap
-    chunks = passages(
-        services().runtime.store,
-        record,
-        offset=start - before,
-        limit=query.limit + before,
-    )
+    chunks = mine.page_of(record, start - before, query.limit + before)
     read = [chunk for chunk in chunks if not chunk.is_summary]
     parts = list(map(TextPart, read, texts_of(read)))[before:]
     end = start + len(parts)
@@ -254,15 +251,27 @@ def get_text(document_id: str, query: TextQuery) -> Json:
     return {"parts": parts, "offset": start, "total": record.chunks, "next": following}
 
 
+def _place(mine: Library, record: DocumentRecord, passage: Chunk) -> int:
+    """Return the number of passages before this one that the caller sees; 0 for a
+    summary.
+    """
+    if passage.is_summary:
+        return 0
+    if not record.part_of:
+        return passage.ordinal
+    ids = [chunk.id for chunk in mine.page_of(record, 0, record.chunks)]
+    return ids.index(passage.id)
+
+
 def _shown(record: DocumentRecord) -> LibraryReport:
-    originals = services().ingesting.originals
     values = common_fields(LibraryReport, record)
     values |= {"report": Report.of(record), "source": shown_source(record.source)}
     values["parts"] = (
         sum(part.metadata != record.metadata for part in record.several) or 1
     )
-    values["has_file"] = bool(originals.file_name(record))
-    values["can_reingest"] = originals.job_file(record) is not None
+    values["has_file"] = bool(library().original_name(record))
+    values["can_reingest"] = library().can_reingest(record)
+    values["partial"] = record.part_of > 0
     values["may_change"] = library().may_change(record)
     values["proposed"] = tuple(
         one for one in record.proposed if one.field not in record.overrides

@@ -36,9 +36,9 @@ from ...library.sources import (
     document_id,
     uploaded_name,
 )
-from .access import library
+from .access import activity, library, require_everything
 from .asking import Address, one_of
-from .callers import caller, whose
+from .callers import caller
 from .files import (
     FILES,
     MOST_FILES,
@@ -188,18 +188,29 @@ def add_documents() -> Response:
     pages = body.by_page()
     storage.files.require_space(0)
     about = mine.inside_limit(_overrides(body, single=len(pages) == 1), new=True)
-    for page in pages:
-        record = storage.documents.get(document_id(page))
+    page_identities = {page: _page_identity(page) for page in pages}
+    for identity in page_identities.values():
+        record = mine.reader.documents.get(document_id(identity))
         if record is not None and not mine.may_change(record):
             raise errors.ForbiddenError(
                 "This page is in the library already. Only its owner may read it again."
             )
     return _started(
         [
-            IngestionFile("", "", url, page, url=url, overrides=about)
+            IngestionFile("", "", url, page_identities[page], url=url, overrides=about)
             for page, url in pages.items()
         ]
     )
+
+
+def _page_identity(page: str) -> str:
+    """Return the identity of a web page. That of a limited caller is the caller's own:
+    a page that others have added must not be refused, nor replaced.
+    """
+    who = caller()
+    if not who.limit:
+        return page
+    return f"{page}#{hashlib.sha256(who.owner.encode()).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +310,7 @@ def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePre
 def reingest_document(document_id: str, body: ReadAgain) -> Response:
     """Read the original of a report again, with other chunking where given."""
     record = library().own_record(document_id)
-    about = services().ingesting.check_overrides(body)
+    about = services().ingesting.check_overrides(body, library().reader)
     file = services().ingesting.originals.job_file(record)
     if file is None:
         raise errors.NotFoundError(
@@ -320,7 +331,7 @@ class IngestionQuery(Query):
 )
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
-    return {"ingestions": services().storage.ingestions.latest(query.limit, whose())}
+    return {"ingestions": activity().jobs(query.limit)}
 
 
 @jobs.get(
@@ -332,13 +343,14 @@ def list_sources() -> Json:
     """List the sources that the library is kept current with, and what their latest run
     did.
     """
+    require_everything()
     return {"sources": services().ingesting.synchroniser.states()}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>", need="read")
 def get_ingestion(ingestion_id: str) -> Ingestion:
     """Get the state and progress of a job."""
-    return services().storage.ingestions.get(ingestion_id, whose())
+    return activity().job(ingestion_id)
 
 
 @jobs.delete(
@@ -346,7 +358,7 @@ def get_ingestion(ingestion_id: str) -> Ingestion:
 )
 def cancel_ingestion(ingestion_id: str) -> Ingestion:
     """Cancel the files of a job that are not finished."""
-    job = services().storage.ingestions.cancel(ingestion_id, whose())
+    job = activity().cancel(ingestion_id)
     wake_worker()
     return job
 
@@ -359,7 +371,7 @@ def cancel_ingestion(ingestion_id: str) -> Ingestion:
 )
 def retry_ingestion(ingestion_id: str) -> Ingestion:
     """Retry the failed and cancelled files of a job."""
-    job = services().storage.ingestions.retry(ingestion_id, whose())
+    job = activity().retry(ingestion_id)
     wake_worker()
     return job
 
@@ -372,7 +384,7 @@ def _started(files: list[IngestionFile]) -> Response:
         else {}
     )
     files = [replace(file, limit=limit) for file in files]
-    job: Ingestion = services().storage.ingestions.create(files, caller().owner)
+    job: Ingestion = activity().start(files, caller().owner)
     wake_worker()
     headers = {"Location": url_for(".get_ingestion", ingestion_id=job.id)}
     return make_response(jsonify(to_json(job)), 202, headers)
@@ -384,7 +396,7 @@ def _overrides(stated: Overrides, *, single: bool) -> dict[str, Any]:
         raise errors.InvalidRequestError.for_field(
             "title", "is possible for one file only."
         )
-    return services().ingesting.check_overrides(stated)
+    return services().ingesting.check_overrides(stated, library().reader)
 
 
 def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> list[str]:

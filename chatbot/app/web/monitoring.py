@@ -136,6 +136,7 @@ def error_body(error: Exception) -> dict[str, Any]:
         and failure.said
         and "caller" in g
         and g.caller.may("admin")
+        and not g.caller.limit
     ):
         body["error"]["details"][0]["said"] = failure.said
     return body
@@ -467,7 +468,8 @@ def check_readiness() -> Response:
 
     shown: dict[str, list[Dependency]] = {}
     with suppress(ChatbotError):  # the key is unknown, or the database does not answer
-        shown = {"dependencies": dependencies} if caller().may("admin") else {}
+        if caller().may("admin") and not caller().limit:
+            shown = {"dependencies": dependencies}
     total = max(len(records), loading.total if loading is not None else 0)
     loaded = {
         "ready": sum(record.status == "ready" for record in records),
@@ -495,7 +497,9 @@ def get_usage(query: UsageQuery) -> UsageReport:
 
     Days without use are left out.
     """
-    return UsageReport.of(services().storage.usage.days(query.days))
+    from .access import activity  # it needs this module
+
+    return UsageReport.of(activity().usage(query.days))
 
 
 @monitoring.get("/metrics", need="admin", is_documented=False)
@@ -503,6 +507,9 @@ def metrics() -> Response:
     """Get the metrics of all processes and of the database in Prometheus' text
     format.
     """
+    from .access import require_everything  # it needs this module
+
+    require_everything()
     database = CollectorRegistry()
     database.register(DatabaseMetrics(services().storage))
     counted: CollectorRegistry = REGISTRY

@@ -14,9 +14,12 @@ from typing import Any
 from ...domain import ApiKey
 from ...domain.callers import KeyRole
 from ...domain.errors import DatabaseError, NotFoundError
+from ...domain.scope import Scope
 from ..core import Database
 from ..rows import from_row, now
+from ..sqlite_documents import Json
 
+EVERYTHING = Scope()
 PREFIX = "rck_"
 ID_CHARACTERS = len(PREFIX) + 8
 """Characters of a key that are its id."""
@@ -100,11 +103,17 @@ class KeyRepository:
                 {"_id": key_id}, {"$set": {"used_at": now("seconds")}}
             )
 
-    def revoke(self, key_id: str) -> ApiKey:
-        """Revoke a key; what was made with it stays. Raises NotFoundError."""
-        row = self._keys.find_one_and_update(
-            {"_id": key_id, "revoked_at": ""}, {"$set": {"revoked_at": now("seconds")}}
-        )
+    def revoke(self, key_id: str, *, within: Scope = EVERYTHING) -> ApiKey:
+        """Revoke a key, whose limits are ``within`` these; what was made with it stays.
+        Raises NotFoundError.
+        """
+        row: Json | None = None
+        key = self.get(key_id) if within else None
+        if not within or (key is not None and within.covers(key.limit)):
+            row = self._keys.find_one_and_update(
+                {"_id": key_id, "revoked_at": ""},
+                {"$set": {"revoked_at": now("seconds")}},
+            )
         if row is None:
             raise NotFoundError(
                 f"There is no key {key_id!r}, or it is revoked already. See: keys list."

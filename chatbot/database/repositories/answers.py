@@ -14,11 +14,13 @@ from pydantic import PlainSerializer
 
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
-from ...domain.scope import Value
+from ...domain.scope import Scope, Value
 from ..core import Database, Json
+from ..limits import WITHIN, made_within
 from ..rows import from_row, now
 from .conversations import RUNNING, Begun, State, own_or_nobodys, question_id, visible
 
+EVERYTHING = Scope()
 SHOWN = {
     "conversation_id": 1,
     "state": 1,
@@ -203,6 +205,8 @@ class FeedbackRepository:
             "conversation_id": row["conversation_id"],
             "owner": row.get("owner", ""),
         }
+        if row.get(WITHIN):
+            about[WITHIN] = row[WITHIN]
         stored = {"_id": message_id, **about, **given, **_asked_json(row, question)}
         self._feedback.replace_many([stored])
         return _feedback(stored)
@@ -224,25 +228,34 @@ class FeedbackRepository:
         return {row["_id"]: _feedback(row) for row in rows}
 
     def latest(
-        self, rating: Rating | None = None, limit: int = 0, owner: str | None = None
+        self,
+        rating: Rating | None = None,
+        limit: int = 0,
+        owner: str | None = None,
+        within: Scope = EVERYTHING,
     ) -> Iterator[Feedback]:
-        """Yield feedback of this ``owner`` (None = everybody), newest first; ``limit``
-        0 = all.
+        """Yield feedback of this ``owner`` (None = everybody) on answers to callers
+        ``within`` a limit, newest first; ``limit`` 0 = all.
         """
         condition: Json = {} if rating is None else {"rating": rating}
         condition |= {} if owner is None else {"owner": owner}
+        condition |= made_within(self._feedback, within)
         return map(
             _feedback,
             self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit),
         )
 
-    def unanswered(self, limit: int, owner: str | None = None) -> list[Asked]:
+    def unanswered(
+        self, limit: int, owner: str | None = None, within: Scope = EVERYTHING
+    ) -> list[Asked]:
         """Return the latest questions that the reports did not answer, of this
-        ``owner`` (None = everybody). Questions of deleted conversations are left out.
+        ``owner`` (None = everybody) and of callers ``within`` a limit. Questions of
+        deleted conversations are left out.
         """
         condition: Json = {
             "answered": False,
             **({} if owner is None else {"owner": owner}),
+            **made_within(self._messages, within),
         }
         rows = list(
             self._messages.find(condition, sort=[("created_at", -1)], limit=limit)

@@ -74,6 +74,10 @@ class Conversation:
     share: str | None = None
     share_until: Hidden[int | None] = None
     """The last message that its link shows; None = later ones too."""
+    share_within: Hidden[str] = ""
+    """The limit of its owner when the link was made (`limit_key`): it shows the
+    passages inside.
+    """
 
 
 class ConversationRepository:
@@ -421,12 +425,18 @@ class ConversationRepository:
         return self._change(condition, {"$unset": {"deleted_at": ""}})
 
     def share(
-        self, conversation_id: str, owner: str, *, later: bool | None = None
+        self,
+        conversation_id: str,
+        owner: str,
+        *,
+        later: bool | None = None,
+        limit: str = "",
     ) -> Conversation:
         """Give a conversation a link, which stays the same until it is revoked. Raises
         NotFoundError.
 
         ``later``: whether it shows later messages too; None: as it was, or not.
+        ``limit``: of its owner, as `limit_key` writes it.
         """
         record = self.get(conversation_id, owner)
         if record.share and later is None:
@@ -436,13 +446,14 @@ class ConversationRepository:
         values = {
             "share": record.share or secrets.token_urlsafe(TOKEN_BYTES),
             "share_until": until,
+            "share_within": limit,
         }
         return self._change(visible(record.id, owner), {"$set": values})
 
     def revoke(self, conversation_id: str, owner: str) -> None:
         self._change(
             visible(conversation_id, owner),
-            {"$unset": {"share": "", "share_until": ""}},
+            {"$unset": {"share": "", "share_until": "", "share_within": ""}},
         )
 
     def links(self) -> list[tuple[str, Conversation]]:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, product
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import TypeAdapter
 
@@ -43,6 +43,7 @@ RULES = ("country_name", "year", "type", NAME)
 """Fields that rules ask for, whichever fields a request may name."""
 Records = Mapping[str, DocumentRecord]
 Ids = frozenset[str]
+Metadata = tuple[tuple[str, Value], ...]
 ByValue = Mapping[Value | None, Ids]
 _NONE: Records = {}
 _RECORD = TypeAdapter(DocumentRecord)
@@ -281,11 +282,12 @@ def parts_inside(
     record: DocumentRecord, scope: Scope
 ) -> Iterator[tuple[Part, dict[str, Value]]]:
     """Yield the parts of a report that are in the scope, each with what scopes compare:
-    metadata and the report's name. A report in SEVERAL collections may be in any: which
-    ones is not counted.
+    metadata and the report's name. The parts of a report in SEVERAL collections name
+    theirs.
     """
-    if record.collection == SEVERAL or scope.holds(record.collection):
-        for part in record.parts:
+    for part in record.parts:
+        place = part.collection or record.collection
+        if place == SEVERAL or scope.holds(place):
             values = {**part.metadata, NAME: record.name}
             if scope.matches(values):
                 yield part, values
@@ -323,7 +325,78 @@ class ReadIndex:
     count: int = -1
 
 
-class DocumentRepository:
+class ReportCatalog(Protocol):
+    """The reports that somebody may see, and what is counted of them. Implements
+    `protocols.Catalog`.
+    """
+
+    _fields: tuple[str, ...]
+    """The filter fields."""
+
+    def index(self) -> ReportIndex:
+        """Return the index as of now, the same for a whole request."""
+
+    def get(self, document_id: str) -> DocumentRecord | None:
+        """Return a report, also one of an older system."""
+
+    def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
+        return list(self.index().inside(scope or Scope()))
+
+    def unready(self) -> list[DocumentRecord]:
+        """Return the reports whose status is not ready."""
+        index = self.index()
+        records = (index.records[id] for id in index.unsettled)
+        return [record for record in records if record.status != "ready"]
+
+    def facets(
+        self,
+        scope: Scope,
+        *,
+        fields: Iterable[str] = (),
+        q: str = "",
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> dict[str, Any]:
+        """Return values with report counts, each field counted under the rest of the
+        scope, and the scope's totals.
+
+        For each of the ``fields`` (default: all filter fields) ``limit`` values from
+        ``offset`` on that contain ``q``; ``total`` counts them without the limit.
+        """
+        index, end = self.index(), None if limit is None else offset + limit
+        facets: dict[str, Any] = {}
+        total: dict[str, int] = {}
+        for name in tuple(fields) or self._fields:
+            counts = index.counts(name, scope.without(name))
+            values = (
+                [value for value in counts if q.casefold() in str(value).casefold()]
+                if q
+                else list(counts)
+            )
+            total[name] = len(values)
+            facets[name] = [
+                {"value": value, "documents": counts[value]}
+                for value in values[offset:end]
+            ]
+        holdings = index.holdings(scope)
+        return {
+            **facets,
+            "total": total,
+            "documents": holdings.documents,
+            "chunks": holdings.chunks,
+        }
+
+    def holdings(self, scope: Scope) -> Holdings:
+        return self.index().holdings(scope)
+
+    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
+        """Return the values of a field in the scope (default: everywhere), sorted as
+        text.
+        """
+        return list(self.index().counts(field, scope or Scope()))
+
+
+class DocumentRepository(ReportCatalog):
     """Collection `documents`, with an index in memory, of which only changed reports
     are read again. Thread-safe. ``older``: the reports of older systems, which are in
     the chunk collections only.
@@ -341,9 +414,6 @@ class DocumentRepository:
         self._fields = tuple(filter_fields)
         self._older = older
         self._read = ReadIndex()
-
-    def all(self, scope: Scope | None = None) -> list[DocumentRecord]:
-        return list(self.index().inside(scope or Scope()))
 
     def index(self) -> ReportIndex:
         """Return the index as of now, the same for a whole request
@@ -420,6 +490,11 @@ class DocumentRepository:
         """
         rows = self._documents.find({"file_id": {"$in": sorted(among)}}, {"file_id": 1})
         return {row["file_id"] for row in rows}
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The filter fields."""
+        return self._fields
 
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
@@ -501,69 +576,16 @@ class DocumentRepository:
         """
         return dict(self.visible().unsettled)
 
-    def unready(self) -> list[DocumentRecord]:
-        """Return the reports whose status is not ready."""
-        index = self.index()
-        records = (index.records[id] for id in index.unsettled)
-        return [record for record in records if record.status != "ready"]
-
-    def facets(
-        self,
-        scope: Scope,
-        *,
-        fields: Iterable[str] = (),
-        q: str = "",
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> dict[str, Any]:
-        """Return values with report counts, each field counted under the rest of the
-        scope, and the scope's totals.
-
-        For each of the ``fields`` (default: all filter fields) ``limit`` values from
-        ``offset`` on that contain ``q``; ``total`` counts them without the limit.
-        """
-        index, end = self.index(), None if limit is None else offset + limit
-        facets: dict[str, Any] = {}
-        total: dict[str, int] = {}
-        for name in tuple(fields) or self._fields:
-            counts = index.counts(name, scope.without(name))
-            values = (
-                [value for value in counts if q.casefold() in str(value).casefold()]
-                if q
-                else list(counts)
-            )
-            total[name] = len(values)
-            facets[name] = [
-                {"value": value, "documents": counts[value]}
-                for value in values[offset:end]
-            ]
-        holdings = index.holdings(scope)
-        return {
-            **facets,
-            "total": total,
-            "documents": holdings.documents,
-            "chunks": holdings.chunks,
-        }
-
-    def holdings(self, scope: Scope) -> Holdings:
-        return self.index().holdings(scope)
-
     def passages(self, scope: Scope) -> int:
         """Count the passages in a scope as of the last look at the database, which is
         not asked.
         """
         return self._read.index.holdings(scope).chunks
 
-    def values(self, field: str, scope: Scope | None = None) -> list[Value]:
-        """Return the values of a field in the scope (default: everywhere), sorted as
-        text.
-        """
-        return list(self.index().counts(field, scope or Scope()))
-
 
 def _row(record: DocumentRecord) -> Json:
     """The fields of a report's row without its id, with the time as ``updated_at``."""
-    row: Json = _RECORD.dump_python(record, mode="json", exclude={"id"})
+    row: Json = _RECORD.dump_python(record, mode="json", exclude={"id", "part_of"})
     return row | {"updated_at": now("seconds")}
 
 
@@ -694,28 +716,40 @@ class OlderReports:
         systems there are.
         """
         first: dict[str, Json] = {}
-        counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        parts: defaultdict[str, Counter[tuple[str, Metadata]]] = defaultdict(Counter)
         condition = unregistered(embedded=self._database.embedded)
+        by = tuple(dict.fromkeys((*NAMING, *self._fields)))
         for collection in self._collections:
-            for row, rows in collection.group(condition, tuple(NAMING), self._fields):
+            for row, rows in collection.group(condition, by):
                 document_id = document_id_of(row)
                 first.setdefault(document_id, row)
-                counts[document_id][collection.name] += rows
+                metadata = row_metadata(row, self._fields)
+                part = collection.name, tuple(sorted(metadata.items()))
+                parts[document_id][part] += rows
         return {
-            document_id: self._record(document_id, row, counts[document_id])
+            document_id: self._record(document_id, row, parts[document_id])
             for document_id, row in first.items()
         }
 
-    def _record(self, id: str, row: Json, rows: Counter[str]) -> DocumentRecord:
+    def _record(
+        self, document_id: str, row: Json, counts: Counter[tuple[str, Metadata]]
+    ) -> DocumentRecord:
+        """Return the report of these rows; their numbers by collection and metadata."""
         name = document_name_of(row)
+        places = {place for place, _ in counts}
+        several: list[Part] = []
+        for (place, metadata), rows in counts.items():
+            where = place if len(places) > 1 else ""
+            several.append(Part(dict(metadata), rows, where))
         return DocumentRecord(
-            id=id,
-            name=name,
-            title=name,
-            source="",
-            collection=next(iter(rows)) if len(rows) == 1 else SEVERAL,
+            document_id,
+            name,
+            name,
+            "",
+            collection=next(iter(places)) if len(places) == 1 else SEVERAL,
             status="ready",
             version="",
             metadata=row_metadata(row, self._fields),
-            chunks=rows.total(),
+            chunks=counts.total(),
+            several=tuple(several) if len(several) > 1 else (),
         )

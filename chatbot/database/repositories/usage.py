@@ -2,6 +2,7 @@
 workers together.
 """
 
+import hashlib
 import itertools
 import logging
 import secrets
@@ -16,12 +17,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ...domain import Usage
+from ...domain.callers import limit_key
 from ...domain.costs import DayUsage, LedgerRow, StageSums, Sums, add_up_stages
 from ...domain.errors import DatabaseError, TooManyRequestsError
+from ...domain.scope import Scope
 from ..core import Collection, Database
 from ..failures import DUPLICATE, IN_DOUBT
+from ..limits import made_by, made_within
 
 log = logging.getLogger(__name__)
+EVERYTHING = Scope()
+LIMIT_DIGITS = 16
+"""Digits of a limit's SHA-256 in the id of its row of a day."""
 MINUTE, DAY = 60, 86_400
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
@@ -244,13 +251,16 @@ class Counters:
 
 
 class UsageRepository:
-    """Collection `usage`, one row per day (UTC). ``tokens`` is the meter's count of all
+    """Collections `usage`, one row per day (UTC), and `usage_of_limited`, one for each
+    day and limit of callers. ``tokens`` is the meter's count of all
     paid tokens of the chat model. The rest is summed from the answers' ledgers.
     """
 
     def __init__(self, database: Database) -> None:
         self._days = database["usage"]
         self._increments = Increments(self._days)
+        self._limited = database["usage_of_limited"]
+        self._increments_of_limited = Increments(self._limited)
 
     def add(self, tokens: int) -> None:
         if tokens:
@@ -262,8 +272,16 @@ class UsageRepository:
         written = int(row.get("tokens", 0)) if row else 0
         return written + self._increments.unwritten(day, "tokens")
 
-    def book(self, rows: Sequence[LedgerRow], *, questions: int) -> None:
-        """Add a ledger to today. Names of stages have no dots."""
+    def book(
+        self,
+        rows: Sequence[LedgerRow],
+        *,
+        questions: int,
+        limit: Scope = EVERYTHING,
+    ) -> None:
+        """Add a ledger to today, and to the usage of callers with this limit. Names of
+        stages have no dots.
+        """
         counters = increments(Sums.of(rows, questions=questions))
         for row in rows:
             usage = row.usage
@@ -280,6 +298,30 @@ class UsageRepository:
                     counters[f"{STAGE_PREFIX}{row.stage}:{name}"] = value
         if counters:
             self._increments.add(_day(), counters)
+        if counters and limit:
+            key = limit_key(limit)
+            digest = hashlib.sha256(key.encode()).hexdigest()[:LIMIT_DIGITS]
+            fields = {"day": _day(), **made_by(limit)}
+            id = f"{_day()} {digest}"
+            self._increments_of_limited.add(id, counters, **fields)
+
+    def days_within(self, count: int, limit: Scope) -> list[DayUsage]:
+        """Return the days with usage of callers within this limit among the last
+        ``count``, newest first.
+        """
+        condition = {"day": {"$gte": _day(count - 1)}}
+        condition |= made_within(self._limited, limit)
+        days: dict[str, dict[str, float]] = {}
+        for row in self._limited.find(condition, sort=[("_id", -1)]):
+            counts = days.setdefault(row["day"], {})
+            for name, value in row.items():
+                if isinstance(value, int | float):
+                    counts[name] = counts.get(name, 0) + value
+        usage: list[DayUsage] = []
+        for day, counts in days.items():
+            sums = read_sums(counts)
+            usage.append(DayUsage(day, sums.usage.tokens, sums, _read_stages(counts)))
+        return usage
 
     def days(self, count: int) -> list[DayUsage]:
         """Return the days with usage among the last ``count``, newest first."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -27,6 +27,10 @@ from .pipelines import probe_search, rerank_pipeline
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Hybrid = tuple[list[Match], list[Match]]
+WEIGHED_CANDIDATES = 200
+"""Rows with words of the question that are weighed here for a limited caller, at
+least.
+"""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -100,9 +104,11 @@ class AtlasStore(MongoChunks):
         Raises: SearchEngineError: no collection has a text index that answers; where
             one has, the others are left out.
         """
-        matches = self._best(
-            self._each(scope, lambda one: one.worded(query, top_k, scope)), top_k
+        rows = self._each(
+            scope,
+            lambda one: one.worded(query, self._words_needed(top_k, scope), scope),
         )
+        matches = self._best_worded(query, rows, top_k, scope)
         failures = [
             failure
             for one in self._inside(scope)
@@ -129,7 +135,8 @@ class AtlasStore(MongoChunks):
         `without_keywords`.
         """
         numbers: list[float] = self._check(vector).tolist()
-        fuses = bool(query.strip()) and self._has_rank_fusion()
+        fuses = bool(query.strip()) and not scope.is_limited and self._has_rank_fusion()
+        words_needed = self._words_needed(top_k, scope)
 
         def both(one: IndexedCollection) -> tuple[list[Json], list[Json], str | None]:
             rows, refusal = None, None
@@ -143,7 +150,7 @@ class AtlasStore(MongoChunks):
             if rows is None:
                 rows = (
                     one.near(numbers, top_k, scope, num_candidates),
-                    one.worded(query, top_k, scope),
+                    one.worded(query, words_needed, scope),
                 )
             # Where the text index answers, the stage is refused, not the index.
             return *rows, None if one.texts.known_failure() else refusal
@@ -156,7 +163,36 @@ class AtlasStore(MongoChunks):
             )
         near = [(one, near) for one, (near, _, _) in results]
         worded = [(one, words) for one, (_, words, _) in results]
-        return self._best(near, top_k), self._best(worded, top_k)
+        return self._best(near, top_k), self._best_worded(query, worded, top_k, scope)
+
+    def _words_needed(self, top_k: int, scope: Scope) -> int:
+        """Return how many rows the keyword search asks the engine for."""
+        return max(top_k, WEIGHED_CANDIDATES) if scope.is_limited else top_k
+
+    def _best_worded(
+        self,
+        query: str,
+        rows: list[tuple[IndexedCollection, list[Json]]],
+        top_k: int,
+        scope: Scope,
+    ) -> list[Match]:
+        """Return the best matches by keywords. For a limited caller words are weighed
+        here, by the rows found inside of its limit.
+        """
+        if not scope.is_limited:
+            return self._best(rows, top_k)
+        found = self._best(rows, self._words_needed(top_k, scope))
+        texts = [
+            self.terms_of(match.chunk.search_text) if match.chunk else ()
+            for match in found
+        ]
+        scores = self._bm25.of_candidates(self.terms_of(query), texts)
+        weighed = (
+            replace(match, score=score)
+            for match, score in zip(found, scores, strict=True)
+            if score > 0
+        )
+        return best_matches(weighed, top_k)
 
     def _each(
         self, scope: Scope, search: Callable[[IndexedCollection], T]

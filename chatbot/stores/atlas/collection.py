@@ -133,16 +133,17 @@ class IndexedCollection:
 
     def worded(self, query: str, top_k: int, scope: Scope) -> list[Json]:
         """Return the best rows by keywords, with ties; none where the index cannot
-        answer, which is noted.
+        answer, which is noted. For a limited caller the score is the number of words.
         """
         if not query.strip() or self.texts.known_failure():
             return []
         scope = self._as_stored(scope)
         rest = scope if self.texts.target.theirs is not None else Scope()
         inside = Scope() if rest else scope
-        stage = pipelines.text_stage(
-            index=self.texts.target.index, query=query, scope=inside
-        )
+        build = pipelines.text_stage
+        if scope.is_limited:
+            build = pipelines.counted_words_stage
+        stage = build(index=self.texts.target.index, query=query, scope=inside)
 
         def pipeline(limit: int) -> list[Json]:
             # The engine returns best first, so the cut comes before the sort: otherwise
@@ -331,7 +332,12 @@ class IndexedCollection:
         """
         least, most = self._inside(scope)
         number: int | None = None
-        if num_candidates is not None or most >= EXACT_BELOW:
+        if scope.is_limited:
+            # What others have must not decide how this scope is searched.
+            if self._inside(scope.widest())[0] >= EXACT_BELOW:
+                limit = min(limit, pipelines.MAX_CANDIDATES)
+                number = pipelines.MAX_CANDIDATES
+        elif num_candidates is not None or most >= EXACT_BELOW:
             limit = min(limit, pipelines.MAX_CANDIDATES)
             share = max(least, 1) / max(self._rows(), 1)
             number = num_candidates or pipelines.candidates(limit, share)

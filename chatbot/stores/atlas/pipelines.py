@@ -67,11 +67,28 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
     if len(words) > MAX_WORDS:
         query = " ".join(itertools.islice(words, MAX_WORDS))
     compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
-    if scope.conditions:
-        compound["filter"] = [
-            _clause(path, condition) for path, condition in scope.conditions
-        ]
-    return {"$search": {"index": index, "compound": compound}}
+    return {"$search": {"index": index, "compound": {**compound, **_inside(scope)}}}
+
+
+def counted_words_stage(*, index: str, query: str, scope: Scope) -> Json:
+    """Return `$search` whose score is the number of the words of ``query`` that a row
+    has. The engine weighs a word by all rows of the index, also by those that a limited
+    caller may not see; a constant for each word says nothing of them.
+    """
+    words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
+    one: Json = {"constant": {"value": 1}}
+    clauses = [
+        {"text": {"query": word, "path": list(TEXT_PATHS), "score": one}}
+        for word in itertools.islice(words, MAX_WORDS)
+    ]
+    compound: Json = {"should": clauses, "minimumShouldMatch": 1}
+    return {"$search": {"index": index, "compound": {**compound, **_inside(scope)}}}
+
+
+def _inside(scope: Scope) -> Json:
+    if not scope.conditions:
+        return {}
+    return {"filter": [_clause(path, one) for path, one in scope.conditions]}
 
 
 def _clause(path: str, condition: Condition) -> Json:

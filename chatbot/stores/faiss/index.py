@@ -43,6 +43,7 @@ from .vectors import (
 DEAD_SHARE = 0.2
 """A segment with more deleted rows than this is rewritten."""
 SCOPES_KEPT = 64
+EVERYTHING = Scope()
 APPROXIMATE_ROWS = 20_000
 """Rows of a segment in scope from which an approximate search is several times as fast
 as the exact one.
@@ -62,10 +63,17 @@ class Selection:
     mask: Mask
     with_vector: Mask
     clusters: Clusters | None
+    lengths: Ints
+    """The number of terms of each row of the segment."""
 
     @cached_property
     def rows(self) -> Places:
         return np.flatnonzero(self.with_vector)
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """The number of rows and of their terms."""
+        return int(np.count_nonzero(self.mask)), int(self.lengths[self.mask].sum())
 
     @cached_property
     def _bitmap(self) -> NDArray[np.uint8] | None:
@@ -193,7 +201,7 @@ class Segment:
             if len(self._selections) >= SCOPES_KEPT:
                 self._selections.clear()
             selection = self._selections[scope] = Selection(
-                mask, mask & self.rows.has_vector, self.clusters
+                mask, mask & self.rows.has_vector, self.clusters, self.rows.lengths
             )
         return selection
 
@@ -216,11 +224,35 @@ class Segment:
         bm25: Bm25,
     ) -> Found:
         """By BM25; rows with none of the terms are left out."""
+        mask = self.selection(scope).mask
         scores: Floats = bm25_scores(
-            self.postings, self.rows.lengths, terms, idf, average_length, bm25
+            self.postings,
+            self.rows.lengths,
+            terms,
+            idf,
+            average_length,
+            bm25,
+            inside=mask if scope.is_limited else None,
         )
-        rows = np.flatnonzero((scores > 0) & self.selection(scope).mask)
+        rows = np.flatnonzero((scores > 0) & mask)
         return self._best(scores[rows], rows, top_k, float)
+
+    def frequency(self, term: int, limit: Scope) -> int:
+        """Return how many rows have a term; with a ``limit`` only those inside of
+        it.
+        """
+        rows = self.postings.of(term)[0]
+        if not limit:
+            return len(rows)
+        return int(np.count_nonzero(self.selection(limit).mask[rows]))
+
+    def size(self, limit: Scope) -> tuple[int, int]:
+        """Return the number of rows and of their terms; with a ``limit`` of those
+        inside of it.
+        """
+        if not limit:
+            return len(self), len(self.rows.terms)
+        return self.selection(limit).size
 
     def _best(
         self,
@@ -372,24 +404,29 @@ class ChunkIndex:
     def keyword_search(
         self, terms: Iterable[str], *, top_k: int, scope: Scope, bm25: Bm25
     ) -> list[Match]:
-        """By BM25; then the best of them by how close together they have the words."""
+        """By BM25; then the best of them by how close together they have the words.
+        Words are weighed by all rows, for a limited caller by those that it may see.
+        """
+        limit = scope.widest() if scope.is_limited else EVERYTHING
         numbers = [
             number
             for term in terms
             if (number := self.vocabulary.get(term)) is not None
         ]
-        rows = len(self)
+        sizes = [segment.size(limit) for segment in self.segments]
+        rows = sum(count for count, _ in sizes)
         if not numbers or not rows:
             return []
-        average_length = max(
-            sum(len(segment.rows.terms) for segment in self.segments) / rows, 1.0
-        )
+        average_length = max(sum(terms for _, terms in sizes) / rows, 1.0)
         idf: dict[int, float] = {}
         for number in numbers:
-            holding = sum(
-                len(segment.postings.of(number)[0]) for segment in self.segments
-            )
-            idf[number] = inverse_document_frequency(rows, holding)
+            holding = sum(segment.frequency(number, limit) for segment in self.segments)
+            # A word that only others have counts as one that nobody has.
+            if holding or not limit:
+                idf[number] = inverse_document_frequency(rows, holding)
+        numbers = [number for number in numbers if number in idf]
+        if not numbers:
+            return []
         size = max(top_k, POOL)
         best = (
             s.best_keywords(numbers, idf, average_length, size, scope, bm25)

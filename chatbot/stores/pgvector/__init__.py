@@ -64,6 +64,9 @@ MAX_EF = 1000
 """pgvector's own bound."""
 Row = tuple[float, str]
 """Cosine distance, 0 to 2, and id."""
+EVERYTHING = Scope()
+MAX_KEPT_STATISTICS = 64
+"""Limits of callers whose statistics are kept."""
 MAX_TERMS = 64
 """Distinct words of a question that are scored, the rarest; each costs time on every
 passage found.
@@ -71,8 +74,8 @@ passage found.
 Fetch = Callable[[str, dict[str, Any]], list[tuple[Any, ...]]]
 """Runs a statement with parameters."""
 _FREQUENCIES = (
-    "SELECT asked.term, (SELECT count(*) FROM {} WHERE terms @@ asked.query::tsquery) "
-    "FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
+    "SELECT asked.term, (SELECT count(*) FROM {} WHERE terms @@ asked.query::tsquery "
+    "AND {}) FROM unnest(%(terms)s::text[], %(queries)s::text[]) AS asked(term, query)"
 )
 # count / (count + norm) as 1 - norm / (norm + count): so the count is read once. For a
 # single position `ts_rank` is weight / (pi^2 / 6), and the weights are quarters: times
@@ -152,22 +155,28 @@ def _ranked(rows: Iterable[Sequence[Any]]) -> list[Row]:
 @dataclass(frozen=True)
 class Statistics:
     """Statistics of the corpus at one number of changes of passages; document
-    frequencies are added as needed.
+    frequencies are added as needed. ``limit``: only of what a limited caller may see.
     """
 
     table: ChunkTable
     position: int
     rows: int
     average_length: float
+    limit: Scope = EVERYTHING
     frequencies: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, table: ChunkTable, position: int, fetch: Fetch) -> "Statistics":
-        """Count the passages and their average length over the whole table."""
+    def read(
+        cls, table: ChunkTable, position: int, fetch: Fetch, limit: Scope
+    ) -> "Statistics":
+        """Count the passages inside of the limit, and their average length."""
+        condition, parameters = table.scope_condition(limit)
         [(rows, average_length)] = fetch(
-            f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name}", {}
+            f"SELECT count(*), coalesce(avg(term_count), 1) FROM {table.name} "
+            f"WHERE {condition}",
+            parameters,
         )
-        return cls(table, position, int(rows), float(average_length))
+        return cls(table, position, int(rows), float(average_length), limit)
 
     def inverse_frequencies(
         self, terms: Iterable[str], fetch: Fetch
@@ -177,9 +186,10 @@ class Statistics:
         """
         terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
         if new := [term for term in terms if term not in self.frequencies]:
-            parameters = {"terms": new, "queries": [quote_term(term) for term in new]}
+            condition, parameters = self.table.scope_condition(self.limit)
+            parameters |= {"terms": new, "queries": list(map(quote_term, new))}
             for term, frequency in fetch(
-                _FREQUENCIES.format(self.table.name), parameters
+                _FREQUENCIES.format(self.table.name, condition), parameters
             ):
                 self.frequencies[str(term)] = int(frequency)
         present = sorted(
@@ -260,7 +270,7 @@ class PgvectorStore(BuiltStore):
         )
         self._prepared = False
         self._preparing = threading.Lock()
-        self._statistics: Statistics | None = None
+        self._statistics: dict[Scope, Statistics] = {}
 
     def prepare(self) -> None:
         """Create the table and the indexes that are missing; the first search or write
@@ -383,11 +393,14 @@ class PgvectorStore(BuiltStore):
         terms = self.terms_of(query)
         if top_k < 1 or not terms:
             return []
-        position, statistics = self.changes.state().of(PASSAGES), self._statistics
+        position = self.changes.state().of(PASSAGES)
+        limit = scope.widest() if scope.is_limited else EVERYTHING
+        statistics = self._statistics.get(limit)
         if statistics is None or statistics.position != position:
-            statistics = self._statistics = Statistics.read(
-                self._table, position, self._rows
-            )
+            if len(self._statistics) >= MAX_KEPT_STATISTICS:
+                self._statistics.clear()
+            statistics = Statistics.read(self._table, position, self._rows, limit)
+            self._statistics[limit] = statistics
         idf = statistics.inverse_frequencies(terms, self._rows)
         if not idf:
             return []

@@ -90,6 +90,7 @@ DOCUMENT = REPORT | {
     "parts",
     "has_file",
     "can_reingest",
+    "partial",
     "chunking",
     "may_change",
     "proposed",

@@ -1,0 +1,441 @@
+"""What a caller may see: the only way to reports, passages, figures and the glossary.
+
+A reader of everything is the repositories and the store themselves. A limited reader
+gives the parts of them that are inside of its limit; whatever is derived from it
+(words, counts, chapters, suggestions) is derived from these parts alone. Reports are
+inside by their parts, passages and figures one by one.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..domain import Chunk, DocumentRecord, Match, Scope, Vector
+from ..domain.documents import Matrix, Part
+from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry, Indicators, ReportedFigure
+from ..domain.protocols import HybridStore, Passages, TracedStore
+from ..domain.scope import Value
+from .repositories.documents import (
+    RULES,
+    SEVERAL,
+    DocumentRepository,
+    ReportCatalog,
+    ReportIndex,
+    parts_inside,
+)
+from .repositories.figures import FigureChange, FigurePage, FigureRepository
+
+__all__ = ["FigureReader", "Reader", "Readers"]
+MAX_KEPT_LIMITS = 64
+"""Limits of callers of which the reports inside are kept."""
+EVERYTHING = Scope()
+Entries = Callable[[], Sequence[GlossaryEntry]]
+
+
+class FigureReader(Protocol):
+    """The table of figures, to be read: see `FigureRepository`."""
+
+    def find(
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        label: str | None = None,
+        year: int | None = None,
+        document_id: str = "",
+    ) -> list[ReportedFigure]:
+        """Return the figures in a scope in reading order."""
+
+    def page(
+        self,
+        scope: Scope,
+        *,
+        indicator: str = "",
+        year: int | None = None,
+        limit: int,
+        after: str = "",
+    ) -> FigurePage:
+        """Return a page of figures by indicator."""
+
+    def changes(self, document_id: str) -> list[FigureChange]:
+        """Return what former versions of a report stated differently."""
+
+    def indicators(self, scope: Scope = EVERYTHING) -> Indicators:
+        """Return the labels of each heading in a scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What is inside of ``limit``; with an empty one, everything."""
+
+    limit: Scope
+    documents: ReportCatalog
+    figures: FigureReader
+    glossary: Entries
+    """Returns the glossary's entries: the same object until they change."""
+    store: Callable[[], Passages]
+    """Returns the store of all passages, which another one may replace."""
+
+    @property
+    def passages(self) -> Passages:
+        """The passages that may be seen."""
+        return self.of_store(self.store())
+
+    def of_store(self, store: Passages) -> Passages:
+        """Return the passages of this store that may be seen."""
+        if isinstance(self.documents, LimitedDocuments):
+            return self.documents.passages_of(store)
+        return store
+
+    def glossary_entries(self) -> Sequence[GlossaryEntry]:
+        """Return the entries of everybody and of the reports inside."""
+        return self.glossary()
+
+
+def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
+    """Return a report with its parts inside of the limit only; None if there is none.
+    What a report says about itself as a whole is left out where some parts are outside.
+    """
+    if not limit:
+        return record
+    inside = [part for part, _ in parts_inside(record, limit)]
+    if not inside:
+        return None
+    is_somewhere = limit.collections and record.collection == SEVERAL
+    if len(inside) == len(record.parts) and not (is_somewhere and not record.several):
+        return record
+    return replace(
+        record,
+        metadata=_common(inside),
+        chunks=sum(part.chunks for part in inside),
+        part_of=max(record.chunks, 1),
+        several=tuple(inside) if len(inside) > 1 else (),
+        pages=None,
+        error="",
+        proposed=(),
+        notes=(),
+        row_countries=(),
+        overrides={},
+        fingerprint="",
+        file_id="",
+    )
+
+
+def _common(parts: Sequence[Part]) -> dict[str, Value]:
+    """Return the metadata that all of these parts have."""
+    first, *others = parts
+    return {
+        name: value
+        for name, value in first.metadata.items()
+        if all(part.metadata.get(name) == value for part in others)
+    }
+
+
+class LimitedDocuments(ReportCatalog):
+    """The reports with parts inside of a limit. Thread-safe."""
+
+    def __init__(self, documents: DocumentRepository, limit: Scope) -> None:
+        self._whole = documents
+        self.limit = limit
+        self._fields = documents.fields
+        empty = ReportIndex((*self._fields, *RULES))
+        self._state: tuple[ReportIndex, ReportIndex] = empty, empty
+        """An index of all reports, and the one that was made of it."""
+        self._passages: tuple[Passages, Passages] | None = None
+        """A store, and the view of it."""
+
+    def passages_of(self, store: Passages) -> Passages:
+        """Return the passages of a store that are inside: the same object for it."""
+        kept = self._passages
+        if kept is None or kept[0] is not store:
+            kept = self._passages = store, _limited(store, self)
+        return kept[1]
+
+    def index(self) -> ReportIndex:
+        whole = self._whole.index()
+        before, inside = self._state
+        if before is whole:
+            return inside
+        changes: dict[str, DocumentRecord | None] = {}
+        for id, record in whole.records.items():
+            if before.records.get(id) is record:
+                continue
+            part = narrowed(record, self.limit)
+            if part is not None or id in inside.records:
+                changes[id] = part
+        gone = inside.records.keys() - whole.records.keys()
+        changes |= dict.fromkeys(gone)
+        if changes:
+            inside = inside.changed(changes)
+        self._state = whole, inside
+        return inside
+
+    def get(self, document_id: str) -> DocumentRecord | None:
+        record = self._whole.get(document_id)
+        return narrowed(record, self.limit) if record else None
+
+
+class LimitedFigures:
+    """The figures inside of a limit."""
+
+    def __init__(self, figures: FigureRepository, documents: LimitedDocuments) -> None:
+        self._whole = figures
+        self._documents = documents
+        self._limit = documents.limit
+
+    def find(
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        label: str | None = None,
+        year: int | None = None,
+        document_id: str = "",
+    ) -> list[ReportedFigure]:
+        inside = scope.limited_to(self._limit)
+        if inside is None:
+            return []
+        return self._whole.find(
+            inside, headings=headings, label=label, year=year, document_id=document_id
+        )
+
+    def page(
+        self,
+        scope: Scope,
+        *,
+        indicator: str = "",
+        year: int | None = None,
+        limit: int,
+        after: str = "",
+    ) -> FigurePage:
+        inside = scope.limited_to(self._limit)
+        if inside is None:
+            return FigurePage([], 0, None)
+        return self._whole.page(
+            inside, indicator=indicator, year=year, limit=limit, after=after
+        )
+
+    def changes(self, document_id: str) -> list[FigureChange]:
+        """Return none of a report in parts: a change does not say of which one."""
+        record = self._documents.index().records.get(document_id)
+        if record is None or record.part_of:
+            return []
+        return self._whole.changes(document_id)
+
+    def indicators(self, scope: Scope = EVERYTHING) -> Indicators:
+        inside = scope.limited_to(self._limit)
+        return {} if inside is None else self._whole.indicators(inside)
+
+
+class LimitedGlossary:
+    """The entries that a limited caller may see. Thread-safe."""
+
+    def __init__(
+        self,
+        entries: Entries,
+        documents: LimitedDocuments,
+        store: Callable[[], Passages],
+    ) -> None:
+        self._entries = entries
+        self._documents = documents
+        self._store = store
+        self._kept: tuple[
+            Sequence[GlossaryEntry], ReportIndex | None, Sequence[GlossaryEntry]
+        ] = ((), None, ())
+
+    def entries(self) -> Sequence[GlossaryEntry]:
+        """Return the entries of everybody and of reports inside: the same object until
+        they change. Of a report in parts an entry counts if its passage is inside.
+        """
+        entries, index = self._entries(), self._documents.index()
+        before, of_index, inside = self._kept
+        if before is entries and of_index is index:
+            return inside
+        found = tuple(self._inside(entries, index))
+        if found != inside:
+            inside = found
+        self._kept = entries, index, inside
+        return inside
+
+    def _inside(
+        self, entries: Sequence[GlossaryEntry], index: ReportIndex
+    ) -> Iterator[GlossaryEntry]:
+        for entry in entries:
+            if entry.source in {"", SAMPLE_GLOSSARY}:
+                yield entry
+                continue
+            record = index.records.get(entry.source)
+            if record is None or not record.visible_version:
+                continue
+            if not record.part_of or self._has_passage(record, entry):
+                yield entry
+
+    def _has_passage(self, record: DocumentRecord, entry: GlossaryEntry) -> bool:
+        if entry.passage is None:
+            return False
+        id = Chunk.make_id(record.id, record.visible_version, entry.passage)
+        return bool(self._documents.passages_of(self._store()).get([id]))
+
+
+class Readers:
+    """Gives the reader of each limit. Thread-safe.
+
+    ``passages`` returns the store of the passages, which may change while this process
+    serves.
+    """
+
+    def __init__(
+        self,
+        documents: DocumentRepository,
+        figures: FigureRepository,
+        glossary: Entries,
+        passages: Callable[[], Passages],
+    ) -> None:
+        self._documents = documents
+        self._figures = figures
+        self._glossary = glossary
+        self._passages = passages
+        self._everything = Reader(EVERYTHING, documents, figures, glossary, passages)
+        self._limited = lru_cache(MAX_KEPT_LIMITS)(self._inside)
+
+    def everything(self) -> Reader:
+        """Return the reader of callers without a limit, of the command line, and of
+        work in the background, such as ingestion and purges.
+        """
+        return self._everything
+
+    def within(self, limit: Scope) -> Reader:
+        """Return what callers with this limit may see; with an empty one everything."""
+        if not limit:
+            return self._everything
+        return self._limited(Scope(limit.conditions, limit.collections))
+
+    def _inside(self, limit: Scope) -> Reader:
+        inside = LimitedDocuments(self._documents, limit)
+        glossary = LimitedGlossary(self._glossary, inside, self._passages)
+        figures = LimitedFigures(self._figures, inside)
+        return Reader(limit, inside, figures, glossary.entries, self._passages)
+
+
+def _limited(whole: Passages, documents: LimitedDocuments) -> "LimitedPassages":
+    if isinstance(whole, HybridStore) and isinstance(whole, TracedStore):
+        return LimitedEngine(whole, documents)
+    return LimitedPassages(whole, documents)
+
+
+class LimitedPassages:
+    """The passages inside of a limit, one by one, of the visible versions of their
+    reports. Implements `protocols.Passages`.
+    """
+
+    def __init__(self, whole: Passages, documents: LimitedDocuments) -> None:
+        self._whole = whole
+        self._documents = documents
+        self._limit = documents.limit
+
+    def _is_inside(self, chunk: Chunk, index: ReportIndex) -> bool:
+        if not self._limit.holds(chunk.collection):
+            return False
+        if not self._limit.matches(chunk.about):
+            return False
+        return chunk.document_id in index.records and index.shows(chunk.id)
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        if not chunk_ids:
+            return []
+        index = self._documents.index()
+        chunks = self._whole.get(chunk_ids)
+        return [chunk for chunk in chunks if self._is_inside(chunk, index)]
+
+    def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
+        index = self._documents.index()
+        chunks, vectors = self._whole.stored(document_id)
+        places = [
+            place for place, chunk in enumerate(chunks) if self._is_inside(chunk, index)
+        ]
+        if not places:
+            return [], np.empty((0, 0), np.float32)
+        return [chunks[place] for place in places], vectors[places]
+
+    def surroundings(
+        self, chunks: Sequence[Chunk], *, margin: int
+    ) -> list[list[Chunk]]:
+        index = self._documents.index()
+        around = self._whole.surroundings(chunks, margin=margin)
+        return [
+            [one for one in others if self._is_inside(one, index)] for others in around
+        ]
+
+    def vector_search(
+        self,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
+    ) -> list[Match]:
+        inside = scope.limited_to(self._limit)
+        if inside is None:
+            return []
+        return self._whole.vector_search(
+            vector, top_k=top_k, scope=inside, num_candidates=num_candidates
+        )
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        inside = scope.limited_to(self._limit)
+        if inside is None:
+            return []
+        return self._whole.keyword_search(query, top_k=top_k, scope=inside)
+
+    def vector_scores(
+        self, vector: Vector, chunk_ids: Sequence[str]
+    ) -> dict[str, float]:
+        """Return the scores of chunks, which a search inside has found."""
+        return self._whole.vector_scores(vector, chunk_ids)
+
+    def count(self, scope: Scope) -> int:
+        inside = scope.limited_to(self._limit)
+        return 0 if inside is None else self._whole.count(inside)
+
+
+class LimitedEngine(LimitedPassages):
+    """The same of a search engine. Implements `HybridStore` and `TracedStore`."""
+
+    def __init__(self, whole: Any, documents: LimitedDocuments) -> None:
+        super().__init__(whole, documents)
+        self._engine = whole
+
+    def hybrid_search(
+        self,
+        query: str,
+        vector: Vector,
+        *,
+        top_k: int,
+        scope: Scope,
+        num_candidates: int | None = None,
+    ) -> tuple[list[Match], list[Match]]:
+        inside = scope.limited_to(self._limit)
+        if inside is None:
+            return [], []
+        found: tuple[list[Match], list[Match]] = self._engine.hybrid_search(
+            query, vector, top_k=top_k, scope=inside, num_candidates=num_candidates
+        )
+        return found
+
+    def without_keywords(self, scope: Scope) -> list[str]:
+        inside = scope.limited_to(self._limit)
+        lacking: list[str] = []
+        if inside is not None:
+            lacking = self._engine.without_keywords(inside)
+        return lacking
+
+    def traced(
+        self,
+    ) -> AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]:
+        traced: AbstractContextManager[list[tuple[str, list[dict[str, Any]]]]]
+        traced = self._engine.traced()
+        return traced
