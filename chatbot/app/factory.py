@@ -124,9 +124,10 @@ def _start(app: Flask, services: Services) -> None:
     mode, storage = services.settings.sample_data, services.storage
     # auto: only an embedded database without other reports gets them.
     automatic = mode == "auto" and storage.database.embedded
-    if mode == "on" or (
+    wanted = mode == "on" or (
         automatic and all(report.sample for report in storage.documents.all())
-    ):
+    )
+    if wanted and "samples" not in app.extensions:
         samples = app.extensions["samples"] = services.ingesting.sample_reports()
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))

@@ -160,40 +160,37 @@ class Startup:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
-        self._supervised: set[str] = set()
+        self._started: set[str] = set()
 
     def background(self, name: str, work: Callable[[threading.Event], None]) -> None:
-        """Run ``work`` beside the requests; it ends soon after the event that it gets
-        is set.
-        """
-        thread = threading.Thread(
-            target=work, args=(self._stop,), name=name, daemon=True
-        )
-        self._threads.append(thread)
-        thread.start()
-
-    def supervise(self, name: str, work: Callable[[], None]) -> None:
-        """Run ``work`` beside the requests until it returns; after a bug it is logged
-        and started again. A name that is supervised already is not started a second
-        time.
+        """Run ``work`` beside the requests until it returns; it ends soon after the
+        event that it gets is set. After a bug it is logged and started again. A name
+        that was started before is not started a second time, also by a start that is
+        tried again.
         """
         with self._lock:
-            if name in self._supervised:
+            if name in self._started:
                 return
-            self._supervised.add(name)
+            self._started.add(name)
 
-        def repeat(stop: threading.Event) -> None:
-            while not stop.is_set():
+        def repeat() -> None:
+            while not self._stop.is_set():
                 try:
-                    work()
+                    work(self._stop)
                     return
                 except Exception:
                     log.exception(
                         "A bug in the background work %r; it is started again.", name
                     )
-                    stop.wait(FIRST_WAIT)
+                    self._stop.wait(FIRST_WAIT)
 
-        self.background(name, repeat)
+        thread = threading.Thread(target=repeat, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def supervise(self, name: str, work: Callable[[], None]) -> None:
+        """Run ``work``, which ends by itself when the server stops, as `background`."""
+        self.background(name, lambda stop: work())
 
     def run(self) -> None:
         """Try now, and again in the background. Raises what trying again cannot help: a

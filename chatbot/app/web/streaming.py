@@ -286,13 +286,16 @@ class ResumableStream(EventStream):
         """Continue without a client for RESUME_SECONDS, unless too many answers do."""
         self._streams.detach(self)
 
-    def take(self) -> tuple[int, list[str]]:
-        """Return the events that are not stored yet, with the number of the first; they
-        count as stored.
-        """
+    def unstored(self) -> tuple[int, list[str]]:
+        """Return the events that are not stored yet, with the number of the first."""
         with self._lock:
-            events, self._unstored = self._unstored, []
+            events = list(self._unstored)
             return self._count - len(events) + 1, events
+
+    def note_stored(self, count: int) -> None:
+        """Note that so many of the events that were not stored are stored."""
+        with self._lock:
+            del self._unstored[:count]
 
     def number(self, event: Item, text: str) -> str:
         """Return the event with its number as the id. The last event is stored as the
@@ -356,7 +359,7 @@ class ActiveStreams(Worker):
         )
         try:
             with answer.writing:
-                answer.take()  # the message itself has these events
+                answer.note_stored(len(answer.unstored()[1]))  # the message has them
                 self._services.storage.unfinished.end(
                     answer.begun.message_id, state, answer.text
                 )
@@ -374,14 +377,32 @@ class ActiveStreams(Worker):
         self._ticks += 1
         with self._lock:
             answers = dict(self.answers)
+        failure: DependencyError | None = None
         for answer in answers.values():
-            with answer.writing:
-                first, events = answer.take()
-                if events and not answer.cancel.cancelled:
-                    self._services.storage.unfinished.keep(answer.begun, first, events)
-        if not answers or self._ticks % POLL_TICKS:
-            return False
-        now, rows = time.monotonic(), self._services.storage.unfinished.beat(answers)
+            try:
+                self._keep(answer)
+            except DependencyError as error:
+                failure = error  # the next tick stores its events; now the others'
+        if answers and self._ticks % POLL_TICKS == 0:
+            self._look(answers)
+        if failure is not None:
+            raise failure
+        return False
+
+    def _keep(self, answer: ResumableStream) -> None:
+        """Store the events of an answer that are not stored yet."""
+        with answer.writing:
+            first, events = answer.unstored()
+            if events and not answer.cancel.cancelled:
+                self._services.storage.unfinished.keep(answer.begun, first, events)
+            answer.note_stored(len(events))
+
+    def _look(self, answers: Mapping[str, ResumableStream]) -> None:
+        """Note that these answers are being written, and read what other processes have
+        noted.
+        """
+        rows = self._services.storage.unfinished.beat(answers)
+        now = time.monotonic()
         for id, answer in answers.items():
             row = rows.get(id)
             if row is not None and row.heard != answer.heard:
@@ -393,7 +414,6 @@ class ActiveStreams(Worker):
             )
             if row is None or row.stop or too_long:
                 answer.cancel.cancel()
-        return False
 
 
 def active_streams() -> ActiveStreams:

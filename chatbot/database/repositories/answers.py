@@ -60,26 +60,33 @@ class UnfinishedRepository:
         return from_row(Unfinished, row)
 
     def keep(self, begun: Begun, first: int, events: Sequence[str]) -> None:
+        """Store events of an answer, of which ``first`` is the number of the first.
+        After a failure it is called again, with the same ones and perhaps more.
+        """
         number = first + len(events) - 1
+        # The id of a repetition with more events is another one: what a call that
+        # timed out may still write replaces nothing.
         row = {
-            "_id": f"{begun.message_id}-{first}",
+            "_id": f"{begun.message_id}-{first}-{number}",
             "message_id": begun.message_id,
             "number": number,
             "first": first,
         }
-        self._events.insert_one(
-            {**row, "conversation_id": begun.conversation_id, "events": list(events)}
-        )
+        about = {"conversation_id": begun.conversation_id, "events": list(events)}
+        self._events.replace_many([{**row, **about}])
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
         """Return the stored events after the number ``after``, each with its number."""
         rows = self._events.find(
             {"message_id": message_id, "number": {"$gt": after}}, sort=[("number", 1)]
         )
-        numbered = [
-            pair for row in rows for pair in enumerate(row["events"], int(row["first"]))
-        ]
-        return [(number, text) for number, text in numbered if number > after]
+        events: list[tuple[int, str]] = []
+        for row in rows:
+            for number, text in enumerate(row["events"], int(row["first"])):
+                if number > after:
+                    events.append((number, text))
+                    after = number
+        return events
 
     def beat(self, message_ids: Collection[str]) -> dict[str, Unfinished]:
         """Note that these answers are being written; return them as others see them,

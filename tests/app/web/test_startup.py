@@ -9,6 +9,7 @@ from flask import Flask
 
 from chatbot.app.web.server import Startup
 from chatbot.domain import Document
+from chatbot.domain.errors import DatabaseError
 from chatbot.library.derived import NONE
 from chatbot.library.pipeline import Registration
 from chatbot.library.samples import SampleReports
@@ -45,6 +46,61 @@ def test_supervised_work_runs_once_however_often_and_from_wherever_it_is_asked_f
     finally:
         end.set()
         startup.close()
+
+
+def test_background_work_that_meets_a_bug_is_started_again() -> None:
+    startup, has_recovered = Startup(lambda: None), threading.Event()
+    bugs = [RuntimeError("a bug")]
+
+    def work(stop: threading.Event) -> None:
+        if bugs:
+            raise bugs.pop()
+        has_recovered.set()
+
+    startup.background("retention", work)
+    try:
+        assert has_recovered.wait(10)
+    finally:
+        startup.close()
+
+
+def test_a_start_that_meets_a_bug_while_it_is_tried_again_is_tried_once_more() -> None:
+    is_ready = threading.Event()
+    failures: list[Exception] = [
+        RuntimeError("a bug"),
+        DatabaseError("The database is away.", retry_after=1),
+    ]
+
+    def start() -> None:
+        if failures:
+            raise failures.pop()
+        is_ready.set()
+
+    startup = Startup(start)
+    startup.run()
+    try:
+        assert is_ready.wait(10)
+    finally:
+        startup.close()
+
+
+def test_a_start_that_is_tried_again_begins_its_background_work_once() -> None:
+    is_ready, runs = threading.Event(), []
+    failures = [DatabaseError("The database is away.", retry_after=1)]
+
+    def start() -> None:
+        startup.background("search-indexes", lambda stop: runs.append("started"))
+        if failures:
+            raise failures.pop()
+        is_ready.set()
+
+    startup = Startup(start)
+    startup.run()
+    try:
+        assert is_ready.wait(10)
+    finally:
+        startup.close()
+    assert runs == ["started"]
 
 
 @pytest.mark.parametrize("path", ["/query", "/api/chat", "/api/search"])
