@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import ClassVar
 
 from ..checking.wording import normalise, strip_marks, without_numbers
-from ..database.core import Json
+from ..database.core import Json, bookkeeping
 from ..database.failures import FULL, UNWRITABLE
 from ..database.limits import made_by
 from ..database.repositories.conversations import ConversationRepository
@@ -56,6 +56,8 @@ from .agents.understanding import Understanding
 from .answer import latest
 
 log = logging.getLogger(__name__)
+SAVE_SECONDS = 10.0
+"""Time limit of each call that saves an answer, which is finished by then."""
 NO_SPACE = "This answer is not kept: the database has no space left."
 NO_CHANGES = "This answer is not kept: the database takes no changes."
 NOT_KEPT = "This answer is not kept: the database did not take it."
@@ -232,9 +234,10 @@ class ChatService:
         """
         assert place.replaces is not None
         try:
-            self.conversations.cut(
-                conversation_id, place.replaces, keep=place.message_id
-            )
+            with bookkeeping(SAVE_SECONDS):
+                self.conversations.cut(
+                    conversation_id, place.replaces, keep=place.message_id
+                )
         except DatabaseError as error:
             log.warning("An answer was not replaced: %s", error.message)
             return error
@@ -335,14 +338,15 @@ class ChatService:
             )
         try:
             message = {**asked_json(question), "standalone": question.standalone}
-            added = self.conversations.add(
-                conversation_id,
-                [message, row],
-                sums,
-                owner,
-                place.message_id,
-                may_start=place.may_start,
-            )
+            with bookkeeping(SAVE_SECONDS):
+                added = self.conversations.add(
+                    conversation_id,
+                    [message, row],
+                    sums,
+                    owner,
+                    place.message_id,
+                    may_start=place.may_start,
+                )
         except DatabaseError as error:
             log.warning("An answer was not kept: %s", error.message)
             answer = _not_kept(answer, error, question)
@@ -467,7 +471,8 @@ class UsageAccounting:
     def _book(self, conversation_id: str, sums: Sums) -> None:
         """Add to the usage of a conversation, if the database takes it."""
         try:
-            self.conversations.book(conversation_id, sums)
+            with bookkeeping():
+                self.conversations.book(conversation_id, sums)
         except DatabaseError as error:
             log.warning("The usage of a question was not noted: %s", error.message)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..config.settings import is_loopback, misspelt_settings
 from ..database.core import Collection
+from ..database.ordinary_indexes import missing_indexes
 from ..database.repositories.documents import SEVERAL
 from ..database.rows import (
     TEXT_FIELD,
@@ -137,6 +138,12 @@ def check_database(services: Services) -> Iterator[Finding]:
     yield _ok("answers", f"{database.ping()}{place}")
     if overruled := database.options_overruled():
         yield _found("uri_options_overruled", options=", ".join(overruled))
+    missing = []
+    if not database.embedded and not services.settings.schema:
+        missing = missing_indexes(database, services.storage.ordinary_indexes)
+    if missing:
+        names = ", ".join(map(str, missing))
+        yield _found("ordinary_indexes_missing", names=names)
 
 
 def check_embedder(services: Services) -> Iterator[Finding]:

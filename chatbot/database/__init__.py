@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..config.settings import Settings
-from ..domain.errors import InvalidRequestError, read_table
+from ..domain.errors import InvalidRequestError
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"
@@ -33,18 +33,6 @@ def _open_file(path: Path) -> Database:
     from .embedded import EmbeddedDatabase
 
     return EmbeddedDatabase(path)
-
-
-def ensure_indexes(database: Database) -> None:
-    """Create the indexes that look-ups in the repositories need; existing ones stay."""
-    table = read_table(__package__, "indexes")
-    for collection, indexes in table.items():
-        for names in indexes:
-            fields = [
-                (name.removeprefix("-"), -1 if name.startswith("-") else 1)
-                for name in names
-            ]
-            database[collection].create_index(fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ T = TypeVar("T")
 Json = dict[str, Any]
 INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
+UNLIMITED_MS = 20 * 86_400_000
+"""Stands for no time limit: 20 days. MongoDB's `maxTimeMS` ends at 24."""
 NO_CHANGE_STREAMS, LOST_TOKEN = "no_change_streams", "lost_token"
 """Reasons: the server is no replica set; a stream of changes cannot be resumed."""
 GROUP_MS = 600_000
@@ -127,6 +129,26 @@ def end_request() -> None:
     _request.set(None)
 
 
+BOOKKEEPING_SECONDS = 1.0
+"""Time limit of a call that only notes something."""
+_bookkeeping: ContextVar[float | None] = ContextVar("bookkeeping", default=None)
+bookkeeping_limit = _bookkeeping.get
+_is_write: ContextVar[bool] = ContextVar("is_write", default=False)
+is_write = _is_write.get
+
+
+@contextmanager
+def bookkeeping(seconds: float = BOOKKEEPING_SECONDS) -> Iterator[None]:
+    """Give each call inside at most so many seconds, which do not count in the time
+    limit of the request: what only notes something takes no time from the answer.
+    """
+    token = _bookkeeping.set(seconds)
+    try:
+        yield
+    finally:
+        _bookkeeping.reset(token)
+
+
 class Database(ABC):
     """Collections by name. Thread-safe. `mongo.py` and `embedded.py` implement it."""
 
@@ -191,6 +213,10 @@ class Database(ABC):
         itself.
         """
         return nullcontext()
+
+    def build_progress(self, name: str) -> str:
+        """Return in a few words how far the index builds of a collection are."""
+        return "building"
 
     def options_overruled(self) -> list[str]:
         """Return the options of the database's address that are not followed:
@@ -277,6 +303,18 @@ class Collection:
         with self._database.translate_errors(), self._database.deadline(milliseconds):
             yield self._database.raw(self.name)
 
+    @contextmanager
+    def _write_driver(self) -> Iterator[Any]:
+        """Return the driver's collection for one write. One that hangs, because too few
+        members confirm it, does not say that nobody can be read.
+        """
+        token = _is_write.set(True)
+        try:
+            with self._driver() as raw:
+                yield raw
+        finally:
+            _is_write.reset(token)
+
     def find(
         self,
         filter: Filter | None = None,
@@ -315,7 +353,7 @@ class Collection:
 
     def insert_one(self, document: Json) -> None:
         """Insert a document. Raises DatabaseError, also where its ``_id`` exists."""
-        with self._driver() as raw:
+        with self._write_driver() as raw:
             raw.insert_one(document)
 
     def replace_many(self, documents: Sequence[Json]) -> int:
@@ -324,7 +362,7 @@ class Collection:
         """
         if not documents:
             return 0
-        with self._driver() as raw:
+        with self._write_driver() as raw:
             return self._database.replace_many(raw, documents)
 
     def update_each(self, updates: Sequence[tuple[Any, Json]]) -> None:
@@ -332,14 +370,14 @@ class Collection:
         are skipped.
         """
         if updates:
-            with self._driver() as raw:
+            with self._write_driver() as raw:
                 self._database.update_each(raw, updates)
 
     def update_one(self, filter: Filter, update: Json, *, upsert: bool = False) -> int:
         """Update the first match; return how many documents matched or were
         inserted.
         """
-        with self._driver() as raw:
+        with self._write_driver() as raw:
             result = raw.update_one(dict(filter), update, upsert=upsert)
         return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
 
@@ -355,7 +393,7 @@ class Collection:
         new document.
         """
         options: Json = {"sort": list(sort)} if sort else {}
-        with self._driver() as raw:
+        with self._write_driver() as raw:
             document: Json | None = raw.find_one_and_update(
                 dict(filter), update, upsert=upsert, return_document=True, **options
             )
@@ -381,7 +419,7 @@ class Collection:
 
     def delete_many(self, filter: Filter) -> int:
         """Delete all matches and return how many."""
-        with self._driver() as raw:
+        with self._write_driver() as raw:
             return int(raw.delete_many(dict(filter)).deleted_count)
 
     def count(self, filter: Filter) -> int:
@@ -411,10 +449,20 @@ class Collection:
         with self._driver(GROUP_MS) as raw:
             return self._database.group(raw, dict(filter), by, first)
 
-    def create_index(self, fields: str | Sort) -> None:
-        """Create an ordinary index, unless it exists."""
-        with self._driver(INDEX_BUILD_MS) as raw:
+    def create_index(self, fields: str | Sort, *, is_limited: bool = True) -> None:
+        """Create an ordinary index, unless it exists. Not ``is_limited``: wait for a
+        build as long as it takes.
+        """
+        milliseconds = INDEX_BUILD_MS if is_limited else UNLIMITED_MS
+        with self._driver(milliseconds) as raw:
             raw.create_index(fields if isinstance(fields, str) else list(fields))
+
+    def indexes(self) -> list[tuple[tuple[str, int], ...]]:
+        """Return the fields of each ordinary index of a server, also of those that are
+        being built; none where there is no such collection.
+        """
+        with self._driver() as raw:
+            return [tuple(index["key"].items()) for index in raw.list_indexes()]
 
     def search(
         self, pipeline: Sequence[Json], *, max_time_ms: int | None = None

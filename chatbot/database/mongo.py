@@ -2,6 +2,7 @@
 that is down, frozen or slow; pauses between retries, and exceptions as DatabaseError.
 """
 
+import logging
 import re
 import threading
 import time
@@ -25,10 +26,21 @@ from pymongo.write_concern import WriteConcern
 from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError
-from .core import CommandError, Database, Group, Json, T, current_request, place
+from .core import (
+    CommandError,
+    Database,
+    Group,
+    Json,
+    T,
+    bookkeeping_limit,
+    current_request,
+    is_write,
+    place,
+)
 from .failures import SOON, mongodb_failure
 from .rows import VECTOR_SUBTYPE, encode_payload
 
+log = logging.getLogger(__name__)
 CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of
 requests.
@@ -117,6 +129,10 @@ class TimeLimits:
             if request is not None and request.began < silent_since:
                 raise mongodb_failure("away")
             limit = min(limit, SILENT_SECONDS)
+        most = bookkeeping_limit()
+        if most is not None:
+            request = None
+            limit = min(limit, most)
         if request is not None:
             longest = REQUEST_SHARE * self.seconds
             limit = min(limit, request.left(longest, time.monotonic()))
@@ -143,7 +159,8 @@ class TimeLimits:
                 if answered:
                     self._answered, self._silent_since = now, None
                 elif (
-                    self._silent_since is None
+                    not is_write()
+                    and self._silent_since is None
                     and now - began >= IN_VAIN * limit
                     and self._answered < began
                 ):
@@ -258,6 +275,22 @@ class MongoDatabase(Database):
         return self._database.get_collection(
             full_name, read_preference=ReadPreference.PRIMARY, **concerns
         )
+
+    def build_progress(self, name: str) -> str:
+        """Ask the server for the user's own operations; not every tier and user may."""
+        builds = {"$match": {"command.createIndexes": self.raw(name).name}}
+        operations: list[Json] = []
+        try:
+            with self.translate_errors(), self.deadline(None):
+                admin = self._client.get_database("admin")
+                operations = list(admin.aggregate([{"$currentOp": {}}, builds]))
+        except DatabaseError as error:
+            log.debug("The progress of a build is unknown: %s", error.message)
+        for operation in operations:
+            progress = operation.get("progress") or {}
+            if progress.get("total"):
+                return f"{progress['done']:,} of {progress['total']:,} rows"
+        return super().build_progress(name)
 
     def options_overruled(self) -> list[str]:
         return list(self._overruled)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from ..config import SAMPLE_DATA
 from ..config.settings import Settings
+from ..database.failures import FULL
 from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
 from ..domain import Cancellation, DocumentRecord, errors
@@ -259,15 +260,15 @@ class IngestionWorker(Worker):
                     upload_number=file.upload_number,
                     control=control,
                 )
-        except errors.DiskFullError as error:
-            return {
-                "state": "waiting",
-                "detail": error.message,
-                "tries": file.tries - 1,
-            }
         except errors.SupersededError as error:
             return {"state": "superseded", "detail": error.message}
         except errors.ChatbotError as error:
+            if isinstance(error, errors.DependencyError) and error.reason == FULL:
+                return {
+                    "state": "waiting",
+                    "detail": error.message,
+                    "tries": file.tries - 1,
+                }
             control.refresh()
             # Interrupted work may fail with another error than its cancellation.
             if isinstance(error, errors.StoppedError) or (

@@ -16,6 +16,7 @@ from ..config.settings import Settings
 from ..database import rows as forms
 from ..database.changes import PASSAGES, Change, Changes
 from ..database.core import Collection, Database, Json
+from ..database.ordinary_indexes import OrdinaryIndex, create_missing
 from ..domain import Chunk, Match, Scope, Vector
 from ..domain.documents import Matrix
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
@@ -228,17 +229,25 @@ def is_retired(row: Mapping[str, Any]) -> bool:
     return str(row.get("document_id") or "").startswith(forms.RETIRED_PREFIX)
 
 
+def ordinary_indexes(
+    collections: Iterable[str], filter_fields: Iterable[str]
+) -> list[OrdinaryIndex]:
+    """Return the ordinary indexes for everything that is looked up."""
+    fields = tuple(filter_fields)
+    indexes = []
+    for name in collections:
+        indexes.append(OrdinaryIndex(name, (("document_id", 1), ("ordinal", 1))))
+        indexes += [OrdinaryIndex(name, ((field, 1),)) for field in fields]
+    return indexes
+
+
 def ensure_ordinary_indexes(
     database: Database, collections: Iterable[str], filter_fields: Iterable[str]
 ) -> None:
-    """Create ordinary indexes for everything that is looked up, and with them the
+    """Create the ordinary indexes of small collections, and with them the
     collections.
     """
-    fields = tuple(filter_fields)
-    for name in collections:
-        database[name].create_index([("document_id", 1), ("ordinal", 1)])
-        for filter_field in fields:
-            database[name].create_index(filter_field)
+    create_missing(database, ordinary_indexes(collections, filter_fields))
 
 
 def read_surroundings(

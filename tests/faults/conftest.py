@@ -160,7 +160,7 @@ def new_site(tmp_path: Path) -> Iterator[NewSite]:
         site.close()
 
 
-def settings_for(uri: str, folder: Path, **values: Any) -> Settings:
+def settings_for(uri: str | None, folder: Path, **values: Any) -> Settings:
     fixed = {
         "embedding_provider": "hashing",
         "chat_model": "echo",

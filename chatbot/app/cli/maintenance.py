@@ -7,6 +7,7 @@ import click
 from ...config import WARM_CACHE
 from ...database import Location
 from ...database.layouts import LAYOUTS, read_layout
+from ...database.ordinary_indexes import build_indexes
 from ...domain.errors import DatabaseError, InvalidRequestError, SearchEngineError
 from ...library.sources import check_collection
 from ...models.caches import CachedEmbedder, WarmCache
@@ -335,10 +336,22 @@ index = Commands("index")
 def create_indexes(services: Services, wait: float) -> None:
     """Create missing indexes, update changed ones, and wait until they can be queried.
 
+    Ordinary indexes are built first, without a time limit: of a large collection that
+    may take hours. Stopped and run again, it waits for the build that goes on.
+
     Example: python -m chatbot index create --wait 600"""
-    services.storage.require_writable()
-    plans = _index_plans(services)
+    storage = services.storage
+    storage.require_writable()
     services.prepare()
+    build_indexes(
+        storage.database,
+        storage.ordinary_indexes,
+        lambda text: click.echo(text, err=True),
+    )
+    if not storage.engine.traits.has_search_indexes:
+        click.echo(f"No search indexes are needed: {storage.engine.detail}.")
+        return
+    plans = services.runtime.index_plans
     click.echo(f"Waiting for {len(plans)} search indexes ...", err=True)
     for status in ensure_indexes(
         services.storage.database, plans, Polling(timeout=wait)

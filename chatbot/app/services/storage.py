@@ -10,10 +10,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...config.settings import Settings
-from ...database import ensure_indexes, open_database
+from ...database import open_database
 from ...database.changes import Changes
 from ...database.core import Database
 from ...database.layouts import LAYOUTS, guess_layout, map_collections
+from ...database.ordinary_indexes import (
+    OrdinaryIndex,
+    create_missing,
+    indexes_of_repositories,
+)
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
@@ -30,7 +35,7 @@ from ...jobs.queue import IngestionQueue
 from ...search.scope import KnowledgeCollection, ScopeResolver
 from ...stores import Engine, choose_engine
 from ...stores.atlas.indexes import VECTOR_INDEX, is_own_index
-from ...stores.chunks import ensure_ordinary_indexes, is_retired
+from ...stores.chunks import is_retired, ordinary_indexes
 from ..migration.schema import migrate
 
 log = logging.getLogger(__name__)
@@ -258,11 +263,23 @@ class Storage:
 
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups
-        need; existing ones stay. Raises DatabaseError: it does not answer;
-        SettingsError: a newer program wrote it, or another its passages.
+        need, but those of large collections, which a command builds. Raises
+        DatabaseError: it does not answer; SettingsError: a newer program wrote it, or
+        another its passages.
         """
         self.require_own()
         migrate(self.database)
+        left = create_missing(self.database, self.ordinary_indexes)
+        if left:
+            log.warning(
+                "Indexes are missing, so look-ups are slow: %s. Build them: "
+                "python -m chatbot index create",
+                ", ".join(map(str, left)),
+            )
+
+    @property
+    def ordinary_indexes(self) -> list[OrdinaryIndex]:
+        """The ordinary indexes that look-ups need."""
         # The embedded database filters in the in-process index, so there these would
         # only slow down writing.
         fields = () if self.database.embedded else self.settings.filter_fields
@@ -271,8 +288,7 @@ class Storage:
             for name in self.settings.chunk_collections
             if not self.database[name].read_only
         ]
-        ensure_ordinary_indexes(self.database, writable, fields)
-        ensure_indexes(self.database)
+        return [*ordinary_indexes(writable, fields), *indexes_of_repositories()]
 
     def delete_conversations(
         self, *, owner: str | None = None, before: str = "", deleted_before: str = ""

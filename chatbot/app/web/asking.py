@@ -23,7 +23,7 @@ from pydantic_core import PydanticCustomError
 
 from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
-from ...database.core import Json
+from ...database.core import Json, bookkeeping
 from ...database.repositories.conversations import Begun
 from ...domain import (
     Cancellation,
@@ -413,7 +413,7 @@ def question_stream(
     if body.resume and who.owner:
         # If the database does not take it, it is not kept; the answer itself says so.
         conversations, message = product.storage.conversations, asked_json(question)
-        with suppress(DatabaseError):
+        with suppress(DatabaseError), bookkeeping():
             resumable = conversations.begin(
                 place.conversation_id,
                 message,

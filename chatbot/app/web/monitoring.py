@@ -37,10 +37,16 @@ from typing_extensions import TypedDict
 from ...answering.conversation import Saved
 from ...config.settings import Settings
 from ...database.core import Json
+from ...database.failures import FULL
 from ...domain import Answer, Scope, StepEvent
 from ...domain.chat import Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
-from ...domain.errors import ChatbotError, DependencyError, MissingPackageError
+from ...domain.errors import (
+    ChatbotError,
+    DatabaseError,
+    DependencyError,
+    MissingPackageError,
+)
 from ..services.storage import Storage
 from .routes import PAGE, Number, Query, Views, answer_type, samples, services
 
@@ -415,6 +421,7 @@ class Dependency(TypedDict):
 READINESS = answer_type(
     "Readiness",
     ready=bool,
+    full=bool,
     dependencies=NotRequired[list[Dependency]],
     sample_data=answer_type("SampleState", ready=int, total=int),
     ingesting=bool,
@@ -425,8 +432,9 @@ READINESS = answer_type(
     "/ready", need="nothing", returns=READINESS, also={503: READINESS}, is_counted=False
 )
 def check_readiness() -> Response:
-    """Check that every dependency works and a question can be answered, and how many
-    sample reports are loaded. Administrators see each dependency.
+    """Check that every dependency works and a question can be answered, whether the
+    database has no space left, and how many sample reports are loaded. Administrators
+    see each dependency.
     """
     product, storage, loading = services(), services().storage, samples()
 
@@ -462,8 +470,14 @@ def check_readiness() -> Response:
         not records or any(record.status == "pending" for record in records)
     )
     ok = not waiting and all(dependency["ok"] for dependency in dependencies)
+    full = False
     if dependencies[0]["ok"]:  # a full disk stops uploads, not answers
-        dependencies.append(_ping("disk", storage.files.describe_space))
+        try:
+            detail = storage.files.describe_space()
+            dependencies.append({"name": "disk", "ok": True, "detail": detail})
+        except DatabaseError as error:
+            full = error.reason == FULL
+            dependencies.append({"name": "disk", "ok": False, "detail": error.message})
     from .callers import caller
 
     shown: dict[str, list[Dependency]] = {}
@@ -475,7 +489,13 @@ def check_readiness() -> Response:
         "ready": sum(record.status == "ready" for record in records),
         "total": total,
     }
-    body = {"ready": ok, **shown, "sample_data": loaded, "ingesting": ingesting}
+    body = {
+        "ready": ok,
+        "full": full,
+        **shown,
+        "sample_data": loaded,
+        "ingesting": ingesting,
+    }
     return make_response(jsonify(body), 200 if ok else 503)
 
 

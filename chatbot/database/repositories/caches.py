@@ -17,7 +17,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from ...domain import RequestContext
 from ...domain.errors import DatabaseError
-from ..core import Database, current_request
+from ..core import Database, bookkeeping, current_request
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -200,7 +200,8 @@ class CacheRepository:
         if not self.enabled:
             return None
         try:
-            row = self._cache.find_one({"_id": f"{level}:{key}"})
+            with bookkeeping():
+                row = self._cache.find_one({"_id": f"{level}:{key}"})
         except DatabaseError as error:
             log.warning("The cache was not read: %s", error.message)
             row = None
@@ -215,11 +216,13 @@ class CacheRepository:
         """
         if not self.enabled:
             return
+        row = {"_id": f"{level}:{key}", "level": level, "at": time.time()}
+        row["value"] = value
         try:
-            row = {"_id": f"{level}:{key}", "level": level, "at": time.time()}
-            self._cache.replace_many([{**row, "value": value}])
-            if next(self._writes) % PRUNE_EVERY == 0:
-                self.prune()
+            with bookkeeping():
+                self._cache.replace_many([row])
+                if next(self._writes) % PRUNE_EVERY == 0:
+                    self.prune()
         except DatabaseError as error:
             log.warning("An entry of the cache was not stored: %s", error.message)
 

@@ -10,6 +10,7 @@ was killed, or of a removal that was killed, are found by nobody.
 """
 
 import hashlib
+import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...config.settings import MEGABYTE
-from ...domain.errors import DiskFullError, NotFoundError
+from ...domain.errors import DatabaseError, DiskFullError, NotFoundError
 from ..changes import ORIGINALS
 from ..core import Collection as Table
 from ..core import Database, Json
@@ -32,6 +33,8 @@ registered yet.
 """
 MIN_FREE_MB = 100
 """Megabytes of the disk that uploads leave free."""
+PROBE, PROBE_SECONDS = "probe", 10.0
+"""The row that shows whether a server takes writes, and the time between two writes."""
 DISK_SHARE = 4
 """Disk space of an upload in sizes of the file: the original, its passages with their
 vectors, the log.
@@ -54,6 +57,10 @@ class FileRepository:
         self._quota = quota
         self._files = database["files"]
         self._pieces = database["file_pieces"]
+        self._meta = database["meta"]
+        self._probing = threading.Lock()
+        self._probed_at = float("-inf")
+        self._refusal: DatabaseError | None = None
 
     @contextmanager
     def _changing(self, name: str = FILES) -> Iterator[Table]:
@@ -250,12 +257,31 @@ class FileRepository:
         return len(upload_ids)
 
     def describe_space(self) -> str:
-        """Return the free space as text. Raises DiskFullError: uploads are refused."""
+        """Return the free space as text. Raises DiskFullError: uploads are refused;
+        DatabaseError: the server takes no writes.
+        """
         self.require_space(0)
         free = self._database.free_bytes()
         if free is None:
-            return "the database's own server"
+            self._try_to_write()
+            return "the database's own server, which takes writes"
         return f"{free // MEGABYTE:,} MB free"
+
+    def _try_to_write(self) -> None:
+        """Write a row that nobody reads: a server does not say how much space it has.
+        Raises DatabaseError, for a while the one of the last try.
+        """
+        with self._probing:
+            if time.monotonic() - self._probed_at >= PROBE_SECONDS:
+                self._refusal = None
+                change = {"$set": {"at": _now()}}
+                try:
+                    self._meta.update_one({"_id": PROBE}, change, upsert=True)
+                except DatabaseError as error:
+                    self._refusal = error
+                self._probed_at = time.monotonic()
+            if self._refusal is not None:
+                raise self._refusal
 
     def require_space(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""

@@ -21,7 +21,7 @@ from ...domain.callers import limit_key
 from ...domain.costs import DayUsage, LedgerRow, StageSums, Sums, add_up_stages
 from ...domain.errors import DatabaseError, TooManyRequestsError
 from ...domain.scope import Scope
-from ..core import Collection, Database
+from ..core import Collection, Database, bookkeeping
 from ..failures import DUPLICATE, IN_DOUBT
 from ..limits import made_by, made_within
 
@@ -80,7 +80,8 @@ class Increments:
                 self._doubtful, self._waiting = [], {}
             for place, batch in enumerate(batches):
                 try:
-                    self._write(batch)
+                    with bookkeeping():
+                        self._write(batch)
                 except DatabaseError as error:
                     log.warning("Usage is counted later: %s", error.message)
                     self._keep(batches[place:], error)
@@ -202,7 +203,8 @@ class Counters:
         change = {"$set": {slot: now + seconds, "until": now + DAY}}
         row: Mapping[str, Any] | None = None
         try:
-            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+            with bookkeeping():
+                row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
         except DatabaseError as error:
             log.warning("An open question is not counted: %s", error.message)
         if row is None:
@@ -227,16 +229,18 @@ class Counters:
     def _leave(self, id: str, slots: Sequence[str]) -> None:
         """Free the slots; one that stays ends by itself."""
         try:
-            self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys(slots, "")})
+            with bookkeeping():
+                self._rows.update_one({"_id": id}, {"$unset": dict.fromkeys(slots, "")})
         except DatabaseError as error:
             log.warning("An open question is counted on: %s", error.message)
 
     def _increase(self, id: str, by: int, *, until: float) -> int:
         change = {"$inc": {"count": by}, "$set": {"until": until}}
         try:
-            row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
-            if next(self._writes) % PRUNE_EVERY == 0:
-                self.prune()
+            with bookkeeping():
+                row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
+                if next(self._writes) % PRUNE_EVERY == 0:
+                    self.prune()
         except DatabaseError as error:
             log.warning("A request is counted here alone: %s", error.message)
             with self._lock:

@@ -33,7 +33,7 @@ def ready(
     """Status, body, and the dependencies by name."""
     response = client.get("/ready")
     body = response.get_json()
-    assert set(body) == {"ready", "dependencies", "sample_data", "ingesting"}
+    assert set(body) == {"ready", "full", "dependencies", "sample_data", "ingesting"}
     assert all(
         set(dependency) == {"name", "ok", "detail"}
         for dependency in body["dependencies"]

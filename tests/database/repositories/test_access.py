@@ -2,8 +2,11 @@
 
 import pytest
 
-from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
+from chatbot.database.ordinary_indexes import (
+    create_missing,
+    indexes_of_repositories,
+)
 from chatbot.database.repositories.access import KeyRepository
 from chatbot.domain import Range
 from chatbot.domain.errors import NotFoundError
@@ -12,7 +15,7 @@ from chatbot.domain.scope import Values
 
 def test_a_key_is_found_by_its_secret_until_it_is_revoked(database: Database) -> None:
     keys = KeyRepository(database)
-    ensure_indexes(database)
+    create_missing(database, indexes_of_repositories())
     filters = {"country_name": ["Kenya", "Mali"], "year": {"gte": 2021}}
     key, secret = keys.create(
         "Nairobi", "write", filters=filters, collections=("news",), daily_tokens=5

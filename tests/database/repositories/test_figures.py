@@ -7,9 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from chatbot.database import ensure_indexes
 from chatbot.database.changes import CATALOG
 from chatbot.database.core import Database
+from chatbot.database.ordinary_indexes import (
+    create_missing,
+    indexes_of_repositories,
+)
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Chunk, DocumentRecord, Scope
 from chatbot.domain.scope import Value, Values
@@ -21,7 +24,7 @@ AGE = "**total:** 20.9 years (2023 est.)\n\n**male:** 20.8 years"
 
 @pytest.fixture
 def figures(database: Database) -> FigureRepository:
-    ensure_indexes(database)
+    create_missing(database, indexes_of_repositories())
     return FigureRepository(database, FIELDS)
 
 

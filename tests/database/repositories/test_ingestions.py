@@ -8,8 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.database import ensure_indexes
 from chatbot.database.core import Database
+from chatbot.database.ordinary_indexes import (
+    create_missing,
+    indexes_of_repositories,
+)
 from chatbot.domain.errors import DatabaseError, NotFoundError
 from chatbot.jobs import queue as module
 from chatbot.jobs.queue import Ingestion, IngestionFile, IngestionQueue
@@ -21,7 +24,7 @@ CASES = cases(__file__)
 
 @pytest.fixture
 def jobs(database: Database) -> IngestionQueue:
-    ensure_indexes(database)
+    create_missing(database, indexes_of_repositories())
     return IngestionQueue(database)
 
 
