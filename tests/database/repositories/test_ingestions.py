@@ -322,7 +322,7 @@ def test_of_unfinished_uploads_of_one_file_the_oldest_is_read_alone(
 def test_a_claim_reads_as_little_of_a_long_queue_as_of_a_short_one(
     database: Database, jobs_of: int
 ) -> None:
-    ensure_indexes(database)
+    create_missing(database, indexes_of_repositories())
     hooked = HookedDatabase(database)
     jobs = IngestionQueue(hooked)
     for job in range(80 // jobs_of):
