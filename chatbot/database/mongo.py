@@ -79,7 +79,7 @@ CONCERNS = {
     "read_concern": ReadConcern("majority"),
     "write_concern": WriteConcern("majority"),
 }
-COUNTS = frozenset({"cache", "counters", "usage"})
+COUNTS = frozenset({"cache", "counters", "usage", "usage_of_limited"})
 CONCERNS_OF_COUNTS = {
     "read_concern": ReadConcern("local"),
     "write_concern": WriteConcern(1),
