@@ -7,6 +7,26 @@ matters.
 Documents are searchable after ``engine.lag``; as the real one, it gives ids, and the
 server drops those whose rows are gone meanwhile. An unknown index gives no rows and no
 error, an unfinished one refuses, filters are type-strict.
+
+Where these beliefs come from (paths of github.com/mongodb/mongot are below
+src/main/java/com/xgen/mongot, those of github.com/mongodb/mongo below src/mongo):
+- rows that are gone: db/pipeline/search/document_source_internal_search_id_lookup.cpp;
+- late searches: mongodb.com/docs/atlas/atlas-search/performance/index-performance,
+  "Eventual Consistency";
+- an unknown index: mongot's server/command/search/VectorSearchCommand.java answers
+  "index does not exist" with an empty batch;
+- search stages come first (40602): db/pipeline/pipeline.cpp, and the tests in
+  jstests/search; unknown stages (40324): db/pipeline/lite_parsed_document_source.cpp;
+  `$meta` of what is not there (40218): db/pipeline/dependencies.cpp;
+- no change streams without a replica set (40573):
+  db/pipeline/document_source_change_stream.cpp;
+- names of other codes (8, 26, 27, 68, 31082): base/error_codes.yml;
+- commands of search indexes, of which one with an equal definition succeeds: mongot's
+  server/command/management/aic (AicCreateSearchIndexesCommand.java and the others);
+- three search indexes on the free tier, and the sentence of the refusal:
+  mongodb.com/docs/atlas/reference/free-shared-limitations.
+What ordinary commands do is mongomock's belief; tests/database/test_collection.py
+compares it with the SQLite file, and at night with mongoeco.
 """
 
 import copy

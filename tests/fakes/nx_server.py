@@ -3,7 +3,11 @@ files.
 
 `NxThread` runs in this process and starts at once; `NxProcess` can be killed like a
 real server, and started again on the same port and files. Neither is MongoDB: they are
-evidence for the driver's path, not for the server's behaviour.
+evidence for the driver's path, not for the server's behaviour. For the latter see
+mongoeco_server.py. What differs from MongoDB and is repaired here is in nx_handler.py.
+The rest is left alone by the tests: it has no search indexes, no change streams and no
+replica set, and BinData comes back without its subtype (the source of the packages
+nx-27017 and neosqlite).
 """
 
 import asyncio

@@ -1,5 +1,17 @@
 """The search engine that stands beside mongomock: its indexes, its switches, what it
 was asked, how it refuses.
+
+Where its beliefs come from (paths of github.com/mongodb/mongot are below
+src/main/java/com/xgen/mongot, those of github.com/mongodb/mongo below src/mongo):
+- which states refuse, which give no rows, and the sentence: LuceneVectorIndex.java and
+  LuceneSearchIndex.java in index/lucene, `throwIfUnavailableForQuerying`;
+- the states that users see, and the engine's own names of them:
+  server/command/management/util/IndexMapper.java, `fromStatusCode`;
+- at most 8,192 dimensions: index/definition/VectorFieldSpecification.java;
+- `$rankFusion`: db/pipeline/document_source_rank_fusion.cpp. A weight over 60 + rank,
+  ties by `_id`, "NA" for a pipeline that missed the document; its input pipelines may
+  only retrieve, order and limit (document_source_hybrid_scoring_util.cpp);
+- `$rerank`: mongodb.com/docs/vector-search/query/aggregation-stages/rerank.
 """
 
 import copy
@@ -46,8 +58,10 @@ class SearchIndex:
 
     def described(self, *, community: bool) -> dict[str, Any]:
         """Community's has no type, and its message in the detail of the host: see
-        mongot's ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail,
-        HostIndexStatusDetail).
+        mongot's server/command/management/definition,
+        ListSearchIndexesResponseDefinition.java (IndexEntry, HostStatusDetail,
+        HostIndexStatusDetail). Atlas's has both:
+        mongodb.com/docs/manual/reference/operator/aggregation/listsearchindexes.
         """
         row: dict[str, Any] = {
             "id": f"id-{self.name}",
@@ -79,6 +93,10 @@ class SearchIndex:
                 {**host, "stagedIndex" if building else "mainIndex": part}
             ],
         }
+
+
+OWN_STATES = {"PENDING": "NOT_STARTED", "BUILDING": "INITIAL_SYNC"}
+"""What the engine itself calls the states of an index that does not answer yet."""
 
 
 @dataclass
@@ -132,10 +150,13 @@ class Engine:
         if found.serving is None or not found.queryable:
             if self.silent:
                 return None
+            if found.status == "DOES_NOT_EXIST":
+                return None
             kind = "vector" if type == "vectorSearch" else "search"
+            state = OWN_STATES.get(found.status, found.status)
             raise refused(
                 f"cannot query {kind} index 6ac2 ({kind} index {name}) while in "
-                f"state {found.status}"
+                f"state {state}"
             )
         return found.serving
 
@@ -190,8 +211,7 @@ def rank_fusion(
 ) -> list[Row]:
     """`$rankFusion`: reciprocal ranks of several pipelines over one collection."""
     pipelines = spec["input"]["pipelines"]
-    if not pipelines:
-        raise location(9191103, "$rankFusion requires at least one input pipeline")
+    assert pipelines
     weights = spec.get("combination", {}).get("weights", {})
     assert set(weights) <= set(pipelines)
     allowed = {
@@ -231,5 +251,5 @@ def rank_fusion(
         documents[id][DETAILS] = {"value": scores[id], "details": legs}
     return sorted(
         ((score, documents[id]) for id, score in scores.items()),
-        key=lambda row: -row[0],
+        key=lambda row: (-row[0], str(row[1]["_id"])),
     )

@@ -1,5 +1,21 @@
-"""`$search` over a list of documents: compound, text (BM25), equals, in and range; rows
-come best first.
+"""`$search` over a list of documents: compound, text (BM25), equals, in, range and
+exists; rows come best first.
+
+Where its beliefs come from (paths of github.com/mongodb/mongot, below
+src/main/java/com/xgen/mongot):
+- "default" where no index is named: index/query/Query.java;
+- BM25 with Lucene's k1 = 1.2 and b = .75: index/lucene/similarity/LuceneSimilarity.java
+  takes BM25Similarity without arguments;
+- the clauses of compound, and that one of `mustNot` alone finds the others without a
+  score: index/lucene/query/CompoundQueryFactory.java;
+- equals, in, range and exists score the same for each match (ConstantScoreQuery in
+  EqualsQueryFactory.java, InQueryFactory.java, ExistsQueryFactory.java);
+- a field has to be indexed as token, number or boolean:
+  index/lucene/query/util/MappingCompatibilityValidator.java;
+- a text of a path that is not indexed matches nothing:
+  mongodb.com/docs/atlas/atlas-search/path-construction;
+- analyzers: mongodb.com/docs/atlas/atlas-search/analyzers/language. The product's own
+  ones stand in for Lucene's, so the scores are near the engine's, not equal.
 """
 
 import math

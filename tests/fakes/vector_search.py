@@ -1,5 +1,19 @@
 """`$vectorSearch` over a list of documents, exact; rows come best first with their
 score.
+
+Where its beliefs come from (paths of github.com/mongodb/mongot, below
+src/main/java/com/xgen/mongot):
+- the limits of `limit` and `numCandidates`, which `exact` leaves out:
+  index/query/operators/VectorSearchCriteria.java, ApproximateVectorSearchCriteria.java
+  and ExactVectorSearchCriteria.java;
+- the refusals of a path and of other dimensions:
+  index/query/VectorQueryTimeMappingChecks.java; of a zero vector:
+  index/lucene/query/VectorSearchQueryFactory.java;
+- vectors of other dimensions, zero vectors and those with values that are not finite
+  are not indexed: index/lucene/document/single/IndexableFieldFactory.java,
+  `addKnnVectorField` (Lucene's KnnFloatVectorField refuses the last ones);
+- the score (1 + cosine) / 2:
+  mongodb.com/docs/vector-search/query/aggregation-stages/vector-search-stage.
 """
 
 from collections.abc import Mapping

@@ -10,6 +10,12 @@ plays on demand.
 It presents the server as the primary of a replica set, so that PyMongo retries writes
 as it does on Atlas, and it accepts any password. Without a server behind it, it answers
 hello, and everything else with an empty result.
+
+Where its beliefs come from: the fields of a primary's hello
+(mongodb.com/docs/manual/reference/command/hello); which refusals and broken connections
+are retried, and by which labels (github.com/mongodb/specifications, source/
+retryable-writes and source/retryable-reads); the conversation of saslStart (source/
+auth, PLAIN, RFC 4616); the limits in `CANNED_HELLO` (the page of hello).
 """
 
 import contextlib
