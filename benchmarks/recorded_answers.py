@@ -115,7 +115,7 @@ def asked(conversation: Conversation, prefix: str) -> Group:
     """Return one request a turn, each in the conversation of the first."""
     requests = []
     for number, text in enumerate(conversation.turns):
-        body: dict[str, Any] = {"query": text}
+        body: dict[str, Any] = {"query": text, "cache": False}
         name = f"{prefix}{conversation.name}".replace(".", "")
         if number:
             body["conversation_id"] = f"{{{name}.conversation_id}}"
@@ -134,7 +134,8 @@ def modes_and_presets(prefix: str, modes: Sequence[str]) -> list[Group]:
         for chosen in settings:
             (value,) = chosen.values()
             name = f"{prefix}task {number} {value}"
-            groups.append((query(name, task.text, number, **chosen),))
+            request = query(name, task.text, number, cache=False, **chosen)
+            groups.append((request,))
     return groups
 
 
@@ -172,7 +173,12 @@ def budgets() -> list[Group]:
             task = TASK_OF_MODE[mode]
             text = TASKS[task].text
             request = query(
-                f"budget {name} {mode}", text, task, mode=mode, budget=budget
+                f"budget {name} {mode}",
+                text,
+                task,
+                mode=mode,
+                budget=budget,
+                cache=False,
             )
             groups.append((request,))
     return groups
@@ -186,7 +192,7 @@ def streams(prefix: str, modes: Sequence[str]) -> list[Group]:
                 f"{prefix}stream {mode} {number}",
                 "POST",
                 "/api/chat",
-                {"query": task.text, "mode": mode},
+                {"query": task.text, "mode": mode, "cache": False},
                 script=Script(task),
             ),
         )

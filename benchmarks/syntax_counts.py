@@ -49,15 +49,15 @@ FUNCTIONAL_NAMES = {
 
 @dataclass(slots=True)
 class Counts:
-    """The sums over some files. ``worst_function`` is the one with most branches."""
+    """The sums over some files. ``branches_of_long`` are those of each function that
+    has more than `MAX_BRANCHES`, by its file and name.
+    """
 
     files: int = 0
     lines: int = 0
     code_lines: int = 0
     nodes: int = 0
-    long_functions: int = 0
-    most_branches: int = 0
-    worst_function: str = ""
+    branches_of_long: dict[str, int] = field(default_factory=dict)
     unrelated_assignments: int = 0
     functional_calls: int = 0
     conditional_expressions: int = 0
@@ -90,10 +90,9 @@ class Counts:
             self.double_comprehensions += len(node.generators) > 1
         if isinstance(node, FUNCTIONS):
             branches = count_branches(node)
-            self.long_functions += branches > MAX_BRANCHES
-            if branches > self.most_branches:
-                self.most_branches = branches
-                self.worst_function = f"{path.name}:{node.name}"
+            if branches > MAX_BRANCHES:
+                name = f"{path.parent.name}/{path.name}:{node.lineno} {node.name}"
+                self.branches_of_long[name] = branches
 
     def per_thousand_lines(self, count: int) -> float:
         return round(1000 * count / max(self.code_lines, 1), 1)
