@@ -43,6 +43,12 @@ ALLOWED_IN = {
 }
 """Foreign packages, and the only places that may import them."""
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
+MAKERS_OF_COLLECTIONS = {
+    "database/core.py",
+    "database/changes.py",
+    "database/embedded.py",
+}
+"""The only files that make collections or take the driver's."""
 MODULE_NAME_PATTERN = re.compile(r"chatbot(\.\w+)+(:\w+)?")
 UNRANKED = ("__init__", "__main__")
 """The package's own files: the public names, and the command line's entry."""
@@ -84,6 +90,19 @@ def _problems(place: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
             and _catches_all(node)
         ):
             yield node.lineno, "catches everything"
+
+        if _makes_collection(node) and place.as_posix() not in MAKERS_OF_COLLECTIONS:
+            yield node.lineno, "a collection is database[name] or change[name]"
+
+
+def _makes_collection(node: ast.AST) -> bool:
+    """Return whether a node makes a collection itself, or takes the driver's: past the
+    guard of what is only written through `Changes`.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    made = ast.unparse(node.func).rpartition(".")[2]
+    return made in {"Collection", "WritableCollection", "raw"}
 
 
 def _room_problem(line: int, room: str, target: str) -> Iterator[tuple[int, str]]:
@@ -213,6 +232,12 @@ PLANTED = {
         "try:\n    f()\nexcept:\n    pass",
         3,
         "catches everything",
+    ),
+    "a collection past its guard": (
+        "library/a.py",
+        "rows = Collection('documents', database)",
+        1,
+        "a collection is database[name] or change[name]",
     ),
 }
 
