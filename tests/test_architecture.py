@@ -47,6 +47,7 @@ MAKERS_OF_COLLECTIONS = {
     "database/core.py",
     "database/changes.py",
     "database/embedded.py",
+    "database/mongo.py",
 }
 """The only files that make collections or take the driver's."""
 MODULE_NAME_PATTERN = re.compile(r"chatbot(\.\w+)+(:\w+)?")
