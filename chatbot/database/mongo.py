@@ -121,23 +121,9 @@ class TimeLimits:
         left. Raises DatabaseError: the call is not made, as the server is silent or the
         request has waited too long.
         """
-        request = current_request()
-        limit = self.seconds if seconds is None else seconds
-        with self._lock:
-            silent_since = self._silent_since
-        if silent_since is not None:
-            if request is not None and request.began < silent_since:
-                raise mongodb_failure("away")
-            limit = min(limit, SILENT_SECONDS)
-        most = bookkeeping_limit()
-        if most is not None:
-            request = None
-            limit = min(limit, most)
-        if request is not None:
-            longest = REQUEST_SHARE * self.seconds
-            limit = min(limit, request.left(longest, time.monotonic()))
-            if limit <= 0:
-                raise mongodb_failure("slow", seconds=longest)
+        limit = self._limit(self.seconds if seconds is None else seconds)
+        # A note takes no time from the answer.
+        request = current_request() if bookkeeping_limit() is None else None
         outer = getattr(_thread, "call", None)
         began = time.monotonic()
         call = Call(limit, began + limit)
@@ -155,16 +141,37 @@ class TimeLimits:
             now = time.monotonic()
             if request is not None:
                 request.end_call(now)
-            with self._lock:
-                if answered:
-                    self._answered, self._silent_since = now, None
-                elif (
-                    not is_write()
-                    and self._silent_since is None
-                    and now - began >= IN_VAIN * limit
-                    and self._answered < began
-                ):
-                    self._silent_since = now
+            self._note(answered, began, now, limit)
+
+    def _limit(self, seconds: float) -> float:
+        """Return the time limit of a call. Raises DatabaseError: it is not made."""
+        request = current_request()
+        with self._lock:
+            silent_since = self._silent_since
+        if silent_since is not None:
+            if request is not None and request.began < silent_since:
+                raise mongodb_failure("away")
+            seconds = min(seconds, SILENT_SECONDS)
+        most = bookkeeping_limit()
+        if most is not None:
+            return min(seconds, most)
+        if request is None:
+            return seconds
+        longest = REQUEST_SHARE * self.seconds
+        left = request.left(longest, time.monotonic())
+        if left <= 0:
+            raise mongodb_failure("slow", seconds=longest)
+        return min(seconds, left)
+
+    def _note(self, answered: bool, began: float, now: float, limit: float) -> None:
+        """Note whether a call was answered; one in vain may mean a silent server."""
+        in_vain = not answered and not is_write() and now - began >= IN_VAIN * limit
+        with self._lock:
+            if answered:
+                self._answered = now
+                self._silent_since = None
+            elif in_vain and self._silent_since is None and self._answered < began:
+                self._silent_since = now
 
 
 class ServerClock:
