@@ -14,6 +14,7 @@ from ..config.settings import Settings
 from ..domain.errors import ChatbotError, SearchEngineError
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services
+from .services.index_changes import require_leave
 from .web.administration import administration
 from .web.asking import asking
 from .web.catalog import catalog
@@ -100,7 +101,11 @@ def create_app(settings: Settings | None = None) -> Flask:
         app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
             app.wsgi_app, settings.trusted_proxies, settings.sign_in_headers
         )
-    startup.run()
+    try:
+        startup.run()
+    except ChatbotError:
+        close_app(app)
+        raise
     return app
 
 
@@ -109,9 +114,9 @@ def _start(app: Flask, services: Services) -> None:
     services.check()
     release = services.storage.release
     release.require_alone()
+    may_change_indexes = require_leave(services)
     services.prepare()
-    creates = services.settings.create_indexes and not services.settings.schema
-    if creates and services.storage.engine.traits.has_search_indexes:
+    if may_change_indexes and services.storage.engine.traits.has_search_indexes:
         startup.background(
             "search-indexes", lambda stop: _create_indexes(services, stop)
         )

@@ -274,8 +274,11 @@ class Settings(BaseModel):
     """Candidates of an approximate $vectorSearch. auto: 20 x the results, at least
     1000, more inside a scope; exact search below 10,000 passages.
     """
-    create_indexes: bool = True
-    """Create missing search indexes of MongoDB at the start."""
+    indexes: Literal["auto", "create", "ask", "never"] = "auto"
+    """What the start does about missing indexes of MongoDB: create (it makes them), ask
+    (it stops with the command to run), never. auto: ask where rows of another program
+    are in the collections of passages, else create.
+    """
     retrieval_method: str = "hybrid"
     """vector, bm25 or hybrid."""
     vector_weight: types.Fraction = 0.6

@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from flask import Flask
 from flask.testing import FlaskClient
 
 from chatbot import similarity_search
 from chatbot.app import similarity
+from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.domain import Chunk, DocumentRecord
+from chatbot.domain.errors import SettingsError
 from chatbot.stores.chunks import chunk_from_json
 from tests.data import cases
 from tests.fakes import postgres
@@ -109,9 +112,27 @@ def app(
                         "definition": {"fields": fields},
                     }
                 )
+        if request.param in {"atlas", "plain MongoDB"}:
+            assert_asked(values, server)
         made = create_app(settings)
         yield made
         close_app(made)
+
+
+def assert_asked(values: dict[str, str], server: SearchServer) -> None:
+    """Assert that the start changes no index of his before he said so, and let him
+    run the command.
+    """
+    with pytest.raises(SettingsError, match="python -m chatbot index create") as asked:
+        create_app(Settings.from_env(values))
+    assert "report_chatting (document_id, ordinal)" in str(asked.value)
+    if server.client.engine.enabled:
+        assert "'vector_index' of 'report_chatting': document_name" in str(asked.value)
+        assert "create the search index 'text_index'" in str(asked.value)
+    changed = {"createIndexes", "createSearchIndexes", "updateSearchIndex"}
+    assert changed.isdisjoint(next(iter(command)) for command in server.received)
+    done = CliRunner().invoke(cli, ["index", "create"], env=values)
+    assert done.exit_code == 0, done.output
 
 
 def store_as_they_are(settings: Settings) -> None:

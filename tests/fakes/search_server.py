@@ -48,6 +48,7 @@ class SearchServer:
         self._connections: list[socket.socket] = []
         self._cursors: dict[int, list[Json]] = {}
         self._cursor_ids = itertools.count(1)
+        self._indexes: dict[str, list[Json]] = {}
 
     @property
     def uri(self) -> str:
@@ -123,7 +124,7 @@ class SearchServer:
             "findAndModify": self._find_and_modify,
             "create": self._create,
             "listCollections": self._list_collections,
-            "createIndexes": lambda command: {"createdCollectionAutomatically": False},
+            "createIndexes": self._create_indexes,
             "listIndexes": self._list_indexes,
             "createSearchIndexes": self._create_search_indexes,
             "updateSearchIndex": self._update_search_index,
@@ -241,9 +242,17 @@ class SearchServer:
         rows = [{"name": name, "type": "collection"} for name in names]
         return self._cursor(command, rows, len(rows))
 
+    def _create_indexes(self, command: Json) -> Json:
+        made = self._indexes.setdefault(command["createIndexes"], [])
+        for index in command["indexes"]:
+            if index not in made:
+                made.append(index)
+        return {"createdCollectionAutomatically": False}
+
     def _list_indexes(self, command: Json) -> Json:
-        row = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
-        return self._cursor(command, [row], 1)
+        of_id = {"v": 2, "key": {"_id": 1}, "name": "_id_"}
+        rows = [of_id, *self._indexes.get(command["listIndexes"], [])]
+        return self._cursor(command, rows, len(rows))
 
     def _create_search_indexes(self, command: Json) -> Json:
         for model in command["indexes"]:

@@ -166,7 +166,7 @@ def settings_for(uri: str | None, folder: Path, **values: Any) -> Settings:
         "chat_model": "echo",
         "sample_data": "off",
         "data_dir": str(folder),
-        "create_indexes": False,
+        "indexes": "never",
         "cache_seconds": 0,
     }
     return Settings.from_env({}, **{**fixed, "mongodb_uri": uri, **values})

@@ -55,7 +55,7 @@ def app(
             patch.setattr(
                 "chatbot.app.services.storage.open_database", lambda settings: database
             )
-            settings = settings.override(vector_search="atlas", create_indexes=False)
+            settings = settings.override(vector_search="atlas", indexes="never")
         app = create_app(settings)
         services: Services = app.extensions["services"]
         if request.param != "embedded":

@@ -263,12 +263,14 @@ class Storage:
 
     def prepare(self) -> None:
         """Bring the schema up to date, and create the ordinary indexes that look-ups
-        need, but those of large collections, which a command builds. Raises
-        DatabaseError: it does not answer; SettingsError: a newer program wrote it, or
-        another its passages.
+        need, but those of large collections, which a command builds; none with
+        INDEXES=never. Raises DatabaseError: it does not answer; SettingsError: a newer
+        program wrote it, or another its passages.
         """
         self.require_own()
         migrate(self.database)
+        if self.settings.indexes == "never":
+            return
         left = create_missing(self.database, self.ordinary_indexes)
         if left:
             log.warning(

@@ -208,6 +208,20 @@ def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
     return _by_path(keep_extras(target, stored)) == _by_path(stored)
 
 
+def changed_paths(stored: Mapping[str, Any], target: SearchTarget) -> list[str]:
+    """Return the paths of an index that an update to its plan would add or change."""
+    if fits_definition(stored, target):
+        return []
+    planned = keep_extras(target, stored)
+    if "fields" in planned:
+        before, after = _by_path(stored)["fields"], _by_path(planned)["fields"]
+    else:
+        before = stored.get("mappings", {}).get("fields", {})
+        after = planned["mappings"]["fields"]
+    paths = [str(path) for path in after if after[path] != before.get(path)]
+    return paths or ["its options"]
+
+
 def _by_path(definition: Mapping[str, Any]) -> Json:
     fields = {
         field.get("path"): {"quantization": "none", **field}

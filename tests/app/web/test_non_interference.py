@@ -71,7 +71,7 @@ def _atlas(folder: Path) -> Iterator[Any]:
         folder,
         vector_search="atlas",
         embedding_model=str(DIMENSIONS),
-        create_indexes=False,
+        indexes="never",
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(

@@ -41,7 +41,7 @@ def app(
         vector_search="atlas",
         embedding_provider="hashing",
         embedding_model="64",
-        create_indexes=False,
+        indexes="never",
     )
     created = create_app(changed)
     services: Services = created.extensions["services"]
