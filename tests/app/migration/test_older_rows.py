@@ -197,7 +197,9 @@ def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
             {**row, **(case["fields"] if country == "Kenya" else {})}
         )
     app = create_app(
-        settings.override(embedding_model=str(DIMENSIONS), vector_search="faiss")
+        settings.override(
+            embedding_model=str(DIMENSIONS), vector_search="faiss", indexes="create"
+        )
     )
     client = app.test_client()
     for field, values in case["facet"].items():
