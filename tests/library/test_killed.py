@@ -100,11 +100,12 @@ def contents(settings: Settings) -> dict[str, Any]:
     """All of a database that does not depend on when it was written."""
     with Services(settings) as services:
         database = services.storage.database
+        services.storage.facts.prune_leases()
         documents = {
             row.pop("_id"): row for row in map(dict, database["documents"].find())
         }
         assert all(
-            row.pop("updated_at") and row.pop("upload_number")
+            row.pop("updated_at") and row.pop("upload_number") and row.pop("writer")
             for row in documents.values()
         )
         chunks = {}
