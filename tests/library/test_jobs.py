@@ -5,12 +5,14 @@ whoever is there.
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from chatbot.app.services import Services
+from chatbot.app.services import storage as storage_module
 from chatbot.config.settings import Settings
 from chatbot.database.repositories import files as file_repository
 from chatbot.domain import DocumentRecord
@@ -22,6 +24,7 @@ from chatbot.jobs.worker import MAX_TRIES
 from chatbot.library import control, versions
 from chatbot.library.control import Retries
 from chatbot.library.sources import document_id, folder_sources
+from tests.fakes.hooked_database import HookedDatabase
 from tests.fakes.openai_server import EMBEDDINGS, FakeOpenAI, Reply
 from tests.library.helpers import (
     Embedding,
@@ -355,3 +358,47 @@ def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(
     monkeypatch.setattr(file_repository, "GRACE_SECONDS", -1.0)
     services.ingesting.originals.tidy()
     assert rows(services) == (0, 0), "nobody came back for it"
+
+
+def test_a_replaced_original_goes_with_its_version_and_no_other_is_looked_at(
+    services: Services, start: Start
+) -> None:
+    start(a="zebra", b="lion")
+    work_all(services)
+    start(a="okapi")
+    counted = HookedDatabase(services.storage.database)
+    files = file_repository.FileRepository(counted)  # type: ignore[arg-type]
+    originals = replace(services.ingesting.originals, files=files)
+    services.ingesting.worker.tidy = originals.tidy_after
+    work_all(services)
+    assert rows(services) == (2, 2), "that of the old version is gone"
+    assert counted.rows_read["files"] == 2, "the old and the new one of this report"
+
+
+def test_what_nothing_needs_is_found_once_an_hour(
+    services: Services, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(a="zebra", b="lion")
+    work_all(services)
+    services.ingesting.ingestor.delete(UPLOAD)
+    stop = threading.Event()
+    monkeypatch.setattr(storage_module, "FIRST_PURGE_SECONDS", 0.0)
+
+    def tidy() -> None:
+        services.ingesting.originals.tidy()
+        stop.set()
+
+    services.storage.purge_regularly(stop, tidy)
+    assert rows(services) == (1, 1)
+
+
+def test_deleting_a_report_deletes_all_the_originals_it_had(
+    services: Services, start: Start
+) -> None:
+    job = start(a="zebra", b="lion")
+    work_all(services)
+    record = registered(services, UPLOAD)
+    assert record.file_id
+    services.ingesting.delete_document(record)
+    assert rows(services) == (1, 1)
+    assert states(services, job) == ["done", "done"]
