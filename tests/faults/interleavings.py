@@ -34,7 +34,7 @@ from chatbot.library.sources import Source, document_id, make_document
 from tests.fakes.mongomock_search import SearchClient
 from tests.faults.enumeration import differences
 from tests.faults.operations import Site, shown
-from tests.faults.scripts import WRITES
+from tests.faults.scripts import READS
 from tests.library.helpers import KilledError
 
 REPORTS = ("first", "second")
@@ -42,7 +42,7 @@ WRITERS, READERS = 2, 2
 ACTS, LOOKS = 3, 8
 """Uploads and deletions of a writer, and looks of a reader."""
 DELETION_SHARE = 0.4
-ADDING = WRITES - {"delete_many", "delete_one", "drop_search_index"}
+REMOVING = {"delete_many", "delete_one", "drop_search_index"}
 KILL_SHARE, FAIL_SHARE, PAUSE_SHARE, FULL_SHARE = 0.005, 0.01, 0.02, 0.004
 """Shares of the calls of writers that meet a fault; and before which the database gets
 full.
@@ -176,7 +176,7 @@ class Turns:
         actor.stop_before_a_call()
         self.calls += 1
         assert self.calls < MAX_CALLS, "the run does not end"
-        if self.calls < self.full_until and method in ADDING:
+        if self.calls < self.full_until and method not in READS | REMOVING:
             raise full()
         if not actor.meets_faults:
             return make()
