@@ -202,6 +202,59 @@ def test_the_rooms_are_all_there_is() -> None:
     assert parts - {"__pycache__"} == {*ROOMS, "__init__.py", "__main__.py"}
 
 
+DOOR = (
+    r"\b_?storage\.(?:documents|figures|glossary|ingestions|feedback|keys|usage|files)"
+    r"(?:\.\w+)?$|\bruntime\.(?:store|retriever|resources|understanding|agent|"
+    r"indicators|everything)(?:\.\w+)?$"
+)
+"""What reaches around the reader of a caller's limit (database/reader.py, and
+app/services/activity.py).
+"""
+BEHIND_THE_DOOR = ("answering/", "search/", "app/web/", "app/mcp.py")
+"""Where callers are served."""
+BESIDE_THE_DOOR = {
+    "app/web/callers.py storage.keys.find": "says who the caller is",
+    "app/web/changes.py storage.keys.create_feed": "the caller's own key",
+    "app/web/conversations.py storage.feedback": "written for the caller's own answer",
+    "app/web/conversations.py storage.feedback.of": "of the caller's own answers",
+    "app/web/jobs.py storage.files.require_space": "the disk",
+    "app/web/jobs.py storage.files.put": "writes",
+    "app/web/jobs.py storage.ingestions.require_room": "the queue",
+    "app/web/jobs.py storage.ingestions.unfinished": "names that an owner has used",
+    "app/web/jobs.py storage.documents.all": "names that an owner has used",
+    "app/web/monitoring.py storage.files.describe_space": "the disk",
+    "app/web/monitoring.py runtime.store.ping": "only for callers without a limit",
+    "app/web/monitoring.py storage.documents.holdings": "metrics: only without a limit",
+    "app/web/monitoring.py storage.documents.unready": "metrics: only without a limit",
+    "app/web/monitoring.py storage.ingestions.unfinished": "metrics",
+    "app/web/monitoring.py storage.usage.days": "metrics: only without a limit",
+}
+
+
+def _reaching_around() -> set[str]:
+    """Return each expression that reaches around the reader, after its file."""
+    found: set[str] = set()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        if not place.startswith(BEHIND_THE_DOOR):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        inner = {id(node.value) for node in nodes}
+        for node in nodes:
+            match = re.search(DOOR, ast.unparse(node))
+            if match and id(node) not in inner:
+                found.add(f"{place} {match[0].removeprefix('_')}")
+    return found
+
+
+def test_callers_are_served_through_the_reader_of_their_limit() -> None:
+    """A view that reads a repository or the store itself would show what others have.
+    Use `library().reader`, `library().search` or `activity()`.
+    """
+    assert sorted(_reaching_around()) == sorted(BESIDE_THE_DOOR)
+
+
 PLANTED = {
     "a later room": (
         "search/a.py",

@@ -6,6 +6,7 @@ gives the parts of them that are inside of its limit; whatever is derived from i
 inside by their parts, passages and figures one by one.
 """
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -29,7 +30,9 @@ from .repositories.documents import (
 )
 from .repositories.figures import FigureChange, FigurePage, FigureRepository
 
-__all__ = ["FigureReader", "Reader", "Readers"]
+__all__ = ["UNKNOWN", "FigureReader", "Reader", "Readers", "narrowed"]
+UNKNOWN = ""
+"""The key of what may change without a new version."""
 MAX_KEPT_LIMITS = 64
 """Limits of callers of which the reports inside are kept."""
 EVERYTHING = Scope()
@@ -91,6 +94,15 @@ class Reader:
             return self.documents.passages_of(store)
         return store
 
+    def key(self) -> str | None:
+        """Return a key that changes with the reports and the glossary inside of a
+        limit, and with nothing else; None while one of these reports is being changed,
+        UNKNOWN where rows of other programs, which have no versions, are inside.
+        """
+        if isinstance(self.documents, LimitedDocuments):
+            return self.documents.key(self.glossary())
+        return UNKNOWN
+
     def glossary_entries(self) -> Sequence[GlossaryEntry]:
         """Return the entries of everybody and of the reports inside."""
         return self.glossary()
@@ -147,6 +159,14 @@ class LimitedDocuments(ReportCatalog):
         """An index of all reports, and the one that was made of it."""
         self._passages: tuple[Passages, Passages] | None = None
         """A store, and the view of it."""
+        self._key: tuple[ReportIndex, Sequence[GlossaryEntry], str | None] | None = None
+
+    def key(self, entries: Sequence[GlossaryEntry]) -> str | None:
+        """See `Reader.key`; ``entries``: the glossary inside."""
+        index, kept = self.index(), self._key
+        if kept is None or kept[0] is not index or kept[1] is not entries:
+            kept = self._key = index, entries, _key(index, entries)
+        return kept[2]
 
     def passages_of(self, store: Passages) -> Passages:
         """Return the passages of a store that are inside: the same object for it."""
@@ -177,6 +197,20 @@ class LimitedDocuments(ReportCatalog):
     def get(self, document_id: str) -> DocumentRecord | None:
         record = self._whole.get(document_id)
         return narrowed(record, self.limit) if record else None
+
+
+def _key(index: ReportIndex, entries: Sequence[GlossaryEntry]) -> str | None:
+    parts = list(map(str, entries))
+    for record in index.records.values():
+        if not record.version:
+            return UNKNOWN
+        if record.status != "ready" or record.replacing:
+            return None
+        parts.append(
+            f"{record.id} {record.version} {record.updated_at} {record.title} "
+            f"{record.part_of} {record.chunks}"
+        )
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 
 
 class LimitedFigures:

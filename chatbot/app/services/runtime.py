@@ -18,7 +18,7 @@ from ...answering.agents.run import ModeAgent, Resources
 from ...answering.agents.understanding import Understanding
 from ...answering.figure_tables import FigureTables
 from ...config import WARM_CACHE
-from ...database.reader import Reader, Readers
+from ...database.reader import UNKNOWN, Reader, Readers
 from ...database.repositories.corpus import StoredEmbedder
 from ...domain import QuerySettings, Question
 from ...domain.documents import Chunking
@@ -354,21 +354,27 @@ class Runtime:
         )
         return relevance_bounds(setting, model_id, stored)
 
-    def generation(self, question: Question) -> str | None:
-        """Changes with the program, the library, models and settings; None while the
-        library is being changed.
+    def library_key(self) -> str | None:
+        """Return a key that changes with the library; None while it is being
+        changed.
         """
-        storage, chat_model = self._storage, self._answering.chat_model
+        storage = self._storage
         position = storage.changes.key()
         if position is None:
             return None
         # Reports of other programs are looked at later than their rows are counted.
-        position += f":{storage.documents.older_key()}"
+        return f"{position}:{storage.documents.older_key()}"
+
+    def generation(self, question: Question, library: str | None) -> str | None:
+        """Return what changes with the program, the ``library`` as the caller sees it,
+        models and settings; None while the library is being changed.
+        """
+        if library is None:
+            return None
+        chat_model = self._answering.chat_model
         models = f"{self.embedder.model_id}:{chat_model.model_id}"
         bounds = self.bounds(question.settings or self.resources.settings)
-        return (
-            f"{__version__}:{position}:{models}:{self._settings.fingerprint}:{bounds}"
-        )
+        return f"{__version__}:{library}:{models}:{self._settings.fingerprint}:{bounds}"
 
     def close(self) -> None:
         close_lazy(self, "store", "embedder")
@@ -470,8 +476,15 @@ class SearchServices:
 
     @lazy
     def agent(self) -> ModeAgent:
-        cache = AnswerCache(self._storage.cache, self._runtime.generation)
+        cache = AnswerCache(self._storage.cache, self._generation)
         return ModeAgent(self.resources, cache)
+
+    def _generation(self, question: Question) -> str | None:
+        """Answers are cached until what the reader gives has changed."""
+        library = self.reader.key() if self.reader.limit else UNKNOWN
+        if library == UNKNOWN:
+            library = self._runtime.library_key()
+        return self._runtime.generation(question, library)
 
     @lazy
     def understanding(self) -> Understanding:

@@ -155,7 +155,7 @@ def delete_document(document_id: str) -> None:
         library().own_record(document_id), JobControl(patience=DELETE_PATIENCE)
     )
     if (
-        services().storage.documents.get(document_id) is not None
+        library().reader.documents.get(document_id) is not None
     ):  # the search engine has not let go of it yet
         wake_worker()
 

@@ -38,7 +38,7 @@ from ...answering.conversation import Saved
 from ...config.settings import Settings
 from ...database.core import Json
 from ...database.failures import FULL
-from ...domain import Answer, Scope, StepEvent
+from ...domain import Answer, DocumentRecord, Scope, StepEvent
 from ...domain.chat import Unsupported
 from ...domain.costs import DayUsage, Sums, Usage, UsageReport
 from ...domain.errors import (
@@ -455,11 +455,10 @@ def check_readiness() -> Response:
         ),
         _ping("chat_model", lambda: product.answering.chat_model.model_id),
     ]
-    records = (
-        [record for record in storage.documents.all() if record.sample]
-        if dependencies[0]["ok"]
-        else []
-    )
+    records: list[DocumentRecord] = []
+    if dependencies[0]["ok"]:
+        every = product.readers.everything().documents.all()
+        records = [record for record in every if record.sample]
     if loading is not None and loading.error:
         dependencies.append(
             {"name": "sample_data", "ok": False, "detail": loading.error}

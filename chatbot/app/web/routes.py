@@ -232,7 +232,7 @@ def require_samples() -> None:
     """
     loading = samples()
     if loading is not None and loading.unknown:
-        count = services().storage.documents.holdings(Scope()).documents
+        count = services().readers.everything().documents.holdings(Scope()).documents
         if not count or count < loading.total:
             raise IngestingError("The sample reports are being read.")
 

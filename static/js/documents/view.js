@@ -36,6 +36,7 @@ const factsOf = (document) => ({
   [t("Labels")]: (document.labels ?? []).join(comma),
   [t("Description")]: document.description,
   [t("Notes")]: (document.notes ?? []).map(translated).join(" "),
+  [t("Shown")]: document.partial ? t("Only the parts that you may see") : "",
   [t("Source")]: document.source,
   [t("Updated")]: when(document.updated_at, true),
   [t("Split into")]: chunkingLine(document),
