@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,7 @@ from chatbot.jobs import worker
 from chatbot.jobs.queue import WITHDRAWN, Ingestion, IngestionFile
 from chatbot.library import control
 from chatbot.library.pipeline import Ingestor
+from chatbot.library.versions import VersionWriter
 from tests.library.helpers import (
     IDENTITY,
     REPORT_ID,
@@ -139,26 +141,21 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     services.ingesting.worker.work_once()
     jobs = [upload("lion"), upload("ant")]
     asleep, awake = threading.Event(), threading.Event()
-    replace = DocumentRepository.replace
+    show = VersionWriter._show
 
     def sleeping(
-        documents: DocumentRepository,
-        record: DocumentRecord,
-        registered: DocumentRecord,
-    ) -> bool:
-        if (
-            documents is services.storage.documents
-            and record.status == "ready"
-            and record.upload_number > first
-        ):
+        writer: VersionWriter, record: DocumentRecord, *arguments: Any
+    ) -> DocumentRecord:
+        is_first = writer.documents is services.storage.documents
+        if is_first and record.upload_number > first:
             asleep.set()
             assert awake.wait(60)
-        return replace(documents, record, registered)
+        return show(writer, record, *arguments)
 
     first = record_of(services).upload_number
     monkeypatch.setattr(control, "heartbeat", lambda *arguments: running())
     monkeypatch.setattr(worker, "heartbeat", lambda *arguments: running())
-    monkeypatch.setattr(DocumentRepository, "replace", sleeping)
+    monkeypatch.setattr(VersionWriter, "_show", sleeping)
     with running(services.ingesting.worker.work_once) as errors:
         assert asleep.wait(60)
         with Services(settings) as other:

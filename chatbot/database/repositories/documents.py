@@ -10,7 +10,7 @@ import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, product
 from typing import Any, Protocol
@@ -550,9 +550,9 @@ class DocumentRepository(ReportCatalog):
         """
         if upload_number <= registered.upload_number:
             return True
-        return self.replace(
-            replace(registered, upload_number=upload_number), registered
-        )
+        number = {"$set": {"upload_number": upload_number}}
+        with self.changes.of([registered.id], CATALOG) as change:
+            return change["documents"].update_one(_unchanged(registered), number) > 0
 
     def withdraw(self, document_id: str, writer: str) -> bool:
         """Mark a report as being deleted, so that questions see nothing of it and its
