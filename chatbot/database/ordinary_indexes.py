@@ -90,6 +90,9 @@ def build_indexes(
     told how far each is. If the connection is lost the server goes on, and asking again
     waits for the same build. Raises DatabaseError: a person has to mend it.
     """
+    if database.embedded:
+        create_missing(database, indexes)
+        return
     for index in missing_indexes(database, indexes):
         began = time.monotonic()
         _build(database, index, say)

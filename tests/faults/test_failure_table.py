@@ -232,17 +232,19 @@ def test_mongodb_that_refuses_everything_is_a_plain_error_on_every_route(
     assert "error" in seen.body["question"]
 
 
-def test_a_server_that_begins_over_a_full_mongodb_answers(
-    served: tuple[Library, WireProxy], tmp_path: Path
+@pytest.mark.parametrize("name", ["full, by Atlas", "no_rights", "read_only"])
+def test_a_server_that_begins_over_a_mongodb_without_writes_answers(
+    served: tuple[Library, WireProxy], tmp_path: Path, name: str
 ) -> None:
     library, proxy = served
     for command in WRITES:
-        proxy.always(command, MONGODB["full, by Atlas"])
+        proxy.always(command, MONGODB[name])
     second = Library.__new__(Library)
     second.app = create_app(
         settings_for(proxy.uri, tmp_path, vector_search="faiss", access="open")
     )
     second.client = second.app.test_client()
+    second.client.set_cookie("report_chat", "visitor.of-another-server")
     response = second.client.post("/query", json=QUESTION)
     second.close()
     healed(library, proxy)
