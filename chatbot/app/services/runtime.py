@@ -365,10 +365,14 @@ class Runtime:
         # Reports of other programs are looked at later than their rows are counted.
         return f"{position}:{storage.documents.older_key()}"
 
-    def generation(self, question: Question, library: str | None) -> str | None:
-        """Return what changes with the program, the ``library`` as the caller sees it,
-        models and settings; None while the library is being changed.
+    def generation(self, question: Question) -> str | None:
+        """Return what changes with the program, the whole library, models and settings;
+        None while the library is being changed.
         """
+        return self.generation_within(question, self.library_key())
+
+    def generation_within(self, question: Question, library: str | None) -> str | None:
+        """Return the same with the key of a ``library`` as some callers see it."""
         if library is None:
             return None
         chat_model = self._answering.chat_model
@@ -484,7 +488,7 @@ class SearchServices:
         library = self.reader.key() if self.reader.limit else UNKNOWN
         if library == UNKNOWN:
             library = self._runtime.library_key()
-        return self._runtime.generation(question, library)
+        return self._runtime.generation_within(question, library)
 
     @lazy
     def understanding(self) -> Understanding:
