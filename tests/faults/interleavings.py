@@ -27,7 +27,12 @@ from chatbot.database import changes
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Document
-from chatbot.domain.errors import CancelledError, ChatbotError, SupersededError
+from chatbot.domain.errors import (
+    CancelledError,
+    ChatbotError,
+    StoppedError,
+    SupersededError,
+)
 from chatbot.library.loaders import loader_for
 from chatbot.library.pipeline import Registration
 from chatbot.library.sources import Source, document_id, make_document
@@ -42,6 +47,8 @@ WRITERS, READERS = 2, 2
 ACTS, LOOKS = 3, 8
 """Uploads and deletions of a writer, and looks of a reader."""
 DELETION_SHARE = 0.4
+TRIES = 3
+"""How often a worker tries an upload that was stopped."""
 REMOVING = {"delete_many", "delete_one", "drop_search_index"}
 KILL_SHARE, FAIL_SHARE, PAUSE_SHARE, FULL_SHARE = 0.005, 0.01, 0.02, 0.004
 """Shares of the calls of writers that meet a fault; and before which the database gets
@@ -352,9 +359,14 @@ class Interleaving:
         return upload
 
     def _upload(self, process: Process, upload: Upload) -> None:
+        """Raises ChatbotError: it is not done, and a worker tries it again later."""
         about = Registration(upload_number=upload.number)
-        with suppress(SupersededError, CancelledError):
+        try:
             process.site.services.ingesting.ingestor.ingest(upload.document, about)
+        except StoppedError:
+            raise
+        except (SupersededError, CancelledError):
+            pass  # there is nothing left to do
         upload.is_done = True
 
     def _delete(self, process: Process, report: str) -> None:
@@ -365,6 +377,14 @@ class Interleaving:
         self._unfinished_deletions.discard(report)
         self._deleted_words |= words
 
+    def _try_again(self, process: Process, upload: Upload) -> None:
+        for _ in range(TRIES):
+            if upload.is_done:
+                return
+            with suppress(StoppedError):
+                self._upload(process, upload)
+        assert upload.is_done, f"upload {upload.number} is never done"
+
     def _finish(self, living: Sequence[Process]) -> None:
         """Have the living do what is left; then each shows what a new one shows."""
         self.turns.full_until = 0
@@ -373,8 +393,7 @@ class Interleaving:
             self._delete(survivor, report)
         for report in REPORTS:
             for upload in self._uploads[report]:
-                if not upload.is_done:
-                    self._upload(survivor, upload)
+                self._try_again(survivor, upload)
         for _ in range(2):
             for process in living:
                 process.site.database.changes.close_abandoned()

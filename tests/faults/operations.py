@@ -163,8 +163,14 @@ def recover(site: Site) -> None:
 
 
 def pass_time(database: Database) -> None:
-    """Make the database as it is when a dead process's leases have ended."""
+    """Make the database as it is when a dead process's leases have ended, and another
+    process has closed the entries of its changes.
+    """
     end_leases(database)
+    changes = database.changes
+    lease_seconds, changes.lease_seconds = changes.lease_seconds, 0.0
+    changes.close_abandoned()
+    changes.lease_seconds = lease_seconds
 
 
 def edit(site: Site) -> None:
