@@ -12,9 +12,11 @@ from ..domain.errors import DatabaseError, DependencyError, DiskFullError, read_
 
 E = TypeVar("E", bound=DependencyError)
 Code = int | str
-FULL = "full"
+FULL, THROTTLED = "full", "throttled"
 UNWRITABLE = frozenset({FULL, "read_only", "no_rights"})
 """Kinds of failures after which reading goes on."""
+PASSING = frozenset({"away", "conflict", "slow", THROTTLED, "wrong_role"})
+"""Kinds of failures that say nothing about the command itself."""
 IN_DOUBT = frozenset({"slow", "away", "wrong_role"})
 """Kinds of failures after which a write may be made all the same."""
 DUPLICATE = "duplicate"

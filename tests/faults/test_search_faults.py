@@ -151,3 +151,16 @@ def test_a_refused_rank_fusion_fails_no_question(atlas: Site, proxy: WireProxy) 
     for _ in range(2):
         assert atlas.ask(QUESTION).status == 200
     assert len(proxy.sent("$rankFusion")) <= 4
+
+
+def test_a_lost_cursor_does_not_end_rank_fusion_for_the_process(
+    atlas: Site, proxy: WireProxy
+) -> None:
+    proxy.always("$rankFusion", rows())
+    vars(atlas.services.runtime.store)["_rank_fusion"] = None
+    assert atlas.ask(QUESTION).status == 200
+    proxy.next("$rankFusion", failure(43, "CursorNotFound", "cursor id 1 not found"))
+    assert atlas.ask(QUESTION).status == 200
+    before = len(proxy.sent("$rankFusion"))
+    assert atlas.ask(QUESTION).status == 200
+    assert len(proxy.sent("$rankFusion")) > before

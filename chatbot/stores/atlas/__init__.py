@@ -14,13 +14,14 @@ from typing import TypeVar
 import numpy as np
 
 from ...database.core import CommandError, Json
+from ...database.failures import PASSING, THROTTLED
 from ...database.rows import id_forms, id_text, usable_vector
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import to_score
 from .. import StoreTraits
 from ..chunks import MongoChunks, best_matches
 from .collection import IndexedCollection, SentPipelines
-from .errors import OVERLOADED, explain, is_away, no_reranking
+from .errors import explain, is_away, no_reranking
 from .indexes import IndexHealth, index_plans, index_status
 from .pipelines import probe_search, rerank_pipeline
 
@@ -144,9 +145,10 @@ class AtlasStore(MongoChunks):
                 try:
                     rows = one.fused(query, numbers, top_k, scope, num_candidates)
                 except CommandError as error:
-                    if is_away(error) or error.server_code == OVERLOADED:
+                    if is_away(error) or error.reason == THROTTLED:
                         raise explain(error, one.vectors.target) from error
-                    refusal = error.server_message
+                    if error.reason not in PASSING:
+                        refusal = error.server_message
             if rows is None:
                 rows = (
                     one.near(numbers, top_k, scope, num_candidates),

@@ -136,6 +136,7 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
             )
     return SearchEngineError(
         f"The search engine refused a search of {target.collection!r}: {message}",
+        remedy=error.remedy,
         retry_after=error.retry_after,
     )
 
