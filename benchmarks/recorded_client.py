@@ -170,7 +170,12 @@ def leave(url: str, request: Request, model: FakeOpenAI) -> Json:
     text, status = read_until(url, request, cookie, model)
     events = stream(text)
     begun = events.get("begun", [{}])[0]
-    answer = {"status": status, "type": "text/event-stream", "headers": {}}
+    answer: Json = {"status": status, "type": "text/event-stream", "headers": {}}
+    resumed = Request("", "GET", f"/api/messages/{begun.get('message_id')}/stream")
+    goes_on = request.script.stalls_at == "token for a moment"
+    if goes_on:
+        # At once: it is read to its end while the model still writes.
+        answer["resumed"] = fetch(url, resumed, cookie)
     if request.script.stalls_at and model.calls(CHAT) > calls:
         last_call = model.received(CHAT)[-1]
         last_call.finished.wait(MODEL_SECONDS)
@@ -178,8 +183,7 @@ def leave(url: str, request: Request, model: FakeOpenAI) -> Json:
             "ended": last_call.finished.is_set(),
             "cancelled": last_call.disconnected_at is not None,
         }
-    if "message_id" in begun:
-        resumed = Request("", "GET", f"/api/messages/{begun['message_id']}/stream")
+    if "message_id" in begun and not goes_on:
         answer["resumed"] = fetch(url, resumed, cookie)
     conversations = Request("", "GET", "/api/conversations")
     answer["stored"] = settled(url, conversations, cookie)

@@ -12,7 +12,8 @@ from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import stage_of
 
 STALL_SECONDS = 60.0
-PAUSE_SECONDS = 4.0
+PAUSE_SECONDS = 2.0
+"""Shorter than the time limit of the model in `benchmarks.recorded`."""
 PIECES_BEFORE_STALL = 1
 UNSCRIPTED = "unscripted"
 """The stage of a prompt that belongs to none of those that have a script."""
