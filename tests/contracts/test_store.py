@@ -588,3 +588,44 @@ def test_searches_in_eight_threads_while_another_writes(
         searching = [pool.submit(search, seed) for seed in range(8)]
         writing.result(timeout=60)
         assert all(future.result(timeout=60) >= 5 for future in searching)
+
+
+def test_scores_of_a_limited_scope_do_not_depend_on_what_is_outside(
+    harness: Harness, store: Store
+) -> None:
+    """Nor does the order: how rare a word is, is counted inside."""
+    texts = (
+        "tea tea output of the port",
+        "coffee output",
+        "output of tea and coffee in the port of the town",
+        "the town",
+    )
+    inside = [
+        chunk("a", place, text, country_name="Kenya")
+        for place, text in enumerate(texts)
+    ]
+    others = [
+        chunk("b", place, "tea output tea output town", country_name="Chad")
+        for place in range(40)
+    ]
+    rows = vectors(len(inside) + len(others))
+    limited = EVERYTHING.limited_to(KENYA)
+    assert limited is not None
+
+    def found() -> list[list[Match]]:
+        worded = [
+            store.keyword_search(query, top_k=3, scope=limited)
+            for query in ("tea output", "coffee port", "town tea", "output")
+        ]
+        near = store.vector_search(direction(), top_k=3, scope=limited)
+        return [*worded, near]
+
+    fill(harness, store, inside, rows[: len(inside)])
+    alone = found()
+    assert all(alone)
+    fill(harness, store, others, rows[len(inside) :])
+    among = found()
+    assert list(map(ids, among)) == list(map(ids, alone))
+    for before, after in zip(alone, among, strict=True):
+        scores = [match.score for match in before]
+        assert [match.score for match in after] == pytest.approx(scores, abs=1e-9)
