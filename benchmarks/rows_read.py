@@ -25,16 +25,21 @@ from chatbot.app.factory import close_app, create_app, stop_work
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database.changes import ANNOUNCED_KINDS
+from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import DocumentRecord
 from chatbot.stores.atlas.indexes import ensure_indexes
 from chatbot.stores.chunks import chunk_to_json
 from tests.fakes.counting import CountingFile, CountingServer
+from tests.fakes.large_collection import LargeClient, Passages
 from tests.fakes.mongomock_search import SearchClient
 from tests.rows import outside
 
 SERVER, FILE = "MongoDB double", "SQLite file"
 DIMENSIONS = 8
 BATCH = 500
+LARGE = 100_000
+"""Passages above which those of the double are made when they are read."""
+REPORTS = "report_chatting"
 REPORT = "# Mali: Country Report 2023\n\n## Tea exports\n\nTea was worth {} dollars.\n"
 _RECORD = TypeAdapter(DocumentRecord)
 Database = CountingFile | CountingServer
@@ -42,10 +47,13 @@ Database = CountingFile | CountingServer
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one request: its calls, and the rows that they read (steps of SQLite)."""
+    """Of one request: its calls, the rows that they read (steps of SQLite), and the
+    vectors that the server's engine compares.
+    """
 
     calls: int
     rows: int
+    vectors: int = 0
 
 
 class Library:
@@ -70,7 +78,7 @@ class Library:
         self._database.counts.clear()
         request(self, next(self._numbers))
         counts = self._database.counts
-        return Cost(counts.calls.total(), counts.rows.total())
+        return Cost(counts.calls.total(), counts.rows.total(), counts.vectors.total())
 
     def post(self, path: str, body: dict[str, Any]) -> None:
         response = self.client.post(path, json=body)
@@ -96,6 +104,12 @@ class Library:
         assert job.state == "done", job
         self._uploaded.append(job.files[0].document_id)
 
+    def start(self, number: int) -> None:
+        """Read the catalogue, as each process does at its start."""
+        settings = self._services.settings
+        reports = DocumentRepository(self._database, settings.filter_fields)
+        assert len(reports.all()) >= self.reports
+
     def delete(self, number: int) -> None:
         """Remove an uploaded file."""
         response = self.client.delete(f"/api/documents/{self._uploaded.pop()}")
@@ -110,22 +124,34 @@ ROUTES: dict[str, Callable[[Library, int], None]] = {
     ),
     "list": lambda one, n: one.get("/api/documents?limit=20"),
     "facets": lambda one, n: one.get("/api/facets?country_name=Angola"),
-    "conversations": lambda one, n: one.get("/api/conversations?limit=20"),
     "ready": lambda one, n: one.get("/readyz"),
     "upload of a file": Library.upload,
     "delete": Library.delete,
+    "start": Library.start,
 }
 
 
 @contextmanager
 def library(
-    kind: str, folder: Path, reports: int, passages_each: int = 3
+    kind: str,
+    folder: Path,
+    reports: int,
+    passages_each: int = 3,
+    *,
+    large: bool = False,
 ) -> Iterator[Library]:
-    """Serve a library on the server's double, or in the SQLite file."""
+    """Serve a library on the server's double, or in the SQLite file. ``large``: the
+    passages on the double have no vectors, and are made when they are read.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     database: Database
     if kind == SERVER:
-        database = CountingServer(SearchClient())
+        client = SearchClient()
+        if large:
+            client = LargeClient(
+                REPORTS, Passages(list(_facts(reports)), passages_each)
+            )
+        database = CountingServer(client)
     else:
         database = CountingFile(folder / "report-chat.sqlite")
     opening = storage.open_database
@@ -147,7 +173,7 @@ def library(
         services.runtime.remember_embedder()
         if kind == SERVER:
             ensure_indexes(database, services.runtime.index_plans)
-        fill(services, reports, passages_each)
+        fill(services, reports, passages_each, rows=not (large and kind == SERVER))
         stop_work(app)
         time.sleep(0.5)
         yield Library(app, database, reports)
@@ -156,38 +182,71 @@ def library(
         storage.open_database = opening
 
 
-def fill(services: Services, reports: int, passages_each: int) -> None:
-    """Write rows of reports and passages, past the product."""
+def _facts(reports: int) -> Iterator[dict[str, Any]]:
+    """Yield what the passages of a report have in common."""
+    for record in records(reports):
+        yield {
+            "document_id": record.id,
+            "version": record.version,
+            "document_name": record.name,
+            "report_title": record.title,
+            **record.metadata,
+        }
+
+
+def fill(
+    services: Services, reports: int, passages_each: int, *, rows: bool = True
+) -> None:
+    """Write rows of reports, and those of their passages where ``rows`` says so, past
+    the product.
+    """
     database, settings = services.storage.database, services.settings
     dice = random.Random(1)
     every = records(reports)
     while batch := [
         replace(one, chunks=passages_each) for one in itertools.islice(every, BATCH)
     ]:
-        rows = [
+        registered = [
             {"_id": one.id, **_RECORD.dump_python(one, mode="json", exclude={"id"})}
             for one in batch
         ]
-        outside(database, "documents").replace_many(rows)
+        _write(database, "documents", registered)
         chunks = []
-        for record in batch:
+        for record in batch if rows else ():
             for chunk in passages(dice, record):
                 vector = [dice.uniform(-1, 1) for _ in range(DIMENSIONS)]
                 row = chunk_to_json(chunk, settings.filter_fields)
                 row["data_embedding"] = database.encode_vector(vector)  # type: ignore[arg-type]
                 chunks.append(row)
-        outside(database, settings.report_collection).replace_many(chunks)
+        _write(database, settings.report_collection, chunks)
     services.storage.changes.announce(None, *ANNOUNCED_KINDS)
 
 
+def _write(database: Any, name: str, rows: list[dict[str, Any]]) -> None:
+    """Add rows past the product. The double replaces rows by looking at all."""
+    if rows and database.embedded:
+        outside(database, name).replace_many(rows)
+    elif rows:
+        database.raw(name).insert_many(rows)
+
+
 def measured(
-    kind: str, folder: Path, sizes: Sequence[int], passages_each: int = 3
+    kind: str,
+    folder: Path,
+    sizes: Sequence[int],
+    passages_each: int = 3,
+    *,
+    large: bool = False,
+    routes: Sequence[str] = tuple(ROUTES),
 ) -> dict[str, list[Cost]]:
-    """Return the cost of each route in each size of library."""
-    costs: dict[str, list[Cost]] = {route: [] for route in ROUTES}
+    """Return the cost of each route in each size of library. ``large``: see
+    `library`.
+    """
+    costs: dict[str, list[Cost]] = {route: [] for route in routes}
     for size in sizes:
-        with library(kind, folder / f"{kind}-{size}", size, passages_each) as one:
-            for route in ROUTES:
+        place = folder / f"{kind}-{size}"
+        with library(kind, place, size, passages_each, large=large) as one:
+            for route in routes:
                 costs[route].append(one.cost(route))
     return costs
 
@@ -196,8 +255,15 @@ def show(sizes: Sequence[int], passages_each: int, folder: Path) -> None:
     """Print the costs of all routes on both kinds of database."""
     for kind in (SERVER, FILE):
         print(f"\n{kind}, {passages_each} passages a report")
-        heads = "".join(f"{f'{size:,}: calls':>18}{'rows':>12}" for size in sizes)
+        heads = "".join(
+            f"{f'{size:,}: calls':>18}{'rows':>10}{'vectors':>9}" for size in sizes
+        )
         print(f"{'route':<18}{heads}")
-        for route, costs in measured(kind, folder, sizes, passages_each).items():
-            figures = "".join(f"{one.calls:>18,}{one.rows:>12,}" for one in costs)
+        costs_of = measured(
+            kind, folder, sizes, passages_each, large=max(sizes) * passages_each > LARGE
+        )
+        for route, costs in costs_of.items():
+            figures = "".join(
+                f"{one.calls:>18,}{one.rows:>10,}{one.vectors:>9,}" for one in costs
+            )
             print(f"{route:<18}{figures}", flush=True)

@@ -27,16 +27,22 @@ class Counts:
         self._lock = threading.Lock()
         self.calls = Counter[str]()
         self.rows = Counter[str]()
+        self.vectors = Counter[str]()
+        """Vectors that searches compare."""
 
-    def add(self, name: str, *, calls: int = 0, rows: int = 0) -> None:
+    def add(
+        self, name: str, *, calls: int = 0, rows: int = 0, vectors: int = 0
+    ) -> None:
         with self._lock:
             self.calls[name] += calls
             self.rows[name] += rows
+            self.vectors[name] += vectors
 
     def clear(self) -> None:
         with self._lock:
             self.calls.clear()
             self.rows.clear()
+            self.vectors.clear()
 
 
 class CountingFile(EmbeddedDatabase):
@@ -134,21 +140,21 @@ class CountedCollection:
 
     def aggregate(self, pipeline: Sequence[Mapping[str, Any]], **options: Any) -> Any:
         ((stage, spec),) = pipeline[0].items()
-        self._counts.add(self._name, calls=1, rows=self._rows_of_stage(stage, spec))
+        rows = self._examined(spec) if stage == "$match" else 0
+        vectors = self._compared(stage, spec)
+        self._counts.add(self._name, calls=1, rows=rows, vectors=vectors)
         return self._raw.aggregate(pipeline, **options)
 
-    def _rows_of_stage(self, stage: str, spec: Mapping[str, Any]) -> int:
-        """Return the vectors that a search compares, or the rows that it returns."""
-        if stage == "$match":
-            return self._examined(spec)
+    def _compared(self, stage: str, spec: Mapping[str, Any]) -> int:
+        """Return the number of vectors that a search compares."""
         if stage == "$rankFusion":
             parts = [part[0] for part in spec["input"]["pipelines"].values()]
-            return sum(self._rows_of_stage(*next(iter(one.items()))) for one in parts)
-        if stage == "$vectorSearch" and not spec.get("exact"):
-            return int(spec["numCandidates"])
-        if stage == "$vectorSearch":
+            return sum(self._compared(*next(iter(one.items()))) for one in parts)
+        if stage != "$vectorSearch":
+            return 0
+        if spec.get("exact"):
             return self._matching(spec.get("filter", {}))
-        return 0
+        return int(spec["numCandidates"])
 
     def _count(
         self,
