@@ -25,6 +25,7 @@ from chatbot.app.factory import close_app, create_app, stop_work
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database.changes import ANNOUNCED_KINDS
+from chatbot.database.ordinary_indexes import build_indexes
 from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import DocumentRecord
 from chatbot.stores.atlas.indexes import ensure_indexes
@@ -170,6 +171,7 @@ def library(
     try:
         services: Services = app.extensions["services"]
         services.prepare()
+        build_indexes(database, services.storage.ordinary_indexes, lambda text: None)
         services.runtime.remember_embedder()
         if kind == SERVER:
             ensure_indexes(database, services.runtime.index_plans)

@@ -396,12 +396,16 @@ class IngestionService:
             return change  # without a lease: no passage is written
         id = document_id(source.identity)
         with lease(self.leases, f"document:{id}", control or JobControl()) as leased:
-            # Whoever had the lease may have ingested the same file.
-            with request_cache():
-                change = self._change(source, overrides or {}, file_id, upload_number)
-            if isinstance(change, Ingested):
-                return change
             old, stated, ingestor, fingerprint = change
+            if self.documents.get(id) != old:
+                # Whoever had the lease may have ingested the same file.
+                with request_cache():
+                    change = self._change(
+                        source, overrides or {}, file_id, upload_number
+                    )
+                if isinstance(change, Ingested):
+                    return change
+                old, stated, ingestor, fingerprint = change
             number = (
                 self.leases.next_upload_number()
                 if upload_number is None

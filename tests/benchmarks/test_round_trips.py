@@ -2,7 +2,16 @@
 double of Atlas.
 """
 
-from benchmarks.round_trips import deployment
+import pytest
+
+from benchmarks.round_trips import (
+    Calls,
+    deployment,
+    library_with_api,
+    long_report,
+    measure_upload,
+    upload,
+)
 
 BOUNDS = {
     "question": (6, 10),
@@ -36,3 +45,25 @@ def test_calls_that_wait_for_each_other_are_few_and_none_comes_after_the_answer(
         for k, row in rows.items()
         if row[:2] > BOUNDS[k] or row[1] > BOUNDS[k][1] or row[2]
     } == {}
+
+
+def test_an_upload_of_300_passages_makes_few_calls_one_after_the_other() -> None:
+    measured = measure_upload(0.005)
+    assert measured.request <= 16
+    assert measured.reading <= 40
+    assert measured.calls <= 150  # those of all threads, also at the same time
+
+
+@pytest.mark.slow
+def test_24_files_at_once_leave_operations_of_a_free_cluster_to_questions() -> None:
+    """A free cluster takes 100 operations a second; each call takes 30 ms to it."""
+    with library_with_api(embedding_seconds=1.0) as (client, database):
+        database.delay, database.calls = 0.03, Calls()
+        texts = {f"n{number}.md": long_report(f"R{number}", 2) for number in range(24)}
+        upload(client, database, texts)
+        database.delay = 0.0
+        starts = sorted(began for began, _ in database.calls.made)
+    busiest = max(
+        sum(1 for other in starts if began <= other < began + 1) for began in starts
+    )
+    assert busiest <= 100
