@@ -132,7 +132,7 @@ def test_a_server_that_is_down_at_the_start(
     proxy: WireProxy, new_site: NewSite
 ) -> None:
     proxy.down()
-    site = new_site(proxy.uri)
+    site = new_site(proxy.uri, indexes="auto")
     assert site.ask(path="/health").status == 200
     assert_unavailable(site.ask(QUESTION))
     ready = site.ask(path="/ready")
