@@ -301,11 +301,9 @@ class FigureRepository:
             ):
                 return self._rows.count(inside)
             # All figures of a scope: their versions have counted them.
-            return sum(
-                row["listed"]
-                for row in self._visible(self._written.find(conditions))
-                if "listed" in row
-            )
+            counted = {**conditions, "listed": {"$exists": True}}
+            versions = self._visible(self._written.find(counted))
+            return sum(row["listed"] for row in versions)
 
         total = self._keep(inside, count)
         end = (

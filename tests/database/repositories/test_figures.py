@@ -151,6 +151,13 @@ class TestFinding:
 
 
 class TestPages:
+    def test_the_total_is_counted_where_rows_of_other_programs_are_followed(
+        self, library: FigureRepository
+    ) -> None:
+        total = library.page(Scope(), limit=1).total
+        library.follow(7, [])
+        assert library.page(Scope(), limit=1).total == total > 0
+
     def test_by_indicator_subject_year_and_edition(
         self, library: FigureRepository
     ) -> None:
