@@ -89,8 +89,26 @@ const OUTCOMES = {
   gone: t("no longer there"),
 };
 
+const FORBIDDEN = 403;
+
+/**
+ * Return what is about the whole installation. For a key with a limit, hide the section
+ * that it would be shown in, and return null.
+ */
+async function ofInstallation(path, id) {
+  try {
+    return await getJson(path);
+  } catch (error) {
+    if (error.status !== FORBIDDEN) throw error;
+    byId(id).closest("section").hidden = true;
+    return null;
+  }
+}
+
 async function showSources() {
-  const { sources } = await getJson("/api/sources");
+  const answer = await ofInstallation("/api/sources", "sources");
+  if (!answer) return;
+  const { sources } = answer;
   fill("sources", sources, [
     [t("Source"), ({ name }) => name],
     [
@@ -144,12 +162,12 @@ async function check() {
 }
 
 async function show() {
-  const [usage, unanswered, negative, jobs, { settings }, session] = await Promise.all([
+  const [usage, unanswered, negative, jobs, installed, session] = await Promise.all([
     getJson(`/api/usage?days=${DAYS}`),
     getJson("/api/unanswered"),
     getJson("/api/feedback?rating=down"),
     getJson("/api/ingestions?limit=50"),
-    getJson("/api/settings"),
+    ofInstallation("/api/settings", "settings"),
     getJson("/api/session"),
     showKeys(),
     showSources(),
@@ -184,7 +202,7 @@ async function show() {
     ],
     [t("When"), ({ created_at: at }) => when(at, true)],
   ]);
-  fill("settings", settings, [
+  fill("settings", installed?.settings ?? [], [
     [t("Setting"), ({ name }) => element("code", { text: name })],
     [
       t("Value"),
