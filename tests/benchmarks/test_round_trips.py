@@ -14,7 +14,7 @@ from benchmarks.round_trips import (
 )
 
 BOUNDS = {
-    "question": (6, 10),
+    "question": (5, 9),
     "search": (4, 4),
     "comparison": (12, 12),
     "deep": (10, 10),

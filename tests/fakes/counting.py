@@ -67,10 +67,10 @@ class CountingFile(EmbeddedDatabase):
 
 
 class CountingServer(MongoDatabase):
-    """The double of a server."""
+    """The double of a server, which takes longer to count than a server to answer."""
 
     def __init__(self, client: Any, name: str = "test") -> None:
-        super().__init__(client, name)
+        super().__init__(client, name, seconds=120.0)
         self.counts = Counts()
 
     def raw(self, name: str) -> Any:
