@@ -66,7 +66,8 @@ def _pgvector(folder: Path) -> Iterator[Any]:
 @contextmanager
 def _atlas(folder: Path) -> Iterator[Any]:
     """MongoDB with a search engine that weighs words over the whole index."""
-    database = MongoDatabase(SearchClient(), folder.name)
+    client = SearchClient()
+    database = MongoDatabase(client, folder.name)
     settings = _settings(
         folder,
         vector_search="atlas",
@@ -79,6 +80,8 @@ def _atlas(folder: Path) -> Iterator[Any]:
         )
         with application(settings) as app:
             services: Services = app.extensions["services"]
+            for name in services.settings.chunk_collections:
+                client[folder.name].create_collection(name)
             ensure_indexes(database, index_plans(services.settings, {"": DIMENSIONS}))
             yield app
 
