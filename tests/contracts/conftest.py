@@ -221,9 +221,15 @@ BACKENDS = [
 ]
 
 
+WITH_PING = {"test_what_another_store_deletes_is_never_found_again"}
+"""Tests that ask the server for its version."""
+
+
 @pytest.fixture(params=BACKENDS)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
     name, place = request.param
+    if place is second_server and request.node.originalname in WITH_PING:
+        pytest.skip("mongoeco has no `buildinfo`, which PyMongo asks for a ping")
     yield from place(name, tmp_path)
 
 
