@@ -38,7 +38,7 @@ BEAT_SECONDS, NOTE_SECONDS = 0.5, 0.5
 """Seconds between two renewals of a file's lease, and between two notes of its
 progress, while few files are in progress.
 """
-WRITES_PER_SECOND = 10
+WRITES_PER_SECOND = 5
 """Renewals, and notes of progress, of all files in progress in this process. A free
 cluster takes 100 operations a second, which the passages of these files need.
 """

@@ -58,9 +58,12 @@ def test_an_upload_of_300_passages_makes_few_calls_one_after_the_other() -> None
     assert measured.calls <= 150  # those of all threads, also at the same time
 
 
-@pytest.mark.slow
-def test_24_files_at_once_leave_operations_of_a_free_cluster_to_questions() -> None:
-    """A free cluster takes 100 operations a second; each call takes 30 ms to it."""
+# Every day: test_an_upload_of_300_passages_makes_few_calls_one_after_the_other.
+@pytest.mark.nightly
+def test_24_files_at_once_take_no_more_operations_than_a_free_cluster_has() -> None:
+    """A free cluster takes 100 operations a second; each call takes 30 ms to it. What
+    counts are five seconds: the driver tries again where one second had too many.
+    """
     with library_with_api(embedding_seconds=1.0) as (client, database):
         database.delay, database.calls = 0.03, Calls()
         texts = {f"n{number}.md": long_report(f"R{number}", 2) for number in range(24)}
@@ -68,6 +71,6 @@ def test_24_files_at_once_leave_operations_of_a_free_cluster_to_questions() -> N
         database.delay = 0.0
         starts = sorted(began for began, _ in database.calls.made)
     busiest = max(
-        sum(1 for other in starts if began <= other < began + 1) for began in starts
+        sum(1 for other in starts if began <= other < began + 5) for began in starts
     )
-    assert busiest <= 100
+    assert busiest <= 5 * 100
