@@ -180,19 +180,24 @@ class Mender:
                         change[collection.name].update_each(updates)
                 report(len(ids))
         if not self._dry_run:
-            for record in self._documents.all():
-                if record.id.startswith(
-                    forms.OLDER_PREFIX
-                ):  # an interrupted run counted only some of the rows
-                    chunks = sum(
-                        collection.count({"document_id": record.id})
-                        for collection in self._collections
-                    )
-                    if chunks != record.chunks:
-                        self._documents.put(replace(record, chunks=chunks))
+            self._count_passages()
             # Others may have changed rows, too.
             self._database.changes.announce(None, PASSAGES, in_place=True)
         return self._mended
+
+    def _count_passages(self) -> None:
+        """Store the number of passages of each report of an older system: a run that
+        was interrupted counted only some of the rows.
+        """
+        for record in self._documents.all():
+            if not record.id.startswith(forms.OLDER_PREFIX):
+                continue
+            chunks = sum(
+                collection.count({"document_id": record.id})
+                for collection in self._collections
+            )
+            if chunks != record.chunks:
+                self._documents.put(replace(record, chunks=chunks))
 
     def _changes(self, row: Mapping[str, Any]) -> Json:
         """Return the fields of a row that have to be set, with their values."""

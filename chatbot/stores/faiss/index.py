@@ -10,7 +10,7 @@ Where few rows are in scope all of them are compared exactly; where many are, th
 and the whole ones of the few that are left are read.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -418,12 +418,7 @@ class ChunkIndex:
         if not numbers or not rows:
             return []
         average_length = max(sum(terms for _, terms in sizes) / rows, 1.0)
-        idf: dict[int, float] = {}
-        for number in numbers:
-            holding = sum(segment.frequency(number, limit) for segment in self.segments)
-            # A word that only others have counts as one that nobody has.
-            if holding or not limit:
-                idf[number] = inverse_document_frequency(rows, holding)
+        idf = self._weights(numbers, rows, limit)
         numbers = [number for number in numbers if number in idf]
         if not numbers:
             return []
@@ -432,7 +427,12 @@ class ChunkIndex:
             s.best_keywords(numbers, idf, average_length, size, scope, bm25)
             for s in self.segments
         )
-        pool = _merge(best, size)
+        return self._by_proximity(_merge(best, size), idf, top_k)
+
+    def _by_proximity(
+        self, pool: Sequence[Match], idf: Mapping[int, float], top_k: int
+    ) -> list[Match]:
+        """Return the best of the pool by how close together they have the words."""
         ids = [match.chunk_id for match in pool]
         texts: dict[str, Ints] = {}
         for segment in self.segments:
@@ -440,6 +440,20 @@ class ChunkIndex:
         scores = np.asarray([match.score for match in pool], dtype=np.float64)
         refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], idf)
         return _merge([list(zip(refined.tolist(), ids, strict=True))], top_k)
+
+    def _weights(
+        self, numbers: Iterable[int], rows: int, limit: Scope
+    ) -> dict[int, float]:
+        """Return the inverse document frequency of each term among the ``rows`` inside
+        the limit.
+        """
+        idf: dict[int, float] = {}
+        for number in numbers:
+            holding = sum(segment.frequency(number, limit) for segment in self.segments)
+            # A word that only others have counts as one that nobody has.
+            if holding or not limit:
+                idf[number] = inverse_document_frequency(rows, holding)
+        return idf
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]

@@ -393,14 +393,7 @@ class PgvectorStore(BuiltStore):
         terms = self.terms_of(query)
         if top_k < 1 or not terms:
             return []
-        position = self.changes.state().of(PASSAGES)
-        limit = scope.widest() if scope.is_limited else EVERYTHING
-        statistics = self._statistics.get(limit)
-        if statistics is None or statistics.position != position:
-            if len(self._statistics) >= MAX_KEPT_STATISTICS:
-                self._statistics.clear()
-            statistics = Statistics.read(self._table, position, self._rows, limit)
-            self._statistics[limit] = statistics
+        statistics = self._statistics_of(scope)
         idf = statistics.inverse_frequencies(terms, self._rows)
         if not idf:
             return []
@@ -429,6 +422,18 @@ class PgvectorStore(BuiltStore):
             for chunk, score in zip(chunks, by_both, strict=True)
         )
         return best_matches(matches, top_k)
+
+    def _statistics_of(self, scope: Scope) -> Statistics:
+        """Return the frequencies of words among what the caller may see."""
+        position = self.changes.state().of(PASSAGES)
+        limit = scope.widest() if scope.is_limited else EVERYTHING
+        statistics = self._statistics.get(limit)
+        if statistics is None or statistics.position != position:
+            if len(self._statistics) >= MAX_KEPT_STATISTICS:
+                self._statistics.clear()
+            statistics = Statistics.read(self._table, position, self._rows, limit)
+            self._statistics[limit] = statistics
+        return statistics
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]
