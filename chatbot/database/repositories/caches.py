@@ -152,11 +152,22 @@ class BackgroundRead(Generic[T]):
         threading.Thread(target=self._run, name="background-read", daemon=True).start()
 
     def _run(self) -> None:
-        result, failure, began = self._result[1], None, time.monotonic()
+        result = self._result[1]
+        began = time.monotonic()
+        # Of a bug, which ends this thread: the next caller tries again.
+        failure: DatabaseError | None = DatabaseError(
+            "Rows of other programs could not be read.", retry_after=5
+        )
         try:
             result = self._read()
+            failure = None
         except DatabaseError as error:  # the first callers raise it
             failure = error
+        finally:
+            self._end(result, failure, began)
+
+    def _end(self, result: T, failure: DatabaseError | None, began: float) -> None:
+        """Keep what a read gave, or why it failed, and wake those who wait."""
         now = time.monotonic()
         with self._ended:
             self._is_reading = False

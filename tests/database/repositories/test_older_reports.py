@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -144,3 +145,23 @@ def test_a_failed_read_is_an_error_only_until_one_has_succeeded(
     for _ in range(3):
         assert background.latest(outdated=True)[1] == 7
         time.sleep(0.02)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_bug_in_a_read_is_an_error_and_the_next_read_is_made() -> None:
+    results: list[int] = []
+
+    def read() -> int:
+        results.append(len(results))
+        return 10 // results[-1]  # the first one fails
+
+    background = BackgroundRead(read, 0)
+
+    def is_read() -> bool:
+        with suppress(DatabaseError):
+            return background.latest(outdated=True)[1] == 10
+        return False
+
+    with pytest.raises(DatabaseError):
+        background.latest(outdated=True)
+    until(is_read)
