@@ -15,6 +15,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
+from chatbot.database.ordinary_indexes import create_missing
 from chatbot.domain import Scope
 from chatbot.domain.scope import Values
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
@@ -59,7 +60,9 @@ def app(
         app = create_app(settings)
         services: Services = app.extensions["services"]
         if request.param != "embedded":
-            ensure_indexes(services.storage.database, index_plans(settings, {"": 384}))
+            storage = services.storage
+            create_missing(storage.database, storage.ordinary_indexes)
+            ensure_indexes(storage.database, index_plans(settings, {"": 384}))
         for name, (text, about) in REPORTS.items():
             ingest(
                 services,

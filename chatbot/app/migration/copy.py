@@ -37,6 +37,7 @@ OTHERS = (
     "figure_versions",
     "figure_changes",
     "usage",
+    "usage_of_limited",
     "keys",
     "audit",
 )

@@ -15,6 +15,7 @@ from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
+from chatbot.database.ordinary_indexes import create_missing
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, passages_of, write
@@ -45,7 +46,9 @@ def app(
     )
     created = create_app(changed)
     services: Services = created.extensions["services"]
-    ensure_indexes(services.storage.database, index_plans(changed, {"": 64}))
+    storage = services.storage
+    create_missing(storage.database, storage.ordinary_indexes)
+    ensure_indexes(storage.database, index_plans(changed, {"": 64}))
     kenya = passages_of(*(f"zebra{n}" for n in range(8)), title="Kenya")
     ingest(
         services, write(tmp_path / "a", kenya), {"country_name": "Kenya", "year": 2023}
