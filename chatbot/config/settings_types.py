@@ -51,6 +51,7 @@ OWN_COLLECTIONS = frozenset(
         "source_files",
         "sources",
         "usage",
+        "usage_of_limited",
     }
 )
 """The program's own collections, which cannot hold passages."""
