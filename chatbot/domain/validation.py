@@ -107,15 +107,17 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
         if not any(mark in str(part) for mark in "[(")
     ]
     path = [part for part in path if part not in {"str", "int", "float", "dict"}]
-    field, kind, about = ".".join(path), problem["type"], problem.get("ctx", {})
+    place, kind, about = ".".join(path), problem["type"], problem.get("ctx", {})
     if kind == "extra_forbidden":
         for name in path[:-1]:
             if name in model.model_fields:
                 model = next(_models_in(model.model_fields[name].annotation), model)
-        valid = sorted(model.model_fields)
+        valid = sorted(
+            field.alias or name for name, field in model.model_fields.items()
+        )
         listed = f" Valid: {', '.join(valid)}." if valid else ""
         return {
-            "field": field,
+            "field": place,
             "message": f"unknown field.{listed}",
             "valid_values": valid,
         }
@@ -126,7 +128,7 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
         }
     if kind in KINDS:
         return {
-            "field": field,
+            "field": place,
             "message": f"must be {KINDS[kind]}.",
             "kind": KINDS[kind],
         }
@@ -136,14 +138,14 @@ def _detail(model: type[BaseModel], problem: Any) -> dict[str, Any]:
             value if isinstance(value, str) else dumps(value) for value in values
         )
         return {
-            "field": field,
+            "field": place,
             "message": f"unknown. Valid: {listed}.",
             "valid_values": values,
         }
     if kind == "string_pattern_mismatch":
-        return {"field": field, "message": PATTERNS[about["pattern"]]}
+        return {"field": place, "message": PATTERNS[about["pattern"]]}
     return {
-        "field": field,
+        "field": place,
         "message": PROBLEMS[kind].format(**about)
         if kind in PROBLEMS
         else str(problem["msg"]),

@@ -177,6 +177,13 @@ class TestConversation:
         assert first["conversation_id"] != second["conversation_id"]
         assert not services.storage.conversations.exists("front-end:1")
 
+    def test_an_unknown_field_is_answered_with_the_names_as_they_are_sent(
+        self, query: Post
+    ) -> None:
+        problem = error_of(query(chatid="a"), 400)["details"][0]
+        assert {"chatId", "conversation_id"} <= set(problem["valid_values"])
+        assert "chat_id" not in problem["valid_values"]
+
     def test_a_chat_id_outside_of_the_pattern_is_named(self, query: Post) -> None:
         for wrong in ["a b", "x" * 101, "é"]:
             problem = error_of(query(chatId=wrong), 400)["details"][0]
