@@ -17,8 +17,8 @@ EXCEPTIONS = {
 SPARE_CALLS = 6
 """Calls that leases and their renewal may add, as the machine is busy or not."""
 SPARE_SHARE = 0.15
-SPARE_ROWS = {SERVER: 20, FILE: 400}
-"""Rows, or steps of SQLite, of those calls."""
+SPARE_ROWS = {SERVER: 20, FILE: 700}
+"""Rows, or steps of SQLite, of those calls, and of a tree that is one page deeper."""
 
 
 def growing(kind: str, costs: dict[str, list[Cost]]) -> dict[str, Sequence[Cost]]:
