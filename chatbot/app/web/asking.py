@@ -376,12 +376,10 @@ def _place(body: ChatRequest) -> Place:
     )
     if body.conversation_id is not None or body.chat_id is None:
         return place
-    conversations, owner = services().storage.conversations, caller().owner
-    conversation_id = conversations.of_client(body.chat_id, owner)
-    if conversation_id is None:
-        return place
-    may_start = not conversations.exists(conversation_id, owner)
-    return replace(place, conversation_id=conversation_id, may_start=may_start)
+    conversation_id, is_new = services().storage.conversations.of_client(
+        body.chat_id, caller().owner
+    )
+    return replace(place, conversation_id=conversation_id, may_start=is_new)
 
 
 def question_stream(

@@ -3,7 +3,6 @@ by their owner.
 """
 
 import hashlib
-import itertools
 import re
 import secrets
 import uuid
@@ -99,9 +98,9 @@ class ConversationRepository:
             is not None
         )
 
-    def of_client(self, chat_id: str, owner: str) -> str | None:
-        """Return the id of the conversation that a client calls ``chat_id``; None for
-        a new one of nobody.
+    def of_client(self, chat_id: str, owner: str) -> tuple[str | None, bool]:
+        """Return the id of the conversation that a client calls ``chat_id``, None for
+        a new one of nobody; and whether it has to be made.
 
         The id of a conversation that this owner can continue means that one. Any other
         name means one of this owner's, which may not exist yet: its id is a digest of
@@ -109,18 +108,19 @@ class ConversationRepository:
         conversation begins the next one.
         """
         if self.exists(chat_id, owner):
-            return chat_id
+            return chat_id, False
         if not owner:
-            return None
-        for generation in itertools.count():
+            return None, True
+        generation = 0
+        while True:
             name = f"{owner}\0{chat_id}\0{generation}"
             conversation_id = hashlib.sha256(name.encode()).hexdigest()[:32]
             row = self._conversations.find_one(
                 {"_id": conversation_id}, {"deleted_at": 1}
             )
             if row is None or not row.get("deleted_at"):
-                return conversation_id
-        raise AssertionError  # count() never ends
+                return conversation_id, row is None
+            generation += 1
 
     def messages(
         self,
