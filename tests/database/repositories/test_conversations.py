@@ -2,6 +2,7 @@
 whoever adds at the same time.
 """
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -331,6 +332,7 @@ def test_a_search_looks_at_a_limited_number_of_conversations_and_goes_on(
         ).conversation_id
         question = f"about Zebras {number}" if number % 5 == 0 else "about lions"
         repository.add(added, said(question), owner="visitor:a")
+        time.sleep(0.002)  # the order is that of milliseconds
     found, cursor, pages = [], "", 0
     while cursor or not pages:
         hooked.rows_read.clear()
