@@ -16,7 +16,7 @@ from ..config.settings import Settings
 from ..database import rows as forms
 from ..database.changes import PASSAGES, Change, Changes
 from ..database.core import Collection, Database, Json
-from ..database.ordinary_indexes import OrdinaryIndex, create_missing
+from ..database.ordinary_indexes import OrdinaryIndex
 from ..domain import Chunk, Match, Scope, Vector
 from ..domain.documents import Matrix
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
@@ -239,15 +239,6 @@ def ordinary_indexes(
         indexes.append(OrdinaryIndex(name, (("document_id", 1), ("ordinal", 1))))
         indexes += [OrdinaryIndex(name, ((field, 1),)) for field in fields]
     return indexes
-
-
-def ensure_ordinary_indexes(
-    database: Database, collections: Iterable[str], filter_fields: Iterable[str]
-) -> None:
-    """Create the ordinary indexes of small collections, and with them the
-    collections.
-    """
-    create_missing(database, ordinary_indexes(collections, filter_fields))
 
 
 def read_surroundings(

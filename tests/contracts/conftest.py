@@ -15,10 +15,11 @@ from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
+from chatbot.database.ordinary_indexes import create_missing
 from chatbot.domain import Scope, Store
 from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
-from chatbot.stores.chunks import ensure_ordinary_indexes
+from chatbot.stores.chunks import ordinary_indexes
 from tests.fakes import postgres
 from tests.fakes.mongoeco_server import NEEDS_MONGOECO, mongoeco
 from tests.fakes.mongomock_search import SearchClient
@@ -64,7 +65,7 @@ def settings_of(path: Path, **environment: str) -> Settings:
 
 
 def create_indexes(database: Database, settings: Settings) -> None:
-    ensure_ordinary_indexes(database, COLLECTIONS, FILTER_FIELDS)
+    create_missing(database, ordinary_indexes(COLLECTIONS, FILTER_FIELDS))
     ensure_indexes(database, index_plans(settings, {"": DIMENSIONS}))
 
 

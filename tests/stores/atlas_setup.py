@@ -7,10 +7,11 @@ import numpy as np
 
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
+from chatbot.database.ordinary_indexes import create_missing
 from chatbot.domain import Chunk, Scope
 from chatbot.stores.atlas import AtlasStore
 from chatbot.stores.atlas.indexes import SearchTarget, ensure_indexes, index_plans
-from chatbot.stores.chunks import ensure_ordinary_indexes
+from chatbot.stores.chunks import ordinary_indexes
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import Engine
 
@@ -57,7 +58,7 @@ class Setup:
         self.catalog: dict[Scope, int] = {}
         """The passages of each collection that a catalogue knows, by conditions."""
         self.clock = Clock()
-        ensure_ordinary_indexes(self.database, COLLECTIONS, FIELDS)
+        create_missing(self.database, ordinary_indexes(COLLECTIONS, FIELDS))
         if indexed:
             ensure_indexes(
                 self.database, self.plans(fields=fields, dimensions=dimensions)

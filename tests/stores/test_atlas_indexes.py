@@ -9,6 +9,7 @@ import pytest
 
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
+from chatbot.database.ordinary_indexes import create_missing
 from chatbot.domain.errors import DatabaseError, SearchEngineError, SettingsError
 from chatbot.stores import choose_engine
 from chatbot.stores.atlas.indexes import (
@@ -21,7 +22,7 @@ from chatbot.stores.atlas.indexes import (
     vector_index_definition,
 )
 from chatbot.stores.atlas.pipelines import PROBE_INDEX, probe_search
-from chatbot.stores.chunks import ensure_ordinary_indexes
+from chatbot.stores.chunks import ordinary_indexes
 from tests.data import cases
 from tests.fakes.search_engine import failure, location
 from tests.stores.atlas_setup import SETTINGS, Clock, Setup
@@ -391,7 +392,7 @@ def test_the_free_tier_has_room_for_the_vectors_and_then_the_reports_texts(
     settings = SETTINGS.override(
         collections={"news": ""}, mongodb_uri="mongodb://localhost"
     )
-    ensure_ordinary_indexes(setup.database, ["news"], ())
+    create_missing(setup.database, ordinary_indexes(["news"], ()))
     three = ensure_indexes(setup.database, index_plans(settings, {"": 4}))
     assert [status.state for status in three] == [*["READY"] * 3, *["NO_ROOM"] * 3]
 
@@ -420,8 +421,8 @@ def test_an_index_that_is_being_deleted_is_waited_for(setup: Setup) -> None:
 
 
 def test_ordinary_indexes_create_the_collection(setup: Setup) -> None:
-    ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
-    ensure_ordinary_indexes(setup.database, ["fresh"], ("year",))
+    create_missing(setup.database, ordinary_indexes(["fresh"], ("year",)))
+    create_missing(setup.database, ordinary_indexes(["fresh"], ("year",)))
     raw = setup.client["test"]["fresh"]
     assert {tuple(index["key"]) for index in raw.index_information().values()} == {
         (("_id", 1),),

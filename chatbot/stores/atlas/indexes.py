@@ -338,8 +338,7 @@ def ensure_indexes(
     """Create what is missing, update what differs, and wait until everything is
     queryable.
 
-    The collections must exist: call `ensure_ordinary_indexes` first, which creates
-    them.
+    The collections must exist: `create_missing` of the ordinary indexes creates them.
 
     Raises: SearchEngineError: no search engine, no room, an index failed, or the time
         is up.
