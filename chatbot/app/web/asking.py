@@ -278,6 +278,7 @@ QUESTION_ERRORS = (404, 409, 422, 507)
 @asking.post(
     "/query",
     need="read",
+    waits_for_model=True,
     body=ChatRequest,
     form=ChatRequest,
     errors=QUESTION_ERRORS,
@@ -293,6 +294,7 @@ def answer_question() -> Saved:
 @asking.post(
     "/api/chat",
     need="read",
+    waits_for_model=True,
     body=ChatRequest,
     form=ChatRequest,
     returns=STREAM,

@@ -139,10 +139,10 @@ def sent_key() -> ApiKey | None:
     )
     if not secret:
         return None
-    others = request.blueprint == "openai" or request.environ.get(PROXY_PERSON)
-    if others and not secret.startswith(PREFIX):
-        # OpenAI's clients must send something, even "none"; proxies may pass on a token
-        # of their own
+    ignores_foreign = route is not None and route.ignores_foreign_keys
+    # Proxies may pass on a token of their own.
+    ignores_foreign = ignores_foreign or bool(request.environ.get(PROXY_PERSON))
+    if ignores_foreign and not secret.startswith(PREFIX):
         return None
     return find_key(secret)
 

@@ -8,7 +8,14 @@ nor an open stream holds a thread.
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    MutableMapping,
+)
 from concurrent.futures import ThreadPoolExecutor
 from tempfile import SpooledTemporaryFile
 from typing import Any
@@ -27,13 +34,8 @@ Started = tuple[
 """A response: status and headers, its body or the pieces that are made as they are
 asked for, and what closes it.
 """
-QUESTIONS = frozenset(
-    {"/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"}
-)
 RESUMED = "/stream"
-"""Paths whose requests may wait for a model; RESUMED ends the path of an answer that
-another request has started.
-"""
+"""Ends the path of an answer that another request has started."""
 ALIVE, ALIVE_BODY = ("/health", "/livez"), b'{"status":"ok"}\n'
 """Answered here as the application would, but neither logged nor counted: probes ask
 for it every few seconds.
@@ -69,7 +71,7 @@ class GoneError(Exception):
 
 class Front:
     """Serves ``app`` by ``threads``, and up to ``questions`` at the same time by
-    threads of their own.
+    threads of their own. ``question_paths``: those whose requests may wait for a model.
 
     Further requests wait. Further questions are marked as too many
     (`Connection.is_full`). ``largest`` and ``largest_form`` are the maximum bytes of a
@@ -83,10 +85,12 @@ class Front:
         *,
         threads: int,
         questions: int,
+        question_paths: Collection[str],
         largest: int,
         largest_form: int,
     ) -> None:
         self._app = app
+        self._question_paths = question_paths
         self._largest = largest
         self._largest_form = largest_form
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
@@ -129,9 +133,8 @@ class Front:
             connection = environ[CONNECTION] = Connection(streams=[])
             watching = asyncio.create_task(self._watch(receive, connection.client))
             try:
-                if environ["PATH_INFO"] in QUESTIONS or environ["PATH_INFO"].endswith(
-                    RESUMED
-                ):
+                path = environ["PATH_INFO"]
+                if path in self._question_paths or path.endswith(RESUMED):
                     await self._ask(environ, send)
                 else:
                     await self._respond(environ, self._quick, send)

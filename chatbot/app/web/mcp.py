@@ -47,6 +47,7 @@ class JsonRpc(BaseModel):
 @mcp.post(
     "/mcp",
     need="read",
+    waits_for_model=True,
     returns=Json,
     media=(JSON, EVENTS),
     also={202: None},

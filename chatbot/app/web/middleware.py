@@ -18,7 +18,16 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask, Response, g, jsonify, make_response, render_template, request
+from flask import (
+    Flask,
+    Response,
+    current_app,
+    g,
+    jsonify,
+    make_response,
+    render_template,
+    request,
+)
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound
 
 from ...config.settings import Settings
@@ -33,6 +42,7 @@ from .access import finish_request, require_role
 from .callers import PROXY_PERSON
 from .monitoring import ObservedRequest, body_of, error_body
 from .rates import count_request
+from .routes import error_forms
 
 FRAMED_BY = "frame-ancestors {}"
 SECURITY_HEADERS = {
@@ -46,8 +56,6 @@ SECURITY_HEADERS = {
 }
 CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 ALIVE = ("/health", "/livez")
-OPENAI = "/v1/"
-"""Below it errors have the form that OpenAI's clients read."""
 HTTP_CODES = {
     400: "invalid_request",
     404: "not_found",
@@ -188,21 +196,9 @@ def register_error_handlers(app: Flask) -> None:
 
 
 def _respond(body: dict[str, Any], status: int) -> Response:
-    error = body["error"]
-    if request.path.startswith(OPENAI):
-        kind = (
-            "server_error"
-            if status >= 500
-            else "rate_limit_error"
-            if status == 429
-            else "invalid_request_error"
-        )
-        param = next(
-            (detail["field"] for detail in error["details"] if "field" in detail), None
-        )
-        return make_response(
-            jsonify({"error": {**error, "type": kind, "param": param}}), status
-        )
+    for below, form in error_forms(current_app).items():
+        if request.path.startswith(below):
+            return make_response(jsonify(form(body, status)), status)
     wants_page = (
         request.method == "GET"
         and request.accept_mimetypes.best_match(["application/json", "text/html"])
@@ -214,7 +210,9 @@ def _respond(body: dict[str, Any], status: int) -> Response:
     )
     if wants_page:
         return make_response(
-            render_template("error.html", status=status, message=error["message"]),
+            render_template(
+                "error.html", status=status, message=body["error"]["message"]
+            ),
             status,
         )
     return make_response(jsonify(body), status)

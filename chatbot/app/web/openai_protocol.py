@@ -140,14 +140,16 @@ class EmbeddingRequest(OpenBody):
     dimensions: int | None = Field(None, strict=False)
 
 
-@openai_protocol.get("/v1/models", need="read", returns=Json)
+@openai_protocol.get("/v1/models", need="read", ignores_foreign_keys=True, returns=Json)
 def list_models() -> Response:
     """List the models: one for each way of answering, and the embedding model."""
     names = (*_names(), services().runtime.embedder.model_id)
     return jsonify({"object": "list", "data": list(map(_model, names))})
 
 
-@openai_protocol.get("/v1/models/<path:name>", need="read", returns=Json)
+@openai_protocol.get(
+    "/v1/models/<path:name>", need="read", ignores_foreign_keys=True, returns=Json
+)
 def get_model(name: str) -> Response:
     """Get a model."""
     if name != services().runtime.embedder.model_id:
@@ -158,6 +160,8 @@ def get_model(name: str) -> Response:
 @openai_protocol.post(
     "/v1/chat/completions",
     need="read",
+    ignores_foreign_keys=True,
+    waits_for_model=True,
     returns=Json,
     media=(JSON, EVENTS),
     errors=QUESTION_ERRORS,
@@ -182,7 +186,14 @@ def complete_chat(body: CompletionRequest) -> Response:
     )
 
 
-@openai_protocol.post("/v1/embeddings", need="read", returns=Json, errors=(404,))
+@openai_protocol.post(
+    "/v1/embeddings",
+    need="read",
+    ignores_foreign_keys=True,
+    waits_for_model=True,
+    returns=Json,
+    errors=(404,),
+)
 def embed_texts(body: EmbeddingRequest) -> Response:
     """Embed texts with the model that embeds the passages."""
     refuse_more()
@@ -215,6 +226,22 @@ def embed_texts(body: EmbeddingRequest) -> Response:
     return jsonify(
         {"object": "list", "data": data, "model": body.model, "usage": usage}
     )
+
+
+def form_error(body: Json, status: int) -> Json:
+    """Return an error as OpenAI's clients read it."""
+    error = body["error"]
+    kind = "invalid_request_error"
+    if status == 429:
+        kind = "rate_limit_error"
+    if status >= 500:
+        kind = "server_error"
+    fields = [detail["field"] for detail in error["details"] if "field" in detail]
+    param = fields[0] if fields else None
+    return {"error": {**error, "type": kind, "param": param}}
+
+
+openai_protocol.form_errors("/v1/", form_error)
 
 
 def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:

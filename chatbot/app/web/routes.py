@@ -16,6 +16,8 @@ from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 from flask import Blueprint, Flask, Response, current_app, jsonify, request
+from flask.sansio.app import App
+from flask.sansio.blueprints import BlueprintSetupState
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
@@ -45,6 +47,8 @@ DIGITS = 9
 RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
 """Parameters of API 1 and their new names."""
 View = Callable[..., Any]
+ErrorForm = Callable[[Json, int], Json]
+"""Makes the JSON of an error and its status into another form of it."""
 T = TypeVar("T")
 LANGUAGE_COOKIE = "language"
 """Set by the switch (static/js/common/choices.js)."""
@@ -106,6 +110,14 @@ class Route:
     is_documented: bool = True
     is_counted: bool = True
     """True if it counts against REQUESTS_PER_MINUTE."""
+    waits_for_model: bool = False
+    """True if its requests count as questions (QUESTIONS); its address has no
+    variables.
+    """
+    ignores_foreign_keys: bool = False
+    """True if a key that was not made here counts as none: its clients must send one,
+    even "none".
+    """
 
     def __call__(self, view: View) -> View:
         """Return the view with its JSON made into a response; one that only reads sees
@@ -167,6 +179,16 @@ class Views(Blueprint):
         # A view with two addresses is stated once.
         return lambda view: add(view if hasattr(view, "route") else state(view))
 
+    def form_errors(self, below: str, form: ErrorForm) -> None:
+        """Give the errors of all addresses below a path, also of unknown ones, the form
+        that its clients read.
+        """
+
+        def add(state: BlueprintSetupState) -> None:
+            error_forms(state.app)[below] = form
+
+        self.record(add)
+
     if TYPE_CHECKING:
 
         def get(self, rule: str, **options: Any) -> Callable[[View], View]: ...  # type: ignore[override]
@@ -180,6 +202,16 @@ def route_of(app: Flask, endpoint: str) -> Route | None:
     return route
 
 
+def question_paths(app: Flask) -> frozenset[str]:
+    """Return the addresses whose requests may wait for a model."""
+    paths = set()
+    for rule in app.url_map.iter_rules():
+        route = route_of(app, rule.endpoint)
+        if route is not None and route.waits_for_model:
+            paths.add(rule.rule)
+    return frozenset(paths)
+
+
 def current_route() -> Route | None:
     """Return the route of the current request; None for an unknown address, and for
     OPTIONS, which needs nothing.
@@ -189,6 +221,12 @@ def current_route() -> Route | None:
         if request.endpoint and request.method != "OPTIONS"
         else None
     )
+
+
+def error_forms(app: App) -> dict[str, ErrorForm]:
+    """Return the forms of errors by the beginning of the paths that they are for."""
+    forms: dict[str, ErrorForm] = app.extensions.setdefault("error_forms", {})
+    return forms
 
 
 def check_routes(app: Flask) -> None:

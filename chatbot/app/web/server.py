@@ -20,6 +20,7 @@ from ...config.settings import MEGABYTE, Settings
 from ...domain.errors import ChatbotError, DependencyError
 from .files import FORM_BYTES, MOST_FILES
 from .front import Front
+from .routes import question_paths
 
 log = logging.getLogger(__name__)
 CONNECTIONS = 4000
@@ -52,6 +53,7 @@ class Server(uvicorn.Server):
             app.wsgi_app,
             threads=settings.threads,
             questions=settings.questions,
+            question_paths=question_paths(app),
             largest=app.config["MAX_CONTENT_LENGTH"],
             largest_form=FORM_BYTES + MOST_FILES * settings.max_upload_mb * MEGABYTE,
         )
