@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from chatbot.answering.conversation import Place, Saved
-from chatbot.app.migration.schema import set_version
+from chatbot.app.schema import set_version
 from chatbot.app.services import Services
 from chatbot.app.web.asking import ChatRequest
 from chatbot.database.core import Database

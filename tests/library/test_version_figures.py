@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.app.doctor import check_data
-from chatbot.app.migration.schema import Mender
+from chatbot.app.schema import Mender
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository

@@ -40,11 +40,11 @@ COMMANDS = {
     "audit": ("operation", "Show who changed what, the newest first."),
     "feedback": ("operation", "Export people's verdicts on answers."),
     "evaluate": (
-        "evaluate",
+        ".evaluation.commands",
         "Measure retrieval on DATASET: your own questions in a CSV file,...",
     ),
     "calibrate": (
-        "evaluate",
+        ".evaluation.commands",
         "Measure which scores mean something with the embedding model in...",
     ),
     "index": (
@@ -56,15 +56,15 @@ COMMANDS = {
         "Check keys, server, collections, indexes and models; exit status...",
     ),
     "import": (
-        "maintenance",
+        ".migration.commands",
         "Import a collection of another program with its vectors.",
     ),
     "copy": (
-        "maintenance",
+        ".migration.commands",
         "Copy reports, passages, vectors and conversations between the...",
     ),
     "reembed": (
-        "maintenance",
+        ".migration.commands",
         "Embed all passages with another model, then switch to it.",
     ),
     "mcp": (

@@ -19,7 +19,7 @@ from ...database.rows import (
     with_string_ids,
 )
 from ...domain.errors import DatabaseError, EmbedderMismatchError
-from .schema import require_known, set_version
+from ..schema import require_known, set_version
 
 OTHERS = (
     "file_pieces",

@@ -36,7 +36,7 @@ from ...search.scope import KnowledgeCollection, ScopeResolver
 from ...stores import Engine, choose_engine
 from ...stores.atlas.indexes import VECTOR_INDEX, is_own_index
 from ...stores.chunks import is_retired, ordinary_indexes
-from ..migration.schema import migrate
+from ..schema import migrate
 
 log = logging.getLogger(__name__)
 CACHE_ENTRIES = 2500

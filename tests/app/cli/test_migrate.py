@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatbot.app.migration.schema import newest, set_version
+from chatbot.app.schema import newest, set_version
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from tests.app.cli.conftest import Run

@@ -10,9 +10,9 @@ import pytest
 from bson import ObjectId
 
 from chatbot.app.migration.copy import OTHERS, Copier
-from chatbot.app.migration.schema import set_version
+from chatbot.app.migration.location import Location
+from chatbot.app.schema import set_version
 from chatbot.config.settings import Settings
-from chatbot.database import Location
 from chatbot.database.core import Database
 from chatbot.database.repositories.corpus import (
     CorpusFacts,

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.migration.schema import Mended, Mender
+from chatbot.app.schema import Mended, Mender
 from chatbot.app.services import Services, storage
 from chatbot.config.settings import Settings
 from chatbot.database import open_database

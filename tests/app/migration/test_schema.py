@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from chatbot.app import schema
 from chatbot.app.factory import create_app
-from chatbot.app.migration import schema
-from chatbot.app.migration.schema import migrate, newest, require_known, set_version
+from chatbot.app.schema import migrate, newest, require_known, set_version
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database

@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ...database import rows as forms
-from ...database.changes import PASSAGES
-from ...database.core import Database, Json, id_batches, rows_of
-from ...database.repositories.corpus import CorpusFacts
-from ...database.repositories.documents import DocumentRepository, OlderReports
-from ...domain.errors import DatabaseError, SettingsError
-from ...domain.scope import NO_VALUE
-from ...library.control import JobControl, lease
+from ..database import rows as forms
+from ..database.changes import PASSAGES
+from ..database.core import Database, Json, id_batches, rows_of
+from ..database.repositories.corpus import CorpusFacts
+from ..database.repositories.documents import DocumentRepository, OlderReports
+from ..domain.errors import DatabaseError, SettingsError
+from ..domain.scope import NO_VALUE
+from ..library.control import JobControl, lease
 
 OLD_LOGS = ("corpus", "catalog", "glossary", "figures")
 """The rows of `meta` that announced changes up to version 3."""

@@ -18,7 +18,9 @@ from ...domain import RequestContext, Scope
 from ...domain.documents import Calibration
 from ...domain.errors import LoadError
 from ...search.relevance import SHIPPED
-from ..evaluation import (
+from ..cli import command, print_json, progress_bar, write_text
+from ..services import Services
+from . import (
     Dataset,
     comparison,
     read_dataset,
@@ -26,8 +28,6 @@ from ..evaluation import (
     register_reports,
     runner,
 )
-from ..services import Services
-from . import command, print_json, progress_bar, write_text
 
 T = TypeVar("T")
 LOGGED = (

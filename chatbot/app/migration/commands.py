@@ -1,0 +1,256 @@
+"""`copy`, `import` and `reembed`."""
+
+from contextlib import ExitStack, closing
+
+import click
+
+from ...config import WARM_CACHE
+from ...database.layouts import LAYOUTS, read_layout
+from ...domain.errors import DatabaseError, InvalidRequestError
+from ...library.sources import check_collection
+from ...models.caches import CachedEmbedder, WarmCache
+from ...models.embed import EMBEDDERS
+from ...stores import store_traits
+from ..cli import command, progress_bar
+from ..services import Services
+from .copy import Copier
+from .imported import Importer
+from .location import Location
+from .reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
+
+
+@command()
+@click.option(
+    "--from", "source_uri", required=True, metavar="URI", help="Database to read."
+)
+@click.option(
+    "--to", "target_uri", required=True, metavar="URI", help="Database to write."
+)
+@click.option(
+    "--merge",
+    is_flag=True,
+    help="Write into a database that is not empty; equal ids are replaced.",
+)
+def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> None:
+    """Copy reports, passages, vectors and conversations between the embedded file and
+    MongoDB.
+
+    A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite
+    file. Run an interrupted copy again to continue it. At the end both sides are
+    compared. No vector is computed.
+
+    Example: python -m chatbot copy --from data --to
+    mongodb://localhost:27017/report_chat
+    """
+    settings = services.settings
+    if (
+        settings.vector_search != "auto"
+        and not store_traits(settings.vector_search).in_database
+    ):
+        raise InvalidRequestError(
+            "With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use "
+            "pg_dump for those."
+        )
+    source, target = (
+        Location.parse(source_uri, settings),
+        Location.parse(target_uri, settings),
+    )
+    if source.name == target.name:
+        raise InvalidRequestError("--from and --to are the same database.")
+    if not source.exists:
+        raise InvalidRequestError(f"There is no database at {source.name}.")
+    with (
+        closing(source.open(settings)) as read,
+        closing(target.open(settings)) as written,
+    ):
+        copier = Copier(
+            read,
+            written,
+            name=source.name,
+            chunk_collections=settings.chunk_collections,
+            merge=merge,
+        )
+        if not (rows := sum(copier.counts().values())):
+            remedy = "Check --from, MONGODB_DB and the names."
+            raise DatabaseError(
+                f"There is nothing to copy in {source.name}.", remedy=remedy
+            )
+        if copier.prepare():
+            click.echo("Continuing an interrupted copy.", err=True)
+        with progress_bar("Copying", rows) as bar:
+            copied = copier.copy(bar.update)
+        with progress_bar("Comparing", rows) as bar:
+            verified = copier.verify(bar.update)
+        for name, count, digest in verified:
+            click.echo(f"{name:24}{count:>10}  {digest}")
+        click.echo(
+            f"{copied} rows copied from {source.name} to {target.name}; both sides "
+            "are equal. 0 embedding calls."
+        )
+        if copier.unnamed:
+            click.echo(
+                "Add to COLLECTIONS, so that questions search them: "
+                f"{', '.join(copier.unnamed)}."
+            )
+        if left_out := copier.left_out():
+            click.echo(
+                f"Left out, not collections of this program: {', '.join(left_out)}."
+            )
+
+
+@command("import")
+@click.option(
+    "--from", "name", required=True, metavar="COLLECTION", help="Collection to read."
+)
+@click.option(
+    "--as",
+    "layout",
+    required=True,
+    type=click.Choice(sorted(LAYOUTS)),
+    help="The program that wrote it.",
+)
+@click.option(
+    "--map",
+    "paths",
+    multiple=True,
+    metavar="FIELD=PATH",
+    help="Path of a field; repeat for several.",
+)
+@click.option(
+    "--database",
+    metavar="URI",
+    help="Database with that collection. Default: that of the settings.",
+)
+@click.option(
+    "--to",
+    "collection",
+    help="Collection to write. Default: by country and year, as for uploads.",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Show what each field becomes, and write nothing."
+)
+def import_(
+    services: Services,
+    name: str,
+    layout: str,
+    paths: tuple[str, ...],
+    database: str | None,
+    collection: str | None,
+    dry_run: bool,
+) -> None:
+    """Import a collection of another program with its vectors.
+
+    The collection is only read. Three of its texts are embedded to see that its vectors
+    are of the configured model. Run an interrupted import again to continue it.
+
+    Example: python -m chatbot import --from vectors --as langchain --map
+    country_name=metadata.country
+    """
+    services.storage.require_writable()
+    settings = services.settings
+    if database is None and name in settings.chunk_collections:
+        raise InvalidRequestError(
+            f"{name} is a collection of this program: set REPORT_COLLECTION to "
+            "another name."
+        )
+    with ExitStack() as opened:
+        source = services.storage.database
+        if database is not None:
+            source = opened.enter_context(
+                closing(Location.parse(database, settings).open(settings))
+            )
+        if not dry_run:
+            services.prepare()
+        ingestor, embedder = services.ingesting.ingestor, services.runtime.embedder
+        check_collection(collection, settings.chunk_collections)
+        importer = Importer(
+            source,
+            name,
+            read_layout([layout, *paths]),
+            ingestor=ingestor,
+            fields=settings.filter_fields,
+            embedder=embedder,
+            collection=collection,
+        )
+        if not importer.total:
+            raise DatabaseError(
+                f"There is nothing in {name!r}.",
+                remedy="Check --from, --database and MONGODB_DB.",
+            )
+        for field, path, value in importer.describe():
+            click.echo(f"{field:22}from {path:28}{value}")
+        click.echo(f"Cosine with {embedder.model_id}: {importer.check_model():.2f}.")
+        if dry_run:
+            click.echo(f"{importer.total} rows. Nothing was written (--dry-run).")
+            return
+        with progress_bar("Importing", importer.total) as bar:
+            done = importer.run(bar.update)
+    click.echo(
+        f"{done.reports} reports with {done.passages} passages imported, "
+        f"{done.unchanged} there already."
+    )
+    if done.without_text or done.without_vector:
+        click.echo(
+            f"Left out: {done.without_text} rows without text, "
+            f"{done.without_vector} without a usable vector."
+        )
+
+
+@command()
+@click.option(
+    "--provider", required=True, help="Embedding provider: openai, minilm, ..."
+)
+@click.option("--model", help="Its model. Default: the provider's default model.")
+@click.option(
+    "--grace",
+    type=click.FloatRange(0, 3600),
+    default=GRACE_SECONDS,
+    show_default=True,
+    help="Seconds that the old vectors stay after the switch, for running answers.",
+)
+def reembed(services: Services, provider: str, model: str | None, grace: float) -> None:
+    """Embed all passages with another model, then switch to it.
+
+    The old model is used until then, also by other processes. Run it again after an
+    interruption to continue. With the model that is in use, only passages without a
+    usable vector are embedded.
+
+    Example: python -m chatbot reembed --provider openai --model text-embedding-3-small
+    """
+    if not services.storage.engine.traits.in_database:
+        raise InvalidRequestError(
+            "VECTOR_SEARCH=pgvector keeps the vectors in PostgreSQL: ingest the "
+            "reports into another database instead."
+        )
+    services.storage.require_writable()
+    EMBEDDERS.check(provider, field="--provider")
+    name = model or EMBEDDERS.default_model(provider)
+    embedder = CachedEmbedder(
+        EMBEDDERS.builder(provider)(services.settings, model=name),
+        WarmCache(WARM_CACHE),
+    )
+    services.storage.prepare()  # not the store: that would ask for the old model's key
+    has_indexes = services.storage.engine.traits.has_search_indexes
+    database, settings = services.storage.database, services.settings
+    indexes = AtlasSlotIndexes(settings, database) if has_indexes else None
+    work = Reembedding(
+        database, settings.chunk_collections, provider, name, embedder, indexes, grace
+    )
+    with progress_bar("Embedding", work.total()) as bar:
+        stored = work.run(bar.update)
+    click.echo(
+        f"{work.embedded} passages embedded. The database's embedding model is "
+        f"{stored.model_id}."
+    )
+    if settings.embedding_provider not in (
+        None,
+        provider,
+    ) or settings.embedding_model not in (None, name):
+        click.secho(
+            (
+                "EMBEDDING_PROVIDER and EMBEDDING_MODEL still name another model: "
+                "unset them before the next start."
+            ),
+            fg="yellow",
+            err=True,
+        )
