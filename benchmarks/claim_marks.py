@@ -8,7 +8,7 @@ import json
 import sys
 from typing import Any
 
-from chatbot.questions import english
+from chatbot.language.rules import RuleWords
 
 
 def marks() -> dict[str, bool]:
@@ -25,9 +25,9 @@ def marks() -> dict[str, bool]:
 
 def leave_out(rule: str) -> None:
     """Make the rule match nothing in the tables that are read from now on."""
-    read = english.RuleWords.__init__
+    read = RuleWords.__init__
 
-    def read_without(self: english.RuleWords, package: str, name: str) -> None:
+    def read_without(self: RuleWords, package: str, name: str) -> None:
         read(self, package, name)
         tables: dict[str, Any] = self.tables
         if rule in tables["patterns"]:
@@ -35,7 +35,7 @@ def leave_out(rule: str) -> None:
         elif rule in tables["words"]:
             tables["words"][rule]["words"] = ""
 
-    english.RuleWords.__init__ = read_without  # type: ignore[method-assign]
+    RuleWords.__init__ = read_without  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

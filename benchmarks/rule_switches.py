@@ -23,13 +23,15 @@ from chatbot.questions import english
 
 QUESTIONS = ["names", "reading", "sides", "kinds", "follow_ups"]
 SEARCH = ["subjects", "ordering", "relevance"]
-MODULES = [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
+LANGUAGE = ["country_names", "statements"]
+MODULES = [importlib.import_module(f"chatbot.language.{name}") for name in LANGUAGE]
+MODULES += [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
 MODULES += [importlib.import_module(f"chatbot.search.{name}") for name in SEARCH]
 MODULES += [importlib.import_module("chatbot.models.chat.extractive")]
 """In the order in which they import each other."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "names.meant_country": lambda words: None,
-    "names._coded": lambda text, word: None,
+    "country_names.meant_country": lambda words: None,
+    "country_names._coded": lambda text, word: None,
     "names.relative_editions": lambda text, editions: [],
     "names.find_title": lambda text, catalog, scope: None,
     "sides.sub_questions": lambda reading, *_, **__: [reading.text],
@@ -58,9 +60,10 @@ LISTS = {
     for name in TABLES[kind]
     if name != "year"
 }
-_SEARCH = tomllib.loads(
-    files("chatbot.search").joinpath("rules.toml").read_text(encoding="utf-8")
-)["code"]
+_EXPLAINED: dict[str, Any] = dict(TABLES["code"])
+for _room in ("language", "search"):
+    _rules = files(f"chatbot.{_room}").joinpath("rules.toml")
+    _EXPLAINED |= tomllib.loads(_rules.read_text(encoding="utf-8"))["code"]
 _acting: set[str] = set()
 """Patterns and functions that acted since the last question."""
 
@@ -151,7 +154,7 @@ def switch_off(tables: dict[str, Any], rule: str) -> None:
 
 def protects(rule: str) -> str:
     """Return what a list or a pattern is for; of a function nothing."""
-    tables = TABLES[LISTS[rule]] if rule in LISTS else {**TABLES["code"], **_SEARCH}
+    tables = TABLES[LISTS[rule]] if rule in LISTS else _EXPLAINED
     purpose: str = tables.get(rule, {}).get("protects", "")
     return purpose
 

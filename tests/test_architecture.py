@@ -42,6 +42,11 @@ ALLOWED_IN = {
     "dotenv": ("config/settings.py",),
 }
 """Foreign packages, and the only places that may import them."""
+READ_ALONE = ("library/loaders/", "checking/", "database/")
+"""Folders that an engineer can read by themselves: they import nothing of the package
+but these rooms and themselves.
+"""
+FOUNDATIONS = ("domain", "language")
 ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 MAKERS_OF_COLLECTIONS = {
     "database/core.py",
@@ -77,6 +82,7 @@ def _problems(place: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
         for target in _imports(node, place):
             if target.startswith("chatbot."):
                 yield from _room_problem(node.lineno, room, target.split(".")[1])
+                yield from _foundation_problem(node.lineno, place, target)
             elif not place.as_posix().startswith(
                 ALLOWED_IN.get(target.split(".")[0], "")
             ):
@@ -113,6 +119,18 @@ def _room_problem(line: int, room: str, target: str) -> Iterator[tuple[int, str]
         yield line, f"{target} is not a room"
     elif room in RANKS and RANKS[target] > RANKS[room]:
         yield line, f"{room} imports {target}, a later room"
+
+
+def _foundation_problem(
+    line: int, place: Path, target: str
+) -> Iterator[tuple[int, str]]:
+    folder = next((one for one in READ_ALONE if place.as_posix().startswith(one)), None)
+    if folder is None or target.split(".")[1] in FOUNDATIONS:
+        return
+    imported = target.removeprefix("chatbot.").replace(".", "/").partition(":")[0]
+    if not f"{imported}/".startswith(folder):
+        allowed = " and ".join(FOUNDATIONS)
+        yield line, f"{folder} imports {target}; it may import {allowed} only"
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -269,6 +287,19 @@ PLANTED = {
         "library imports answering, a later room",
     ),
     "a file outside of the rooms": ("misc.py", "x = 1", 1, "misc is not a room"),
+    "a folder that is read alone": (
+        "library/loaders/a.py",
+        "\n\nfrom ..control import lease",
+        3,
+        "library/loaders/ imports chatbot.library.control; it may import "
+        "domain and language only",
+    ),
+    "the version of the package": (
+        "database/repositories/a.py",
+        "from ... import __version__",
+        1,
+        "database/ imports chatbot.__version__; it may import domain and language only",
+    ),
     "a driver": (
         "stores/a.py",
         "import pymongo.errors",

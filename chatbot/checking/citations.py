@@ -27,7 +27,7 @@ from ..language.figures import (
     figures,
     unify_signs,
 )
-from ..models.chat.extractive import Statement, statements
+from ..language.statements import Statement, statements
 from .amounts import MAX_TERMS, PERCENT, SMALL_COUNT, Amount, amounts, is_calculated
 from .clauses import STOPS, Clause, clauses, marks_in
 from .contradictions import NEGATORS, Defect, contradicted

@@ -16,10 +16,10 @@ from ..domain import Passage
 from ..domain.documents import ATTACHMENTS
 from ..domain.scope import NamedCountry
 from ..language.analysis import STOP_WORDS
+from ..language.country_names import find_countries
 from ..language.figures import Date, comma_decimals, dates, figures, scales_named
 from ..language.reported_figures import stated
 from ..language.sentences import sentences
-from ..questions.names import find_countries
 from .amounts import BROADLY, CLOSELY, Amount, amounts
 from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 

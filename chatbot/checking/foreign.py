@@ -12,8 +12,8 @@ from itertools import chain
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
 from ..language.characters import lowered
+from ..language.country_names import find_countries, keys_in
 from ..language.detection import language_of
-from ..questions.names import find_countries, keys_in
 from .evidence import (
     BEGINNING,
     CAPITAL,

@@ -14,7 +14,7 @@ from itertools import compress, groupby, pairwise, permutations, takewhile
 from typing import NamedTuple
 
 from ..language.characters import lowered
-from ..questions.names import keys_in
+from ..language.country_names import keys_in
 from .amounts import Amount
 from .contradictions import ABOVE, BELOW, FALLS, NEGATORS, RISES, Defect
 from .evidence import (

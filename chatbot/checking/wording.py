@@ -17,7 +17,7 @@ import Stemmer
 
 from ..domain import Context
 from ..language.characters import visible
-from ..questions.english import RuleWords
+from ..language.rules import RuleWords
 
 _RULES = RuleWords(__package__, "claims.toml")
 pattern, word_list = partial(_RULES.pattern, any_case=False), _RULES.words

@@ -38,8 +38,6 @@ from .settings_types import PRESETS
 
 warnings.filterwarnings("ignore", 'Field name "schema"', UserWarning)
 log = logging.getLogger(__name__)
-MEGABYTE = 1024 * 1024
-"""The unit of settings whose names end in `_mb`."""
 PREFIX = "REPORT_CHAT_"
 """REPORT_CHAT_PORT wins over PORT."""
 GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")

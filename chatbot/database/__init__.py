@@ -3,14 +3,37 @@ imports either driver.
 """
 
 from pathlib import Path
+from typing import Protocol
 
-from ..config.settings import Settings
+from pydantic import SecretStr
+
 from .core import Database
 
 EMBEDDED_FILE = "report-chat.sqlite"
 
 
-def open_database(settings: Settings) -> Database:
+class DatabaseSettings(Protocol):
+    """What this room needs of the settings. ``mongodb_timeout``: seconds of one call;
+    ``threads``: those that use the database at the same time.
+    """
+
+    @property
+    def mongodb_uri(self) -> SecretStr | None: ...
+
+    @property
+    def mongodb_db(self) -> str: ...
+
+    @property
+    def mongodb_timeout(self) -> float: ...
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def data_dir(self) -> Path: ...
+
+
+def open_database(settings: DatabaseSettings) -> Database:
     """Return MongoDB where MONGODB_URI is set, else the embedded file in DATA_DIR. Does
     not connect yet.
     """
@@ -18,7 +41,12 @@ def open_database(settings: Settings) -> Database:
         return open_file(settings.data_dir / EMBEDDED_FILE)
     from .mongo import MongoDatabase
 
-    return MongoDatabase.from_settings(settings)
+    return MongoDatabase.connect(
+        settings.mongodb_uri.get_secret_value(),
+        settings.mongodb_db,
+        seconds=settings.mongodb_timeout,
+        threads=settings.threads,
+    )
 
 
 def open_file(path: Path) -> Database:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from ..config.settings import Settings
 from ..domain.documents import SECTION_SEPARATOR
 from ..domain.errors import ReadOnlyError, read_table
 from ..domain.scope import NO_VALUE
@@ -192,17 +191,24 @@ program.
 """
 
 
-def map_collections(database: Database, settings: Settings) -> None:
-    """Have the database read the collections of passages in the layout of SCHEMA, where
-    it is set.
+def map_collections(
+    database: Database,
+    schema: Sequence[str],
+    *,
+    collections: Iterable[str],
+    filter_fields: Sequence[str],
+) -> None:
+    """Have the database read ``collections`` in the layout of ``schema``, the setting
+    SCHEMA; do nothing where it is empty.
     """
-    if settings.schema and not database.mapped:
-        layout, names = read_layout(settings.schema), settings.chunk_collections
-        database.prefix = OWN_PREFIX
-        database.mapped = {
-            name: MappedCollection(name, database, layout, settings.filter_fields)
-            for name in names
-        }
+    if not schema or database.mapped:
+        return
+    layout = read_layout(schema)
+    database.prefix = OWN_PREFIX
+    database.mapped = {
+        name: MappedCollection(name, database, layout, filter_fields)
+        for name in collections
+    }
 
 
 class MappedCollection(Collection):

@@ -23,7 +23,6 @@ from pymongo.monitoring import CommandFailedEvent, CommandListener
 from pymongo.read_concern import ReadConcern
 from pymongo.write_concern import WriteConcern
 
-from ..config.settings import Settings
 from ..domain import Vector
 from ..domain.errors import DatabaseError, SettingsError
 from .core import (
@@ -238,21 +237,24 @@ class MongoDatabase(Database):
         self._clock = ServerClock()
 
     @classmethod
-    def from_settings(cls, settings: Settings) -> "MongoDatabase":
+    def connect(
+        cls, uri: str, name: str, *, seconds: float, threads: int
+    ) -> "MongoDatabase":
         """Connect with a limit for every wait. Reads and writes are retried, unless the
-        URI says otherwise.
+        URI says otherwise. ``seconds``: as the constructor takes it; ``threads``: those
+        that use the client at the same time. Raises SettingsError: the URI has a
+        mistake.
         """
-        assert settings.mongodb_uri is not None
-        timeout_ms = int(settings.mongodb_timeout * 1000)
+        timeout_ms = int(seconds * 1000)
         waits: Json = dict.fromkeys(
             ("timeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"), timeout_ms
         )
         try:
             client: MongoClient[Json] = MongoClient(
-                settings.mongodb_uri.get_secret_value(),
+                uri,
                 **waits,
                 connectTimeoutMS=max(timeout_ms // 2, 1),
-                maxPoolSize=CONNECTIONS_PER_THREAD * settings.threads,
+                maxPoolSize=CONNECTIONS_PER_THREAD * threads,
                 appname="report-chat",
                 event_listeners=[RetryPauses()],
             )
@@ -264,12 +266,7 @@ class MongoDatabase(Database):
                 "or mongodb+srv://user:password@host, with : / ? # [ ] @ % in a "
                 "password percent-encoded (@ is %40)."
             ) from None
-        return cls(
-            client,
-            settings.mongodb_db,
-            seconds=settings.mongodb_timeout,
-            overruled=overruled_options(client),
-        )
+        return cls(client, name, seconds=seconds, overruled=overruled_options(client))
 
     def raw(self, name: str) -> Any:
         """Return the collection as it is read and written, whatever the URI asks for:

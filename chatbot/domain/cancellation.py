@@ -1,10 +1,14 @@
-"""Cancelling long work, by hand or at a deadline."""
+"""Cancelling long work: by hand, at a deadline, or when a look from a thread of its own
+says so.
+"""
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from sched import scheduler
+
+from .errors import DependencyError
 
 
 class Cancellation:
@@ -93,3 +97,30 @@ class Deadlines:
         while True:
             self._changed.wait(self._scheduler.run(blocking=False))
             self._changed.clear()
+
+
+@contextmanager
+def heartbeat(
+    name: str, seconds: Callable[[], float], beat: Callable[[], bool]
+) -> Iterator[None]:
+    """Call ``beat`` in a thread of this name, each time after so many ``seconds``,
+    until it returns False or the block ends. An outage of the database is ignored: the
+    work itself meets it and reports it.
+    """
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(seconds()):
+            try:
+                if not beat():
+                    return
+            except DependencyError:
+                continue
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -14,6 +14,8 @@ from pydantic import Field, computed_field
 from .json import Hidden, Inlines
 from .scope import Value
 
+MEGABYTE = 1024 * 1024
+"""Bytes; the unit of settings whose names end in `_mb`."""
 SECTION_SEPARATOR = " › "
 NAMELESS = "Without a name"
 """The name and title of a passage of another program that states none."""

@@ -15,13 +15,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..config.settings import MEGABYTE
 from ..database.core import Database, Json
 from ..database.repositories.files import FileRepository
 from ..database.rows import from_row, now
 from ..domain import Cancellation, DocumentRecord, errors
+from ..domain.cancellation import heartbeat
+from ..domain.documents import MEGABYTE
 from ..library.connectors import Connector, Download, SourceFile
-from ..library.control import LEASE_SECONDS, JobControl, heartbeat, lease
+from ..library.control import LEASE_SECONDS, JobControl, lease
 from ..library.pipeline import IngestionService
 from ..library.sources import document_id
 

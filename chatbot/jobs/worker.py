@@ -24,7 +24,8 @@ from ..database.repositories.documents import DocumentRepository
 from ..database.repositories.files import PIECE_BYTES, FileRepository
 from ..domain import Cancellation, DocumentRecord, errors
 from ..domain.callers import limit_of
-from ..library.control import FILES_AT_ONCE, JobControl, aside, heartbeat
+from ..domain.cancellation import heartbeat
+from ..library.control import FILES_AT_ONCE, JobControl, aside
 from ..library.fetching import READABLE, fetch
 from ..library.fetching.transport import ANYWHERE, PUBLIC
 from ..library.pipeline import IngestionService

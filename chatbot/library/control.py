@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from ..database.repositories.corpus import CorpusFacts
 from ..domain import Cancellation
+from ..domain.cancellation import heartbeat
 from ..domain.errors import CancelledError, ConflictError, DependencyError, StoppedError
 
 T = TypeVar("T")
@@ -97,33 +98,6 @@ def aside(turns: threading.Semaphore) -> Iterator[None]:
         yield
     finally:
         turns.acquire()
-
-
-@contextmanager
-def heartbeat(
-    name: str, seconds: Callable[[], float], beat: Callable[[], bool]
-) -> Iterator[None]:
-    """Call ``beat`` in a thread of this name, each time after so many ``seconds``,
-    until it returns False or the block ends. An outage of the database is ignored: the
-    work itself meets it and reports it.
-    """
-    ended = threading.Event()
-
-    def run() -> None:
-        while not ended.wait(seconds()):
-            try:
-                if not beat():
-                    return
-            except DependencyError:
-                continue
-
-    thread = threading.Thread(target=run, name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from ..domain.errors import read_table
 from ..domain.scope import Value
 from ..language.analysis import LETTERS_PATTERN
 from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
+from ..language.country_names import find_countries
 from ..language.detection import language_of
-from ..questions.names import find_countries
 
 _TABLE = read_table(__package__, "description")
 TYPES: dict[str, str] = {

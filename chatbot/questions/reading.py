@@ -27,11 +27,10 @@ from ..domain.scope import (
     Values,
 )
 from ..language.countries import usual_name
+from ..language.country_names import country_key, find_countries
 from .english import pattern, words
 from .names import (
     EDITIONS,
-    country_key,
-    find_countries,
     find_title,
     find_years,
     lists,

@@ -5,8 +5,8 @@ one row below.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ..config.registry import Registry
 from ..domain import Match
+from ..domain.registry import Registry
 
 
 class RetrievalMethod(Protocol):

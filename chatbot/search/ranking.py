@@ -16,7 +16,7 @@ from ..domain.documents import ScoreArray, standard
 from ..domain.errors import UnknownNameError
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE, Values
-from ..questions.names import keys_in
+from ..language.country_names import keys_in
 from ..questions.reading import COUNTRY, YEAR, keys_of
 
 KeptGeneral = Literal["untagged", "all", "scoped"]

@@ -11,10 +11,10 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE, NamedCountry, Reading, Value
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..language.countries import normalise, takes_article, usual_name
+from ..language.country_names import keys_in
 from ..language.markdown import escape_markdown
 from ..language.words import Say, in_english
 from ..questions.kinds import asks_for_prose
-from ..questions.names import keys_in
 from ..questions.reading import (
     COUNTRY,
     YEAR,

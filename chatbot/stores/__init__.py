@@ -4,11 +4,11 @@ all of them.
 
 from dataclasses import dataclass
 
-from ..config.registry import Registry
 from ..config.settings import Settings
 from ..database.core import Database
 from ..domain import Store
 from ..domain.errors import SettingsError
+from ..domain.registry import Registry
 
 STORES: Registry[Store] = Registry(
     "vector search",

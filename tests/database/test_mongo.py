@@ -35,9 +35,8 @@ def opened_at(uri: str, **values: str) -> Database:
 
 
 def options_of(uri: str, **values: Any) -> Any:
-    backend = MongoDatabase.from_settings(
-        Settings.from_env({"MONGODB_URI": uri, **values})
-    )
+    backend = opened_at(uri, **values)
+    assert isinstance(backend, MongoDatabase)
     options = backend._client.options
     backend.close()
     return options

@@ -14,7 +14,8 @@ from flask import Flask, Response, jsonify, request
 
 from chatbot.app.web.middleware import SECURITY_HEADERS
 from chatbot.app.web.pages import assets, pages
-from chatbot.config.settings import MEGABYTE, Settings
+from chatbot.config.settings import Settings
+from chatbot.domain.documents import MEGABYTE
 from tests.app.web.live import served
 
 Json = dict[str, Any]

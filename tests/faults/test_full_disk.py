@@ -15,8 +15,9 @@ from flask.testing import FlaskClient
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
-from chatbot.config.settings import MEGABYTE, Settings
+from chatbot.config.settings import Settings
 from chatbot.database.repositories.files import FileRepository
+from chatbot.domain.documents import MEGABYTE
 from chatbot.domain.errors import DatabaseError, DiskFullError
 from tests.fakes.nx_server import wait_until
 

@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 
-from chatbot import search
+from chatbot import language, search
 from chatbot.checking import wording
+from chatbot.language.rules import RuleWords
 from chatbot.questions import english
-from chatbot.questions.english import RuleWords
 
 QUESTIONS = Path(english.__file__).with_name("english.toml")
 CLAIMS = Path(wording.__file__).with_name("claims.toml")
 SEARCH = Path(search.__file__).with_name("rules.toml")
-FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS, SEARCH)}
+LANGUAGE = Path(language.__file__).with_name("rules.toml")
+FILES = {path.parent.name: path for path in (QUESTIONS, CLAIMS, SEARCH, LANGUAGE)}
+MODULES = {"language": ("country_names.py", "statements.py")}
+"""The modules of a room that have rules; of the other rooms all."""
 TABLES = {
     room: tomllib.loads(path.read_text(encoding="utf-8"))
     for room, path in FILES.items()
@@ -136,7 +139,7 @@ def patterns_of(room: str) -> dict[str, re.Pattern[str]]:
     """
     patterns = {}
     for path in sorted(FILES[room].parent.glob("*.py")):
-        if path.stem == "english":
+        if path.stem == "english" or path.name not in MODULES.get(room, [path.name]):
             continue
         package = f"chatbot.{room}"
         module = importlib.import_module(

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from chatbot.domain.scope import Reading
+from chatbot.language.country_names import find_countries
 from chatbot.questions.kinds import (
     asks_of_all,
     asks_what_it_is_about,
     read_request,
     small_talk,
 )
-from chatbot.questions.names import find_countries, find_years
+from chatbot.questions.names import find_years
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -8,8 +8,8 @@ import pytest
 
 from chatbot.domain import DocumentRecord, Scope
 from chatbot.domain.scope import NamedYears
+from chatbot.language.country_names import country_key
 from chatbot.questions.kinds import read_request
-from chatbot.questions.names import country_key
 from chatbot.questions.reading import read_by_model, read_names
 from chatbot.questions.sides import sub_questions
 from chatbot.search.subjects import everything_asked, missing_subject, suggest_scope

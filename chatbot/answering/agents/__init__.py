@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ...config.registry import Registry
+from ...domain.registry import Registry
 
 if TYPE_CHECKING:
     from .run import BaseAgent

@@ -12,7 +12,7 @@ from ...domain import Context, DocumentRecord, Event, Passage, Quotation, Search
 from ...domain.chat import ScopeSummary
 from ...domain.scope import Scope, Values
 from ...language.markdown import escape_markdown, quotation_item
-from ...models.chat.extractive import statements
+from ...language.statements import statements
 from ...questions.kinds import asks_of_reports, asks_what_it_is_about
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import DOCUMENT

@@ -15,8 +15,8 @@ from typing import Any
 import click
 
 from ...answering.agents.searches import in_parallel
-from ...config.settings import MEGABYTE
 from ...domain import Loaded
+from ...domain.documents import MEGABYTE
 from ...domain.errors import (
     CancelledError,
     ChatbotError,

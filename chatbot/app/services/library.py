@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...answering.context import CONTEXT_MARGIN, window
 from ...config import SAMPLE_DATA
-from ...config.settings import MEGABYTE
 from ...config.settings_types import CHUNKING
 from ...database.reader import Reader, narrowed
 from ...database.repositories.caches import request_cache
@@ -20,7 +19,7 @@ from ...database.repositories.documents import OWN_ID, is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.callers import Caller
-from ...domain.documents import Chunking
+from ...domain.documents import MEGABYTE, Chunking
 from ...domain.errors import (
     ConflictError,
     DatabaseError,

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ... import __version__
 from ...config.settings import Settings
 from ...database import open_database
 from ...database.changes import Changes
@@ -118,7 +119,12 @@ class Storage:
         return database
 
     def _adapt(self, database: Database) -> None:
-        map_collections(database, self.settings)
+        map_collections(
+            database,
+            self.settings.schema,
+            collections=self.settings.chunk_collections,
+            filter_fields=self.settings.filter_fields,
+        )
         database.guard(self.settings.chunk_collections)
 
     facts = _on_database(CorpusFacts)
@@ -194,7 +200,11 @@ class Storage:
         )
 
     glossary = _on_database(GlossaryRepository)
-    release = _on_database(ServingRelease)
+
+    @lazy
+    def release(self) -> ServingRelease:
+        return ServingRelease(self.database, __version__)
+
     usage = _on_database(UsageRepository)
     keys = _on_database(KeyRepository)
     audit = _on_database(AuditLog)

@@ -11,12 +11,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from ...answering.guide import topics
-from ...config.settings import MEGABYTE
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
 from ...domain import Scope, SearchHit
 from ...domain.chat import ScopeSummary
-from ...domain.documents import Report
+from ...domain.documents import MEGABYTE, Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json

@@ -20,7 +20,7 @@ from openpyxl.styles import Font
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from ...config.settings import MEGABYTE
+from ...domain.documents import MEGABYTE
 from ...domain.errors import InvalidRequestError
 from ...library.archives import unpack
 from ...library.loaders import ARCHIVE, suffixes

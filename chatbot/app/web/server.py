@@ -16,7 +16,8 @@ from typing import Any
 import uvicorn
 from flask import Flask
 
-from ...config.settings import MEGABYTE, Settings
+from ...config.settings import Settings
+from ...domain.documents import MEGABYTE
 from ...domain.errors import ChatbotError, DependencyError
 from .files import FORM_BYTES, MOST_FILES
 from .front import Front

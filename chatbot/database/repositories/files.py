@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ...config.settings import MEGABYTE
+from ...domain.documents import MEGABYTE
 from ...domain.errors import DatabaseError, DiskFullError, NotFoundError
 from ..changes import ORIGINALS
 from ..core import Collection as Table

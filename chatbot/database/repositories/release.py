@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 
-from ... import __version__
 from ...domain.errors import DependencyError, SettingsError
 from ..core import Database, Json
 
@@ -22,12 +21,14 @@ LOOK_SECONDS = 1.0
 
 
 class ServingRelease:
-    """The release that serves. Each serving process shows that it is alive."""
+    """Says that ``release``, the version of the program, serves the database. Each
+    serving process shows that it is alive.
+    """
 
     def __init__(
         self,
         database: Database,
-        release: str = __version__,
+        release: str,
         *,
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:

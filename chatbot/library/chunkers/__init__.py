@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, ClassVar
 
-from ...config.registry import Registry
 from ...domain import Chunk, Document, Section
 from ...domain.documents import SECTION_SEPARATOR, document_text
 from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Chunker, Embedder, TokenPlaces
+from ...domain.registry import Registry
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
 
 CHUNKERS: Registry[Chunker] = Registry(

@@ -14,8 +14,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.registry import Registry
 from ...config.settings_types import read_tables
+from ...domain.registry import Registry
 from ...domain.scope import Value
 from ...domain.validation import parse
 from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year

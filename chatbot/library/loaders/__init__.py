@@ -19,10 +19,10 @@ from pathlib import Path, PurePath
 from typing import ClassVar, Protocol, runtime_checkable
 from zipfile import BadZipFile, ZipFile
 
-from ...config.registry import Registry
 from ...domain import Loaded, Section
 from ...domain.documents import lay_out
 from ...domain.errors import LoadError, ReaderFailedError
+from ...domain.registry import Registry
 from ...language.characters import visible
 from .ocr import INSTALL_NOTE, INSTALLED, Ocr
 from .sections import WidthError

@@ -25,6 +25,7 @@ from typing import Any, cast
 from pydantic import TypeAdapter
 
 from ...domain import Cancellation, Loaded
+from ...domain.cancellation import heartbeat
 from ...domain.errors import (
     CancelledError,
     ChatbotError,
@@ -136,10 +137,6 @@ class IsolatedLoader:
         cancel: Cancellation,
         on_page: Callable[[int, int], None],
     ) -> dict[str, Any]:
-        from ..control import (
-            heartbeat,
-        )  # here, because the children do not need what it imports
-
         if self._child is not None and self._child.poll() is not None:
             self._discard()
         used = self._child is not None  # for other files before

@@ -5,13 +5,13 @@ cache and daily budgets.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ...config.registry import Registry
 from ...config.settings import Settings
 from ...database.repositories.caches import CacheRepository
 from ...database.repositories.usage import Counters, UsageRepository, seconds_to_reset
 from ...domain import ChatModel, Delta, Prompt, RequestContext, Usage
 from ...domain.documents import ATTACHMENTS
 from ...domain.errors import NOTHING_WRITTEN, BudgetExhaustedError, ChatModelError
+from ...domain.registry import Registry
 from ...language.counts import estimate_tokens
 from ..caches import cache_key
 from ..prompts import sealed, unmarked

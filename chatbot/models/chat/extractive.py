@@ -8,19 +8,24 @@ weighs headings and editions.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
 
 from ...config.settings import Settings
-from ...domain import Chunk, Delta, Passage, Prompt, Quotation, Usage
-from ...domain.documents import SECTION_SEPARATOR, word_scores
+from ...domain import Delta, Passage, Prompt, Quotation, Usage
+from ...domain.documents import word_scores
 from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 from ...language.analysis import WORD_PATTERN
 from ...language.detection import analyzer_for
 from ...language.markdown import quotation_item
-from ...language.sentences import PROSE_SENTENCE, sentences
+from ...language.sentences import PROSE_SENTENCE
+from ...language.statements import (
+    Statement,
+    is_chart,
+    split_statements,
+    statements,
+)
 from ...language.words import speaking
 from ...questions import kinds
 from ...questions.reading import NAME, SHARE_WORDS
@@ -32,62 +37,11 @@ CLOSE = 0.75
 """A further passage is quoted if its cosine to the question is at least this share of
 the first one's.
 """
-MAX_STATEMENT = 300
-"""Characters above which a sentence is split at its semicolons."""
-MAX_NAME_WORDS = 8
-"""Words of a heading or a label."""
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
-_BULLET = re.compile(r"^[-*•]\s+")
 _NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
-_SOURCE_LINE = re.compile(
-    r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo "
-    r")?(?:sources?|quellen?|fuentes?|fonti?) ?:|copyright\b|©|\(c\)"
-    r"|all rights reserved|page \d+$)[^.!?%]{0,200}\W*$",
-    re.IGNORECASE,
-)
-_WORD = r"(?:[^\s()\d]+|20\d\d|19\d\d)"
-_MARK = r"(?:[≤≥<>]?\d[\d.,%–-]*|[A-Z][A-Za-z]{2})"
-_MARKS = re.compile(rf"^{_MARK}(?:[^\S\n]+{_MARK})*$", re.MULTILINE)
-"""Figures and months along a chart: "0 5 10 15", "JAN FEB"."""
-LEAST_MARKS = 4
-_ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
-"""Belongs to what stands elsewhere: "(2021 est.)" on a line of its own; "(5.4)" is a
-figure.
-"""
-_NAME = re.compile(r"[^,;:.!?\d]+")
-_LABEL = re.compile(r"([^\W\d_a-z][^:]{0,79}?): ")
-_CLAUSE_END = re.compile(r"(?<=;)\s+")
 _WRAPPED = re.compile(r"[\w,;&]$")
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of a passage, word for word, or some clauses of a long one (``cut``).
-
-    ``heading``: the one above it in the text, else the innermost of the passage.
-    ``label``: the beginning of a line before it ("Drinking water source" above "rural:
-    38.6%"). ``line``: the number of its line.
-    """
-
-    heading: str
-    label: str
-    text: str
-    line: int
-    cut: bool = False
-
-    @property
-    def whole(self) -> str:
-        """The statement with the names of what it is about, as it is compared with
-        questions.
-        """
-        about = [
-            name
-            for name in (self.heading, self.label)
-            if name and not self.text.startswith(name)
-        ]
-        return ": ".join([*about, self.text])
 
 
 class ExtractiveChatModel:
@@ -137,7 +91,7 @@ class ExtractiveChatModel:
             lines = (
                 statements(passage)
                 if has_statements
-                else list(_split(passage.hit.chunk))
+                else list(split_statements(passage.hit.chunk))
             )
             chunk = passage.hit.chunk
             key = (
@@ -238,7 +192,7 @@ def _in_order(
             _NOTE.match(chunk.text) is not None,
         )
         return (
-            _is_chart(chunk),
+            is_chart(chunk),
             line not in prose,
             first[line],
             first[chunk.document_id, *line],
@@ -269,81 +223,6 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
     where = ", ".join(filter(None, [chunk.title, first.heading, label]))
     page = f", page {chunk.page}" if chunk.page is not None else ""
     return Quotation(passage.number, f"{where}{page}", text, passage.hit.general)
-
-
-def statements(passage: Passage) -> list[Statement]:
-    """Return the statements of a passage in text order, without source lines, headings
-    and lone asides.
-    """
-    chunk = passage.hit.chunk
-    names = set(map(_letters, (chunk.title, *chunk.section.split(SECTION_SEPARATOR))))
-    is_chart = _is_chart(chunk)
-    return [
-        one
-        for one in _split(chunk)
-        if _letters(one.text) not in {*names, _letters(one.heading)}
-        and not (_SOURCE_LINE.match(one.text) or _ASIDE.fullmatch(one.text))
-        and not (is_chart and _MARKS.fullmatch(one.text))
-    ]
-
-
-def _is_chart(chunk: Chunk) -> bool:
-    """Return whether the labels along a chart are among the text."""
-    return len(" ".join(_MARKS.findall(chunk.text)).split()) >= LEAST_MARKS
-
-
-def _split(chunk: Chunk) -> Iterator[Statement]:
-    """Yield the statements of a passage that have a letter or a digit."""
-    heading, number, label = chunk.heading, 0, ""
-    for place, block in enumerate(chunk.text.split("\n\n")):
-        lines = [_BULLET.sub("", line.strip()) for line in block.splitlines()]
-        if (
-            place
-            and len(lines) > 1
-            and len(lines[0].split()) <= MAX_NAME_WORDS
-            and _NAME.fullmatch(lines[0])
-        ):
-            heading, label, lines = lines[0], "", lines[1:]
-        for line in lines:
-            number += 1
-            if line.endswith(":") and len(line.split()) <= MAX_NAME_WORDS:
-                label = line[:-1]
-                continue
-            parts = sentences(line)
-            if (
-                parts
-                and (match := _LABEL.match(parts[0]))
-                and len(match[1].split()) <= MAX_NAME_WORDS
-            ):
-                label = match[1]
-            for at, sentence in enumerate(parts):
-                about = label if at or sentence[:1].islower() else ""
-                pieces = _pieces(sentence)
-                is_cut = len(pieces) > 1
-                for piece in pieces:
-                    if _letters(piece):
-                        yield Statement(
-                            heading, about or label * is_cut, piece, number, is_cut
-                        )
-
-
-def _pieces(sentence: str) -> list[str]:
-    """Return the sentence, or the clauses of a long one, as many together as stay
-    short.
-    """
-    if len(sentence) <= MAX_STATEMENT:
-        return [sentence]
-    pieces: list[str] = []
-    for clause in _CLAUSE_END.split(sentence):
-        if pieces and len(pieces[-1]) + len(clause) < MAX_STATEMENT:
-            pieces[-1] += f" {clause}"
-        else:
-            pieces.append(clause)
-    return pieces
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def build(

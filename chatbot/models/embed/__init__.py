@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ...config.registry import Registry
 from ...config.settings import Settings
 from ...domain import Embedder, Vector
 from ...domain.documents import Matrix
 from ...domain.errors import EmbeddingError, SettingsError
+from ...domain.registry import Registry
 from .providers import PROVIDERS
 
 MINILM_FOLDER = Path(__file__).parent / "models" / "all-minilm-l6-v2"

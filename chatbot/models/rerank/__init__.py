@@ -8,10 +8,10 @@ from importlib import import_module
 from itertools import zip_longest
 from math import sqrt
 
-from ...config.registry import Registry
 from ...domain import SearchHit, Usage
 from ...domain.errors import DependencyError, MissingPackageError, SearchEngineError
 from ...domain.protocols import ChatModel, Reranked, Reranker, RerankingStore, Store
+from ...domain.registry import Registry
 from ...domain.request import RequestContext
 from ...language.analysis import analyzer
 from ..prompts import inert, passage_fence

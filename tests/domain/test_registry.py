@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from chatbot.answering.agents import AGENTS
-from chatbot.config.registry import Registry
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import MissingPackageError, UnknownNameError
+from chatbot.domain.registry import Registry
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.connectors import CONNECTORS
 from chatbot.library.loaders import LOADERS

@@ -12,7 +12,7 @@ import pycountry
 import pytest
 
 from chatbot.language.countries import country_code, demonyms, usual_name
-from chatbot.questions.names import country_key, find_countries
+from chatbot.language.country_names import country_key, find_countries
 from tests.data import cases
 
 CASES = cases(__file__)

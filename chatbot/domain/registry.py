@@ -12,7 +12,7 @@ from importlib.metadata import distributions
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from ..domain.errors import MissingPackageError, UnknownNameError
+from .errors import MissingPackageError, UnknownNameError
 
 T = TypeVar("T")
 
