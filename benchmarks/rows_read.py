@@ -23,6 +23,7 @@ from pydantic import TypeAdapter
 from benchmarks.growth import passages, question, records
 from chatbot.app.factory import close_app, create_app, stop_work
 from chatbot.app.services import Services, storage
+from chatbot.app.services.preparing import ordinary_indexes
 from chatbot.config.settings import Settings
 from chatbot.database.changes import ANNOUNCED_KINDS
 from chatbot.database.ordinary_indexes import build_indexes
@@ -171,7 +172,7 @@ def library(
     try:
         services: Services = app.extensions["services"]
         services.prepare()
-        build_indexes(database, services.storage.ordinary_indexes, lambda text: None)
+        build_indexes(database, ordinary_indexes(services.storage), lambda text: None)
         services.runtime.remember_embedder()
         if kind == SERVER:
             ensure_indexes(database, services.runtime.index_plans)

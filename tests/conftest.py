@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from werkzeug.routing import Rule
 
 from chatbot.app.services import Services, runtime
+from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database import embedded
 from chatbot.domain.scope import Value
@@ -174,7 +175,7 @@ def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the tables and indexes of an empty database, made once."""
     folder = tmp_path_factory.mktemp("prepared") / "data"
     with Services(small_settings(folder)) as opened:
-        opened.storage.prepare()
+        prepare_database(opened.storage)
     return folder
 
 

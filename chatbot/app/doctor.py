@@ -4,11 +4,12 @@ and says how to mend it.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from ..config.settings import is_loopback, misspelt_settings
+from ..config.settings import Settings, is_loopback, misspelt_settings
 from ..database.core import Collection
 from ..database.ordinary_indexes import missing_indexes
 from ..database.repositories.documents import SEVERAL
@@ -48,6 +49,7 @@ from ..stores.atlas.indexes import (
 from ..stores.atlas.pipelines import probe_search
 from ..stores.chunks import chunk_from_json, is_retired
 from .services import Services
+from .services.preparing import ordinary_indexes
 
 Severity = Literal["ok", "warning", "error"]
 SAMPLED = 1_000
@@ -140,7 +142,7 @@ def check_database(services: Services) -> Iterator[Finding]:
         yield _found("uri_options_overruled", options=", ".join(overruled))
     missing = []
     if not database.embedded and not services.settings.schema:
-        missing = missing_indexes(database, services.storage.ordinary_indexes)
+        missing = missing_indexes(database, ordinary_indexes(services.storage))
     if missing:
         names = ", ".join(map(str, missing))
         yield _found("ordinary_indexes_missing", names=names)
@@ -518,6 +520,20 @@ CHECKS = (
 """In this order; the rest of the name is the area of the findings."""
 
 
+def diagnose_settings(settings: Settings) -> Iterator[Finding]:
+    """Yield the findings of every check; if the database cannot be opened, this is one
+    finding in place of the checks.
+    """
+    with ExitStack() as closing:
+        try:
+            services = closing.enter_context(Services(settings))
+        except ChatbotError as error:
+            is_outage = isinstance(error, DependencyError)
+            yield _failure("database" if is_outage else "settings", error)
+            return
+        yield from diagnose(services)
+
+
 def diagnose(services: Services) -> Iterator[Finding]:
     """Yield the findings of every check. A failed check is a finding, and where the
     database or its search engine does not answer, the checks that need it are skipped.
@@ -529,16 +545,16 @@ def diagnose(services: Services) -> Iterator[Finding]:
             continue
         try:
             yield from (replace(finding, area=area) for finding in check(services))
-        except ChatbotError as error:  # messages of our errors never contain a secret
-            if isinstance(error, DependencyError):
-                words = f" It said: {error.said}" if error.said else ""
-                yield Finding(
-                    "error",
-                    area,
-                    error.reason or error.code,
-                    error.finding + words,
-                    error.remedy,
-                )
-            else:
-                yield Finding("error", area, error.code, error.message)
+        except ChatbotError as error:
+            yield _failure(area, error)
             down = down or area in ("database", "vector_search")
+
+
+def _failure(area: str, error: ChatbotError) -> Finding:
+    """Return the finding of an error; messages of our errors never contain a secret."""
+    if not isinstance(error, DependencyError):
+        return Finding("error", area, error.code, error.message)
+    message = error.finding
+    if error.said:
+        message += f" It said: {error.said}"
+    return Finding("error", area, error.reason or error.code, message, error.remedy)

@@ -137,7 +137,8 @@ def _start(app: Flask, services: Services) -> None:
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))
     tidy = services.ingesting.originals.tidy
-    startup.background("retention", lambda stop: storage.purge_regularly(stop, tidy))
+    purge = services.retention.purge_regularly
+    startup.background("retention", lambda stop: purge(stop, tidy))
     startup.background("unfinished-changes", services.ingesting.keep_up)
     startup.background("release", release.follow)
     if (every := services.settings.sync_every) is not None:

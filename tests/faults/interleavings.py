@@ -399,7 +399,7 @@ class Interleaving:
                 process.site.database.changes.close_abandoned()
             self.turns.clock.now += LONG_SECONDS
         survivor.site.services.ingesting.clear_up()
-        survivor.site.services.storage.purge_expired()
+        survivor.site.services.retention.purge_expired()
         expected = self._look(self._process())
         for process in living:
             view = self._look(process)

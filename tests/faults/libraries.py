@@ -19,6 +19,7 @@ from typing import Any
 from pymongo import MongoClient
 
 from chatbot.app.services import Services
+from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database import EMBEDDED_FILE
 from chatbot.database.core import Database
@@ -171,7 +172,7 @@ class DoubleLibrary(Library):
 
     def _prepare(self, site: Site) -> None:
         if self._client.engine.enabled:
-            site.services.storage.prepare()
+            prepare_database(site.services.storage)
             ensure_indexes(site.database, site.services.runtime.index_plans)
 
     def _keep(self) -> None:

@@ -160,7 +160,7 @@ def recover(site: Site) -> None:
         if not queue.unfinished():
             break
     services.ingesting.clear_up()
-    services.storage.purge_expired()
+    services.retention.purge_expired()
 
 
 def pass_time(database: Database) -> None:
@@ -265,7 +265,7 @@ def start(site: Site) -> None:
     services.ingesting.clear_up()
     services.ingesting.finish_deletions()
     services.ingesting.derive_figures()
-    services.storage.purge_expired()
+    services.retention.purge_expired()
 
 
 def put_glossary(site: Site) -> None:

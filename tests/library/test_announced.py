@@ -11,6 +11,7 @@ import pytest
 from pymongo.errors import OperationFailure
 
 from chatbot.app.services import Services
+from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Scope
@@ -109,7 +110,7 @@ def test_a_report_is_not_uploaded_to_a_full_cluster(
     pair: tuple[Services, Services], tmp_path: Path
 ) -> None:
     one, other = pair
-    one.storage.prepare()
+    prepare_database(one.storage)
     one.storage.database.is_full = True  # type: ignore[attr-defined]
     with pytest.raises(DiskFullError):
         ingest(one, write(tmp_path, passages_of("zebra")))

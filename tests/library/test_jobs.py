@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
-from chatbot.app.services import storage as storage_module
+from chatbot.app.services import Services, retention
 from chatbot.config.settings import Settings
 from chatbot.database.repositories import files as file_repository
 from chatbot.domain import DocumentRecord
@@ -382,13 +381,13 @@ def test_what_nothing_needs_is_found_once_an_hour(
     work_all(services)
     services.ingesting.ingestor.delete(UPLOAD)
     stop = threading.Event()
-    monkeypatch.setattr(storage_module, "FIRST_PURGE_SECONDS", 0.0)
+    monkeypatch.setattr(retention, "FIRST_PURGE_SECONDS", 0.0)
 
     def tidy() -> None:
         services.ingesting.originals.tidy()
         stop.set()
 
-    services.storage.purge_regularly(stop, tidy)
+    services.retention.purge_regularly(stop, tidy)
     assert rows(services) == (1, 1)
 
 

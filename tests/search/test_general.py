@@ -13,6 +13,7 @@ from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
 from chatbot.app.evaluation.runner import measure_retrieval
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
+from chatbot.app.services.preparing import ordinary_indexes
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.ordinary_indexes import create_missing
@@ -61,7 +62,7 @@ def app(
         services: Services = app.extensions["services"]
         if request.param != "embedded":
             storage = services.storage
-            create_missing(storage.database, storage.ordinary_indexes)
+            create_missing(storage.database, ordinary_indexes(storage))
             ensure_indexes(storage.database, index_plans(settings, {"": 384}))
         for name, (text, about) in REPORTS.items():
             ingest(

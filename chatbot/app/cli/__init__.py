@@ -5,6 +5,7 @@ nothing else.
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from keyword import iskeyword
 from pathlib import Path
@@ -105,12 +106,26 @@ class Commands(click.Group):
         self, *names: Any, **options: Any
     ) -> Callable[[Callable[..., None]], click.Command]:
         declare = super().command(*names, **options)
-        return lambda function: declare(click.pass_obj(function))
+        return lambda function: declare(pass_services(function))
+
+
+def pass_services(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the services of the settings; its end closes them."""
+
+    @click.pass_context
+    @wraps(function)
+    def run(context: click.Context, /, *arguments: Any, **options: Any) -> None:
+        from ..services import Services  # help and version do not need it
+
+        services = context.with_resource(Services(context.obj))
+        function(services, *arguments, **options)
+
+    return run
 
 
 def command(name: str | None = None) -> Callable[[Callable[..., None]], click.Command]:
     """Declare a command that gets the services."""
-    return lambda function: click.command(name)(click.pass_obj(function))
+    return lambda function: click.command(name)(pass_services(function))
 
 
 def load_command(name: str) -> click.Command:
@@ -135,13 +150,9 @@ def cli(context: click.Context) -> None:
 
     Settings come from the environment and from .env; see .env.example for all of them.
     """
-    from ..services import (
-        Services,
-    )  # only when a command runs: help and version do not need it
-
     settings = Settings.from_env()
     begin_log(settings.log_level, settings.log_format)
-    context.obj = context.with_resource(Services(settings))
+    context.obj = settings
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

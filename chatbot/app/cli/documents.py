@@ -36,6 +36,7 @@ from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..services import Services
+from ..services.preparing import prepare_database
 from ..web.files import csv_text
 from . import Commands, command, progress_bar
 
@@ -506,7 +507,7 @@ def import_terms(services: Services, file: Path, replace: bool) -> None:
     Example: python -m chatbot glossary import terms.csv
     """
     entries = read_glossary(file)
-    services.storage.prepare()
+    prepare_database(services.storage)
     services.storage.glossary.put("", entries, replace_all=replace)
     services.storage.audit.record("glossary import", file.name)
     click.echo(f"{len(entries)} terms imported.")

@@ -15,6 +15,7 @@ from ...stores.atlas.indexes import (
 from ..schema import Mender, newest, require_known
 from ..schema import migrate as migrate_schema
 from ..services import Services
+from ..services.preparing import ordinary_indexes, require_own
 from . import Commands, command, progress_bar
 
 
@@ -35,7 +36,7 @@ def migrate(services: Services, dry_run: bool) -> None:
     """
     storage, settings = services.storage, services.settings
     storage.require_writable()
-    storage.require_own()
+    require_own(storage)
     version = require_known(storage.database)
     if not dry_run:
         migrate_schema(storage.database)
@@ -96,7 +97,7 @@ def create_indexes(services: Services, wait: float) -> None:
     services.prepare()
     build_indexes(
         storage.database,
-        storage.ordinary_indexes,
+        ordinary_indexes(storage),
         lambda text: click.echo(text, err=True),
     )
     if not storage.engine.traits.has_search_indexes:
@@ -136,7 +137,7 @@ def remove_indexes(services: Services) -> None:
 
     Example: python -m chatbot index drop --yes"""
     services.storage.require_writable()
-    services.storage.require_own()
+    require_own(services.storage)
     dropped = drop_indexes(services.storage.database, _index_plans(services))
     click.echo(
         "\n".join(f"dropped {name}" for name in dropped)

@@ -8,17 +8,18 @@ from typing import Any
 
 import click
 
-from ...config.settings import in_url
+from ...config.settings import Settings, in_url
 from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
 from ...domain.costs import Sums, UsageReport, add_up_stages
 from ...domain.errors import InvalidRequestError, SettingsError
 from ...domain.json import to_json
 from ...language.counts import count_of
-from ..doctor import Finding, diagnose
+from ..doctor import Finding, diagnose_settings
 from ..evaluation import COLUMNS as QUESTION_COLUMNS
 from ..evaluation import RATED, SEVERAL
 from ..factory import close_app, create_app
 from ..services import Services
+from ..services.preparing import prepare_database
 from ..web.files import csv_text
 from ..web.server import Server, listen
 from . import Commands, command, print_json, write_text
@@ -42,18 +43,18 @@ COLUMNS = (
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
 
 
-@command()
+@click.command()
 @click.option("--host", help="Address to listen on. Default: HOST.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), help="Port to listen on. Default: PORT."
 )
-def serve(services: Services, host: str | None, port: int | None) -> None:
+@click.pass_obj
+def serve(settings: Settings, host: str | None, port: int | None) -> None:
     """Serve the chat page and the API.
 
     Example: python -m chatbot serve --port 8080"""
-    settings = (
-        services.settings.override(host=host) if host else services.settings
-    )  # ACCESS=auto depends on it
+    if host:
+        settings = settings.override(host=host)  # ACCESS=auto depends on it
     address = settings.host, settings.port if port is None else port
     app = create_app(settings)
     try:
@@ -78,16 +79,17 @@ def serve(services: Services, host: str | None, port: int | None) -> None:
         close_app(app)
 
 
-@command()
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(services: Services, as_json: bool) -> None:
+@click.pass_obj
+def doctor(settings: Settings, as_json: bool) -> None:
     """Check keys, server, collections, indexes and models; exit status 1 if something
     is wrong.
 
     Example: python -m chatbot doctor
     """
     findings: list[Finding] = []
-    for finding in diagnose(services):
+    for finding in diagnose_settings(settings):
         findings.append(finding)
         if not as_json:
             label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
@@ -230,7 +232,7 @@ def create(
             )
         chosen.setdefault(field.strip(), []).append(value.strip())
     scope = services.storage.scopes.resolve(chosen, None, collections or None)
-    services.storage.prepare()
+    prepare_database(services.storage)
     key, secret = services.storage.keys.create(
         name, role, filters=scope.to_json(), collections=scope.collections, **most
     )
@@ -370,7 +372,7 @@ def delete(services: Services, owner: str, before: Any) -> None:
     visitor:4e1f0c6f5a7b4a3f8d2e6c1b9a7f5e3d
     """
     since = before.date().isoformat() if before else ""
-    count = services.storage.delete_conversations(
+    count = services.retention.delete_conversations(
         owner="" if owner == "none" else owner, before=since
     )
     services.storage.audit.record("conversations delete", f"{owner}: {count}")

@@ -13,6 +13,7 @@ from ...models.embed import EMBEDDERS
 from ...stores import store_traits
 from ..cli import command, progress_bar
 from ..services import Services
+from ..services.preparing import prepare_database
 from .copy import Copier
 from .imported import Importer
 from .location import Location
@@ -229,7 +230,9 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         EMBEDDERS.builder(provider)(services.settings, model=name),
         WarmCache(WARM_CACHE),
     )
-    services.storage.prepare()  # not the store: that would ask for the old model's key
+    prepare_database(
+        services.storage
+    )  # not the store: that would ask for the old model's key
     has_indexes = services.storage.engine.traits.has_search_indexes
     database, settings = services.storage.database, services.settings
     indexes = AtlasSlotIndexes(settings, database) if has_indexes else None

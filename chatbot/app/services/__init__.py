@@ -4,6 +4,7 @@ it opened.
 
 import threading
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -39,9 +40,11 @@ from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
 from .identity import Groups, IdentityProvider
+from .lazy import close_lazy, lazy
 from .library import Ingesting
+from .retention import Retention
 from .runtime import Runtime
-from .storage import Storage, close_lazy, lazy
+from .storage import open_storage
 
 ATTACHMENT_READERS, ATTACHMENT_PAGES = 2, 3
 """Processes of all workers that read attachments, and pictures that are read of one."""
@@ -61,7 +64,9 @@ class Services:
         the rest.
         """
         self.settings = settings
-        self.storage = Storage(settings, database=database)
+        self._closing = ExitStack()
+        self.storage = open_storage(settings, self._closing, database)
+        self.retention = Retention(self.storage)
         self.answering = Answering(self)
         self.ingesting = Ingesting(self)
         self.groups = Groups(settings, lambda: self.storage.documents.values(COUNTRY))
@@ -160,9 +165,7 @@ class Services:
         _ = self.runtime.writable_store
 
     def close(self) -> None:
-        """Close what was opened, dependants first; the parts can be used again and open
-        anew.
-        """
+        """Close what was opened, dependants first."""
         with self._lock:
             replaced, runtime = self._replaced, self._runtime
             self._replaced, self._runtime = [], None
@@ -173,7 +176,7 @@ class Services:
             runtime.close()
         self.ingesting.close()
         self.answering.close()
-        self.storage.close()
+        self._closing.close()
         close_lazy(self)
 
     def __enter__(self) -> Self:

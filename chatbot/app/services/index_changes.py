@@ -16,6 +16,7 @@ from ...stores.atlas.indexes import (
     changed_paths,
     index_status,
 )
+from .preparing import ordinary_indexes
 
 if TYPE_CHECKING:
     from . import Services
@@ -58,7 +59,7 @@ def planned_changes(services: "Services") -> list[str]:
     storage = services.storage
     changes = [
         f"create the index {index}"
-        for index in missing_indexes(storage.database, storage.ordinary_indexes)
+        for index in missing_indexes(storage.database, ordinary_indexes(storage))
         if index.collection in services.settings.chunk_collections
     ]
     if storage.engine.traits.has_search_indexes:

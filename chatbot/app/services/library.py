@@ -45,8 +45,9 @@ from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...search.scope import ScopeResolver
 from .activity import Activity
+from .lazy import close_lazy, lazy
+from .retention import PURGE_SECONDS
 from .runtime import SearchServices
-from .storage import PURGE_SECONDS, close_lazy, lazy
 
 if TYPE_CHECKING:
     from . import Services

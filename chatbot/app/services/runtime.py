@@ -41,7 +41,10 @@ from ...search.relevance import Bounds, relevance_bounds
 from ...search.spelling import Spelling
 from ...stores import STORES
 from ...stores.atlas.indexes import SearchTarget, index_plans
-from .storage import Storage, close, close_lazy, lazy
+from .lazy import close_lazy, lazy
+from .once import close
+from .preparing import prepare_database
+from .storage import Storage
 
 if TYPE_CHECKING:
     from . import Answering
@@ -211,7 +214,7 @@ class Runtime:
         """The store, prepared for writing, as is the database. Raises DatabaseError,
         SettingsError.
         """
-        self._storage.prepare()
+        prepare_database(self._storage)
         self.store.prepare()
         return self.store
 

@@ -117,10 +117,10 @@ def test_old_conversations_go_by_themselves(services: Services) -> None:
     services.storage.database["conversations"].update_one(
         {"_id": old}, {"$set": {"updated_at": "2020-01-01T00:00"}}
     )
-    services.storage.purge_expired()
+    services.retention.purge_expired()
     assert services.storage.conversations.exists(old, "visitor:a")
     with Services(services.settings.override(keep_conversations_days=30)) as strict:
-        strict.storage.purge_expired()
+        strict.retention.purge_expired()
     assert not services.storage.conversations.exists(old, "visitor:a")
     assert services.storage.conversations.messages(old, "visitor:a") == []
     assert services.storage.conversations.exists(kept, "visitor:a")

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from chatbot.app.services.storage import lazy
+from chatbot.app.services.lazy import lazy
 from chatbot.domain.errors import InvalidRequestError
 
 

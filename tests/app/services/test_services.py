@@ -12,7 +12,6 @@ from chatbot.app.factory import create_app
 from chatbot.app.services import Runtime, Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.corpus import StoredEmbedder
-from chatbot.domain import Message
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import (
     EmbedderMismatchError,
@@ -208,31 +207,10 @@ def test_a_wrong_setting_stops_the_start_not_each_upload(settings) -> None:
 
 
 class TestClosing:
-    def test_it_can_be_used_again_after_it_was_closed(
-        self, services: Services, kenya, settings: Settings
-    ) -> None:
-        for _ in range(2):
-            with services as opened:
-                *_, saved = opened.answering.chat.stream(
-                    question(), cancel=Cancellation()
-                )
-                assert saved.answer.answered
-        with services:
-            conversation = services.storage.conversations.messages(
-                saved.conversation_id
-            )
-        assert conversation[0] == Message("user", question().query)
-        with Services(settings) as services:
-            services.runtime.remember_embedder()
-            database = services.storage.database
-        assert services.storage.database is not database
-        services.close()
-
     def test_closing_twice_or_unused_is_fine(self, settings: Settings) -> None:
         unused = Services(settings)
         unused.close()
         unused.close()
-        assert not settings.data_dir.exists()
 
     def test_connections_to_models_are_closed(
         self, settings: Settings, server: FakeOpenAI

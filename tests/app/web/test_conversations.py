@@ -156,14 +156,14 @@ def test_a_deleted_one_is_nowhere_and_comes_back(
     an_hour_ago = (datetime.now(UTC) - timedelta(hours=1, minutes=1)).isoformat(
         timespec="milliseconds"
     )
-    services.storage.purge_expired()
+    services.retention.purge_expired()
     services.storage.conversations.restore(
         said["conversation_id"], client_owner(client)
     )
     services.storage.database["conversations"].update_one(
         {}, {"$set": {"deleted_at": an_hour_ago}}
     )
-    services.storage.purge_expired()
+    services.retention.purge_expired()
     error_of(client.patch(path, json={"deleted": False}), 404, "not_found")
     assert services.storage.database["messages"].count({}) == 0
 

@@ -103,7 +103,7 @@ def test_feedback_goes_with_its_conversation(
         == 204
     )
     assert rate(client, answer["message_id"], rating="down").status_code == 404
-    assert services.storage.delete_conversations() == 1
+    assert services.retention.delete_conversations() == 1
     assert list(services.storage.feedback.latest()) == []
 
 

@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
+from chatbot.app.services.preparing import ordinary_indexes
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.ordinary_indexes import create_missing
@@ -47,7 +48,7 @@ def app(
     created = create_app(changed)
     services: Services = created.extensions["services"]
     storage = services.storage
-    create_missing(storage.database, storage.ordinary_indexes)
+    create_missing(storage.database, ordinary_indexes(storage))
     ensure_indexes(storage.database, index_plans(changed, {"": 64}))
     kenya = passages_of(*(f"zebra{n}" for n in range(8)), title="Kenya")
     ingest(

@@ -68,7 +68,7 @@ def test_leases_of_dead_processes_are_forgotten(
     facts.acquire_lease("alive", "another", 60)
     facts.acquire_lease("mine", "me", 60)
     facts.release_lease("mine", "me")
-    services.storage.purge_expired()
+    services.retention.purge_expired()
     left = [
         row["_id"]
         for row in services.storage.database["meta"].find()
