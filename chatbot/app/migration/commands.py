@@ -16,7 +16,7 @@ from ..services import Services
 from ..services.preparing import prepare_database
 from .copy import Copier
 from .imported import Importer
-from .location import Location
+from .location import Location, vendor_command
 from .reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 
 
@@ -38,28 +38,31 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
 
     A URI is mongodb://HOST[/DB], mongodb+srv://HOST[/DB], or a data folder or .sqlite
     file. Run an interrupted copy again to continue it. At the end both sides are
-    compared. No vector is computed.
+    compared. No vector is computed. Between two databases of one engine, its own tools
+    copy: this command then prints theirs, and copies nothing.
 
     Example: python -m chatbot copy --from data --to
     mongodb://localhost:27017/report_chat
     """
     settings = services.settings
-    if (
-        settings.vector_search != "auto"
-        and not store_traits(settings.vector_search).in_database
-    ):
+    in_database = (
+        settings.vector_search == "auto"
+        or store_traits(settings.vector_search).in_database
+    )
+    source = Location.parse(source_uri, settings)
+    target = Location.parse(target_uri, settings)
+    if not source.exists:
+        raise InvalidRequestError(f"There is no database at {source.name}.")
+    if source.engine == target.engine:
+        remedy = _remedy_of_equals(source, target, merge=merge)
+        if not in_database:
+            remedy += "\nThe passages: pg_dump POSTGRES_URI | psql TARGET"
+        raise InvalidRequestError(remedy)
+    if not in_database or "PostgreSQL" in {source.engine, target.engine}:
         raise InvalidRequestError(
             "With VECTOR_SEARCH=pgvector the passages are in PostgreSQL: use "
             "pg_dump for those."
         )
-    source, target = (
-        Location.parse(source_uri, settings),
-        Location.parse(target_uri, settings),
-    )
-    if source.name == target.name:
-        raise InvalidRequestError("--from and --to are the same database.")
-    if not source.exists:
-        raise InvalidRequestError(f"There is no database at {source.name}.")
     with (
         closing(source.open(settings)) as read,
         closing(target.open(settings)) as written,
@@ -97,6 +100,19 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
             click.echo(
                 f"Left out, not collections of this program: {', '.join(left_out)}."
             )
+
+
+def _remedy_of_equals(source: Location, target: Location, *, merge: bool) -> str:
+    """Return what copies between two databases of one engine."""
+    if merge:
+        return (
+            f"Both are {source.engine}: --merge adds to a database of another engine "
+            "only. Ingest the reports into the target instead."
+        )
+    return (
+        f"Both are {source.engine}, whose own tools copy one into an empty other (add "
+        f"user and password where they are needed):\n{vendor_command(source, target)}"
+    )
 
 
 @command("import")

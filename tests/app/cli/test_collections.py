@@ -9,6 +9,7 @@ import pytest
 
 from tests.app.cli.conftest import Run, opened
 from tests.conftest import write_report
+from tests.fakes.nx_server import NxThread
 
 COLLECTIONS = "news: Daily news.; report_chatting: Country reports."
 
@@ -79,14 +80,14 @@ def test_a_collection_is_embedded_anew_with_the_others(
 def test_a_collection_is_copied_with_the_others(
     loaded: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    done = loaded(
-        "copy", "--from", environment["DATA_DIR"], "--to", str(tmp_path / "copy")
-    )
-    assert done.status == 0, done.err
-    assert done.out.splitlines()[2].split()[:2] == ["news", "1"]
-    database = opened(tmp_path / "copy")
-    assert database["news"].count({}) == 1
-    database.close()
+    with NxThread(tmp_path / "nx") as server:
+        target = f"{server.uri}/copied"
+        done = loaded("copy", "--from", environment["DATA_DIR"], "--to", target)
+        assert done.status == 0, done.err
+        assert done.out.splitlines()[2].split()[:2] == ["news", "1"]
+        database = opened(target)
+        assert database["news"].count({}) == 1
+        database.close()
 
 
 def test_what_an_older_system_left_there_is_mended(

@@ -1,6 +1,7 @@
 """`copy` as a process of its own: killed on the way, run again, verified."""
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from chatbot.database.core import Database, Json
 from tests.app.cli.conftest import Run, opened
 from tests.app.migration.corpora import COLLECTIONS, contents, write_corpus
 from tests.data import cases
-from tests.fakes.nx_server import NxProcess
+from tests.fakes.nx_server import NxProcess, NxThread
 
 CASES = cases(__file__)
 EVERYTHING = (*COLLECTIONS, *OTHERS)
@@ -25,6 +26,13 @@ EVERYTHING = (*COLLECTIONS, *OTHERS)
 def server(tmp_path: Path) -> Iterator[NxProcess]:
     with NxProcess(tmp_path / "nx") as running:
         yield running
+
+
+@pytest.fixture
+def mongodb(tmp_path: Path) -> Iterator[str]:
+    """The address of a server in this process."""
+    with NxThread(tmp_path / "thread") as running:
+        yield running.uri
 
 
 @pytest.fixture
@@ -127,30 +135,71 @@ def test_a_copy_there_and_back_that_is_killed_on_both_ways_is_complete(
     returned.close()
 
 
-def test_a_small_copy_lists_counts_and_digests(run: Run, tmp_path: Path) -> None:
+def test_a_small_copy_lists_counts_and_digests(
+    run: Run, tmp_path: Path, mongodb: str
+) -> None:
     source = opened(tmp_path / "source")
     write_corpus(source, 60)
     source.close()
-    result = run(
-        "copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target")
-    )
+    copy = ("copy", "--from", str(tmp_path / "source"), "--to", f"{mongodb}/copied")
+    result = run(*copy)
     assert result.status == 0
     assert re.search(r"chatbot_data +50  [0-9a-f]{32}\n", result.out)
-    again = run(
-        "copy", "--from", str(tmp_path / "source"), "--to", str(tmp_path / "target")
-    )
+    again = run(*copy)
     assert again.status == 1
     assert "not empty: chatbot_data (50)" in again.err
 
 
-def test_a_mistake_of_a_copy_is_named(run: Run, tmp_path: Path) -> None:
+def test_a_mistake_of_a_copy_is_named(run: Run, tmp_path: Path, mongodb: str) -> None:
+    empty = opened(tmp_path / "empty")
+    empty.ping()
+    empty.close()
     for source, target, status, message in CASES["mistakes"]:
-        empty = opened(tmp_path / "empty")
-        empty.ping()
-        empty.close()
         uri = source if ":" in source else str(tmp_path / source)
-        result = run("copy", "--from", uri, "--to", str(tmp_path / target))
+        result = run("copy", "--from", uri, "--to", target.replace("SERVER", mongodb))
         assert (result.status, message in result.err) == (status, True), result.err
+
+
+@pytest.mark.parametrize(("source", "target", "command"), CASES["equals"])
+def test_between_servers_of_one_engine_the_command_of_its_vendor_is_printed(
+    run: Run, source: str, target: str, command: str
+) -> None:
+    result = run("copy", "--from", source, "--to", target)
+    assert result.status == 2
+    assert result.err.splitlines()[-1] == command
+    assert "hunter2" not in result.err
+
+
+def test_between_two_files_the_printed_command_copies_all_rows(
+    run: Run, tmp_path: Path
+) -> None:
+    source = opened(tmp_path / "a source")
+    write_corpus(source, 60)
+    before = contents(source, EVERYTHING)
+    source.close()
+    target = tmp_path / "new" / "tar'g\"et"
+    copy = ("copy", "--from", str(tmp_path / "a source"), "--to", str(target))
+    result = run(*copy)
+    assert result.status == 2
+    assert not target.exists()
+    if not shutil.which("sqlite3"):
+        pytest.skip("the command sqlite3 is not installed")
+    subprocess.run(result.err.splitlines()[-1], shell=True, check=True)
+    copied = opened(target)
+    assert contents(copied, EVERYTHING) == before
+    copied.close()
+    assert "exists already: a copy would replace it" in run(*copy).err
+
+
+def test_two_files_are_not_merged(run: Run, tmp_path: Path) -> None:
+    for name in ("source", "target"):
+        database = opened(tmp_path / name)
+        write_corpus(database, 1)
+        database.close()
+    places = ("--from", str(tmp_path / "source"), "--to", str(tmp_path / "target"))
+    result = run("copy", "--merge", *places)
+    assert result.status == 2
+    assert "--merge adds to a database of another engine only" in result.err
 
 
 def test_a_password_is_never_shown(run: Run, tmp_path: Path) -> None:
@@ -173,8 +222,10 @@ def test_a_password_is_never_shown(run: Run, tmp_path: Path) -> None:
 def test_passages_in_postgresql_are_not_silently_left_behind(
     run: Run, tmp_path: Path
 ) -> None:
+    source = tmp_path / "source.sqlite"
+    source.touch()
     result = run(
-        "copy", "--from", str(tmp_path), "--to", "x.sqlite", VECTOR_SEARCH="pgvector"
+        "copy", "--from", str(source), "--to", "mongodb://h", VECTOR_SEARCH="pgvector"
     )
     assert result.status == 2
     assert "pg_dump" in result.err
