@@ -9,12 +9,12 @@ distance):
   (Rasolofo and Savoy, ECIR 2003; over neighbouring occurrences only, as Büttcher,
   Clarke and Lushman, SIGIR 2006, so that the cost grows with the occurrences, not with
   their pairs);
-- share: how much of the question's weight the best stretch of WINDOW words holds (span
-  measures: Tao and Zhai, SIGIR 2007). As a square root it damps passages that have one
-  rare word often and the others not at all.
+- share: how much of the question's weight the best stretch of WINDOW_TERMS words holds
+  (span measures: Tao and Zhai, SIGIR 2007). As a square root it damps passages that
+  have one rare word often and the others not at all.
 
-Only the POOL best passages by BM25 are refined, as in both papers. Measured in
-benchmarks/README.md.
+Only the MAX_REFINED_PASSAGES best passages by BM25 are refined, as in both papers.
+Measured in benchmarks/README.md.
 """
 
 from collections import Counter
@@ -44,39 +44,34 @@ class Postings:
         row.
         """
         blocks = list(_blocks(terms, lengths))
-        vocabulary = max(
-            (int(terms_of[-1]) + 1 for terms_of, _, _ in blocks), default=0
-        )
-        per_term = sum(
-            (np.bincount(terms_of, minlength=vocabulary) for terms_of, _, _ in blocks),
-            np.zeros(1, int),
-        )
-        starts = np.concatenate(([0], np.cumsum(per_term[:vocabulary])))
-        rows, counts = (
-            np.empty(starts[-1], dtype=np.int32),
-            np.empty(starts[-1], dtype=np.float32),
-        )
-        free = starts[:-1].copy()
-        for terms_of, rows_of, counts_of in blocks:
-            first = np.searchsorted(terms_of, terms_of)  # of the term in this block
-            places = free[terms_of] + np.arange(len(terms_of)) - first
-            rows[places], counts[places] = rows_of, counts_of
-            free += np.bincount(terms_of, minlength=vocabulary)
+        vocabulary = int(terms.max(initial=-1)) + 1
+        frequencies = np.zeros(vocabulary, dtype=np.int64)
+        for block_terms, _, _ in blocks:
+            frequencies += np.bincount(block_terms, minlength=vocabulary)
+        starts = np.concatenate(([0], np.cumsum(frequencies)))
+        rows = np.empty(starts[-1], dtype=np.int32)
+        counts = np.empty(starts[-1], dtype=np.float32)
+        free = starts[:-1].copy()  # each term's first position that is not yet filled
+        for block_terms, block_rows, block_counts in blocks:
+            first = np.searchsorted(block_terms, block_terms)  # of the term, in here
+            positions = free[block_terms] + np.arange(len(block_terms)) - first
+            rows[positions] = block_rows
+            counts[positions] = block_counts
+            free += np.bincount(block_terms, minlength=vocabulary)
         return cls(starts, rows, counts)
 
     def of(self, term: int) -> tuple[Ints, Floats]:
         """Return the rows with the term, and how often each has it."""
-        part = (
-            slice(self.starts[term], self.starts[term + 1])
-            if term + 1 < len(self.starts)
-            else slice(0)
-        )
-        return self.rows[part], self.counts[part]
+        if term + 1 >= len(self.starts):  # newer in the vocabulary than these postings
+            return self.rows[:0], self.counts[:0]
+        entries = slice(self.starts[term], self.starts[term + 1])
+        return self.rows[entries], self.counts[entries]
 
 
 BLOCK_ROWS = 50_000
-"""Postings are made block by block: to sort all terms at once takes several times the
-memory of the result.
+"""Rows whose terms are sorted together: to sort all at once takes several times the
+memory of the result. More rows make few larger blocks, fewer make many passes over the
+vocabulary.
 """
 
 
@@ -86,14 +81,14 @@ def _blocks(terms: Ints, lengths: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
     """
     ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
     for start in range(0, len(lengths), BLOCK_ROWS):
-        held = lengths[start : start + BLOCK_ROWS]
-        row_of_term = np.repeat(np.arange(len(held), dtype=np.int64), held)
-        part = terms[ends[start] : ends[start + len(held)]]
-        pairs, counts = np.unique(
-            part.astype(np.int64) * len(held) + row_of_term, return_counts=True
-        )
+        block_lengths = lengths[start : start + BLOCK_ROWS]
+        rows = len(block_lengths)
+        row_of_term = np.repeat(np.arange(rows, dtype=np.int64), block_lengths)
+        block_terms = terms[ends[start] : ends[start + rows]].astype(np.int64)
+        # Term and row as one number: sorting it sorts by both.
+        pairs, counts = np.unique(block_terms * rows + row_of_term, return_counts=True)
         if len(pairs):
-            term_of_pair, row_of_pair = np.divmod(pairs, len(held))
+            term_of_pair, row_of_pair = np.divmod(pairs, rows)
             yield (
                 term_of_pair.astype(np.int32),
                 (row_of_pair + start).astype(np.int32),
@@ -124,21 +119,19 @@ class Bm25:
         """
         if not texts:
             return []
-        counts = [Counter(text) for text in texts]
-        average_length = max(sum(map(len, texts)) / len(texts), 1.0)
+        counts_of_texts = [Counter(text) for text in texts]
+        average_length = max(sum(len(text) for text in texts) / len(texts), 1.0)
         base, per_term = self.norms(average_length)
         scores = [0.0] * len(texts)
         for term in terms:
-            frequency = sum(term in count for count in counts)
+            frequency = sum(term in counts for counts in counts_of_texts)
             if not frequency:
                 continue
-            idf = inverse_document_frequency(len(texts), frequency)
-            for place, count in enumerate(counts):
-                if term in count:
-                    norm = base + per_term * len(texts[place])
-                    scores[place] += (
-                        idf * (self.k1 + 1) * count[term] / (count[term] + norm)
-                    )
+            weight = inverse_document_frequency(len(texts), frequency) * (self.k1 + 1)
+            for index, counts in enumerate(counts_of_texts):
+                if term in counts:
+                    norm = base + per_term * len(texts[index])
+                    scores[index] += weight * counts[term] / (counts[term] + norm)
         return scores
 
 
@@ -156,25 +149,31 @@ def bm25_scores(
     idf: Mapping[int, float],
     average_length: float,
     bm25: Bm25,
-    inside: NDArray[np.bool_] | None = None,
+    mask: NDArray[np.bool_] | None = None,
 ) -> Floats:
     """Return the scores of every row, shape (rows,); 0 for a row with none of the
-    query's terms. ``inside``: only these rows are scored.
+    query's terms. ``mask``: only these rows are scored.
     """
     scores = np.zeros(len(lengths), dtype=np.float32)
-    base, per_term = map(np.float32, bm25.norms(average_length))
+    # In float32, like the arrays: float64 would double the memory of each product.
+    base, per_term = (np.float32(norm) for norm in bm25.norms(average_length))
     for term in terms:
         rows, counts = postings.of(term)
-        if inside is not None:
-            chosen = inside[rows]
-            rows, counts = rows[chosen], counts[chosen]
+        if mask is not None:
+            in_mask = mask[rows]
+            rows = rows[in_mask]
+            counts = counts[in_mask]
         norm = base + per_term * lengths[rows].astype(np.float32)
-        scores[rows] += np.float32(idf[term] * (bm25.k1 + 1)) * counts / (counts + norm)
+        weight = np.float32(idf[term] * (bm25.k1 + 1))
+        scores[rows] += weight * counts / (counts + norm)
     return scores
 
 
-POOL = 100
-WINDOW = 12
+MAX_REFINED_PASSAGES = 100
+"""Passages whose terms are read in order; as in both papers, a passage below these is
+not raised into the few that are shown.
+"""
+WINDOW_TERMS = 12
 """Index terms: about a sentence. Between 8 and 20 nothing changes beyond chance."""
 
 Longs = NDArray[np.int64]
@@ -185,16 +184,16 @@ Doubles = NDArray[np.float64]
 class _Occurrences:
     """The question's words in the passages, in reading order, one entry each.
 
-    ``places`` count on from passage to passage; ``words`` number the question's words
-    from 0 to ``vocabulary``; ``before`` is the place of the same word's previous
-    occurrence in the passage, -1 where there is none.
+    ``positions`` count on from passage to passage; ``words`` number the question's
+    words from 0 to ``vocabulary``; ``previous`` is the position of the same word's
+    previous occurrence in the passage, -1 where there is none.
     """
 
     passages: Longs
-    places: Longs
+    positions: Longs
     words: Longs
     weights: Doubles
-    before: Longs
+    previous: Longs
     vocabulary: int
 
     @classmethod
@@ -203,23 +202,28 @@ class _Occurrences:
     ) -> "_Occurrences":
         # Words are numbered as the question has them, not as the index does: the order
         # of sums must not depend on passages that a caller may not see.
-        asked = np.asarray(list(weights), dtype=np.int64)
+        question_terms = np.asarray(list(weights), dtype=np.int64)
         weight_of = np.asarray(list(weights.values()), dtype=np.float64)
-        in_order = np.argsort(asked)
-        vocabulary = asked[in_order]
+        in_order = np.argsort(question_terms)
+        vocabulary = question_terms[in_order]
         terms = np.concatenate(texts)
         nearest = np.minimum(np.searchsorted(vocabulary, terms), len(vocabulary) - 1)
-        places = np.flatnonzero(vocabulary[nearest] == terms)
-        words = in_order[nearest[places]]
-        passages = np.repeat(np.arange(len(texts)), [len(text) for text in texts])[
-            places
-        ]
+        positions = np.flatnonzero(vocabulary[nearest] == terms)
+        words = in_order[nearest[positions]]
+        passage_of_term = np.repeat(
+            np.arange(len(texts)), [len(text) for text in texts]
+        )
+        passages = passage_of_term[positions]
+        # Sorted by passage and word, an occurrence follows the previous one of its
+        # word.
         keys = passages * len(vocabulary) + words
         order = np.argsort(keys, kind="stable")
-        again = keys[order[1:]] == keys[order[:-1]]
-        before = np.full(len(places), -1, dtype=np.int64)
-        before[order[1:][again]] = places[order[:-1][again]]
-        return cls(passages, places, words, weight_of[words], before, len(vocabulary))
+        repeats = keys[order[1:]] == keys[order[:-1]]
+        previous = np.full(len(positions), -1, dtype=np.int64)
+        previous[order[1:][repeats]] = positions[order[:-1][repeats]]
+        return cls(
+            passages, positions, words, weight_of[words], previous, len(vocabulary)
+        )
 
 
 def with_proximity(
@@ -240,19 +244,21 @@ def with_proximity(
 
 
 def _closeness(hits: _Occurrences, count: int) -> Doubles:
-    first, second = hits.words[:-1], hits.words[1:]
+    """Return the sum of each passage's best gains by pair of words, shape (count,)."""
+    first = hits.words[:-1]
+    second = hits.words[1:]
     pairs = np.flatnonzero(
         (hits.passages[1:] == hits.passages[:-1]) & (first != second)
     )
     if not len(pairs):
         return np.zeros(count)
     lighter = np.minimum(hits.weights[pairs], hits.weights[pairs + 1])
-    gains = lighter / np.square(hits.places[pairs + 1] - hits.places[pairs])
-    unordered = (
-        np.minimum(first, second)[pairs] * hits.vocabulary
-        + np.maximum(first, second)[pairs]
-    )
-    keys = hits.passages[pairs] * hits.vocabulary**2 + unordered
+    gains = lighter / np.square(hits.positions[pairs + 1] - hits.positions[pairs])
+    # "a b" and "b a" are the same pair.
+    lower_word = np.minimum(first, second)[pairs]
+    higher_word = np.maximum(first, second)[pairs]
+    pair_of_words = lower_word * hits.vocabulary + higher_word
+    keys = hits.passages[pairs] * hits.vocabulary**2 + pair_of_words
     order = np.argsort(keys, kind="stable")
     starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
     best = np.maximum.reduceat(gains[order], starts)
@@ -262,17 +268,19 @@ def _closeness(hits: _Occurrences, count: int) -> Doubles:
 
 
 def _best_window(hits: _Occurrences, count: int) -> Doubles:
-    """Return the greatest weight of different words within WINDOW, shape (count,)."""
-    held = hits.weights.copy()  # by the window that begins with this occurrence
-    for ahead in range(1, min(WINDOW, len(held))):
-        places, start = hits.places[ahead:], hits.places[:-ahead]
-        inside = (hits.passages[ahead:] == hits.passages[:-ahead]) & (
-            places - start < WINDOW
-        )
-        if not bool(inside.any()):
+    """Return the greatest weight of different words within WINDOW_TERMS, shape
+    (count,).
+    """
+    window_weights = hits.weights.copy()  # of the window that each occurrence begins
+    for ahead in range(1, min(WINDOW_TERMS, len(window_weights))):
+        starts = hits.positions[:-ahead]
+        same_passage = hits.passages[ahead:] == hits.passages[:-ahead]
+        in_window = same_passage & (hits.positions[ahead:] - starts < WINDOW_TERMS)
+        if not bool(in_window.any()):
             break
-        new = inside & (hits.before[ahead:] < start)
-        held[:-ahead] += np.where(new, hits.weights[ahead:], 0.0)
+        # A word that the window already has does not count again.
+        is_new = in_window & (hits.previous[ahead:] < starts)
+        window_weights[:-ahead] += np.where(is_new, hits.weights[ahead:], 0.0)
     best = np.zeros(count)
-    np.maximum.at(best, hits.passages, held)
+    np.maximum.at(best, hits.passages, window_weights)
     return best

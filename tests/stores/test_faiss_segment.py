@@ -93,8 +93,8 @@ def test_nearly_everything_is_found_with_its_exact_score(
 def test_clusters_are_used_in_wide_scopes_and_narrow_ones_are_searched_exactly(
     exact: Segment, clustered: Segment, vectors: Matrix
 ) -> None:
-    assert len(clustered.selection(Scope()).near(vectors[0], 10)) < ROWS / 10
-    assert len(clustered.selection(HALF).near(vectors[0], 10)) < ROWS / 10
+    assert len(clustered.selection(Scope()).rows_to_compare(vectors[0], 10)) < ROWS / 10
+    assert len(clustered.selection(HALF).rows_to_compare(vectors[0], 10)) < ROWS / 10
     assert (
         len(clustered.nearest(vectors[0], top_k=ROWS, scope=Scope())) == ROWS
     )  # more than the clusters hold

@@ -330,10 +330,10 @@ def test_one_that_dies_while_it_builds_keeps_nobody_waiting(
     fill(open_store(tmp_path, database))
     builds = (
         "import pathlib, sys, time; from chatbot.stores.faiss.snapshot import "
-        "only_one\n"
+        "one_builder\n"
     )
     builds += (
-        "with only_one(pathlib.Path(sys.argv[1])): print('begun', flush=True); "
+        "with one_builder(pathlib.Path(sys.argv[1])): print('begun', flush=True); "
         "time.sleep(60)"
     )
     command = [sys.executable, "-c", builds, str(tmp_path / "index")]

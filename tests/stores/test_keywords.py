@@ -13,7 +13,12 @@ from hypothesis import strategies as st
 from chatbot.domain import Scope
 from chatbot.stores.faiss.index import ChunkIndex
 from chatbot.stores.faiss.rows import Column, Rows
-from chatbot.stores.keywords import POOL, WINDOW, Bm25, with_proximity
+from chatbot.stores.keywords import (
+    MAX_REFINED_PASSAGES,
+    WINDOW_TERMS,
+    Bm25,
+    with_proximity,
+)
 
 WEIGHTS = {1: 3.0, 2: 2.0, 3: 1.0}
 
@@ -49,7 +54,7 @@ def plain(text: list[int]) -> float:
             gain = min(WEIGHTS[term] for term in pair) / (other - one) ** 2
             closest[pair] = max(gain, closest.get(pair, 0.0))
     windows = [
-        {term for term in text[start : start + WINDOW] if term in WEIGHTS}
+        {term for term in text[start : start + WINDOW_TERMS] if term in WEIGHTS}
         for start in range(len(text))
     ]
     share = max(sum(WEIGHTS[term] for term in window) for window in windows) / sum(
@@ -109,7 +114,7 @@ def test_the_answer_does_not_depend_on_how_the_passages_are_split_into_segments(
     random = np.random.default_rng(3)
     texts = {
         f"c{n:03}": " ".join(random.choice(WORDS, size=random.integers(3, 20)))
-        for n in range(3 * POOL)
+        for n in range(3 * MAX_REFINED_PASSAGES)
     }
     whole, parts = ChunkIndex(), ChunkIndex()
     whole = whole.replace_documents(set(), rows(texts, whole))
@@ -125,8 +130,8 @@ def test_the_answer_does_not_depend_on_how_the_passages_are_split_into_segments(
         )
     assert len(parts.segments) == 3
     for question in ("coffee exports", "tea maize rose fell", "coffee coffee year"):
-        expected = search(whole, question, top_k=2 * POOL)
-        found = search(parts, question, top_k=2 * POOL)
+        expected = search(whole, question, top_k=2 * MAX_REFINED_PASSAGES)
+        found = search(parts, question, top_k=2 * MAX_REFINED_PASSAGES)
         assert [chunk_id for chunk_id, _ in found] == [
             chunk_id for chunk_id, _ in expected
         ]
@@ -139,11 +144,11 @@ def test_a_shorter_answer_is_the_beginning_of_the_longer_one() -> None:
     random = np.random.default_rng(4)
     texts = {
         f"c{n:03}": " ".join(random.choice(WORDS, size=random.integers(3, 20)))
-        for n in range(2 * POOL)
+        for n in range(2 * MAX_REFINED_PASSAGES)
     }
     index = ChunkIndex()
     index = index.replace_documents(set(), rows(texts, index))
     assert (
         search(index, "coffee tea rose", top_k=5)
-        == search(index, "coffee tea rose", top_k=POOL)[:5]
+        == search(index, "coffee tea rose", top_k=MAX_REFINED_PASSAGES)[:5]
     )

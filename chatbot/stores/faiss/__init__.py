@@ -26,18 +26,24 @@ from .. import StoreTraits
 from ..chunks import MongoChunks
 from .index import ChunkIndex, Segment
 from .rows import read_rows, stored_ids
-from .snapshot import Key, Snapshot, only_one, read_snapshot, write_snapshot
+from .snapshot import Key, Snapshot, one_builder, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
 SNAPSHOT_ROWS = 2_000
-"""Rows loaded since the last snapshot that make a new one worth writing."""
-RELOAD_PAUSE = 5.0
-"""Pause between two comparisons with the database, in multiples of the time that one
-takes.
+"""Rows loaded since the last snapshot that make a new one worth writing: reading so
+many delays a start by some tenths of a second.
 """
-ID_ONLY, READ_AT_ONCE = {"_id": 1}, 500
-MAX_KEPT_PASSAGES = 10_000
+COMPARE_PAUSE_FACTOR = 5.0
+"""Pause between two comparisons with the database, in multiples of the time that one
+takes: under a stream of foreign writes at most a sixth of the time goes into them.
+"""
+ID_ONLY = {"_id": 1}
+MAX_IDS_PER_QUERY = 500
+"""Ids of one query, so that it stays far below the 16 MB that MongoDB takes."""
+MAX_CACHED_PASSAGES = 10_000
 """About 25 MB. A question reads some 70: those found, and their neighbours."""
+MIN_VECTOR_LENGTH = 1e-12
+"""Keeps a vector of zeros from being divided by its length."""
 
 
 class FaissStore(MongoChunks):
@@ -53,10 +59,11 @@ class FaissStore(MongoChunks):
         self._state = Snapshot(ChunkIndex())
         self._corpus = ""
         self._unsaved_rows = 0
-        self._compared_at = self._compare_seconds = 0.0
+        self._compared_at = 0.0
+        self._compare_seconds = 0.0
         self._lock = threading.Lock()
         self._upkeep: threading.Thread | None = None
-        self._kept: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
+        self._cache: tuple[int, dict[tuple[str, str], Chunk | None]] = (-1, {})
         """Passages by collection and id, read at a number of changes of passages; None
         = there is no such passage.
         """
@@ -69,23 +76,24 @@ class FaissStore(MongoChunks):
         """
         if not self.database.embedded:
             return super()._read(chunk_ids, collection)
-        number, kept, name = (
-            self.changes.state().of(PASSAGES),
-            self._kept,
-            collection.name,
-        )
-        if kept[0] != number or len(kept[1]) > MAX_KEPT_PASSAGES:
-            kept = self._kept = (number, {})
-        passages = kept[1]
-        if missing := [id for id in chunk_ids if (name, id) not in passages]:
+        number = self.changes.state().of(PASSAGES)
+        # Taken once: another thread may exchange it at any moment.
+        cached_at, passages = self._cache
+        if cached_at != number or len(passages) > MAX_CACHED_PASSAGES:
+            passages = {}
+            self._cache = (number, passages)
+        name = collection.name
+        missing = [id for id in chunk_ids if (name, id) not in passages]
+        if missing:
             chunks = super()._read(missing, collection)
             for id in missing:
                 passages[name, id] = chunks.get(id)
-        return {
-            id: chunk
-            for id in chunk_ids
-            if (chunk := passages.get((name, id))) is not None
-        }
+        found: dict[str, Chunk] = {}
+        for id in chunk_ids:
+            chunk = passages.get((name, id))
+            if chunk is not None:
+                found[id] = chunk
+        return found
 
     def vector_search(
         self,
@@ -97,9 +105,8 @@ class FaissStore(MongoChunks):
     ) -> list[Match]:
         """Raises EmbedderMismatchError: the vector is of another model."""
         self.check_length(vector, "question")
-        unit = np.asarray(vector, dtype=np.float32) / max(
-            float(np.linalg.norm(vector)), 1e-12
-        )
+        length = max(float(np.linalg.norm(vector)), MIN_VECTOR_LENGTH)
+        unit = np.asarray(vector, dtype=np.float32) / length
         return self._fresh().vector_search(unit, top_k=top_k, scope=scope)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
@@ -110,7 +117,9 @@ class FaissStore(MongoChunks):
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]
     ) -> dict[str, float]:
-        return self._fresh().vector_scores(vector, chunk_ids) if chunk_ids else {}
+        if not chunk_ids:
+            return {}
+        return self._fresh().vector_scores(vector, chunk_ids)
 
     def count(self, scope: Scope) -> int:
         """Count in the index, so that deleted rows are gone at once."""
@@ -136,66 +145,71 @@ class FaissStore(MongoChunks):
         """
         # Read without the lock: searches must not queue up for a slow server, nor each
         # repeat the same update.
-        if self._is_current():
-            return self._state.index
-        with self._lock, ExitStack() as turn:
-            if self._is_current():
-                return self._state.index  # another search was faster
-            if self._state.position < 0 and not self._adopt_snapshot():
-                # Locked until it is written: others take it from there, which saves
-                # their memory and time.
-                turn.enter_context(only_one(self._snapshot))
-                self._adopt_snapshot()
-            # The marker and the state before the rows: what is written meanwhile is
-            # seen later.
-            marker = self._marker()
+        if not self._is_current():
+            with self._lock, ExitStack() as build_lock:
+                if not self._is_current():  # else another search was faster
+                    self._update(build_lock)
+        return self._state.index
+
+    def _update(self, build_lock: ExitStack) -> None:
+        """Bring the index to the state of the database. ``build_lock`` takes the lock
+        of a first build, and is emptied where a thread goes on with it.
+        """
+        if self._state.position < 0 and not self._adopt_snapshot():
+            # Locked until it is written: others take it from there, which saves their
+            # memory and time.
+            build_lock.enter_context(one_builder(self._snapshot))
+            self._adopt_snapshot()
+        # The marker and the state before the rows: what is written meanwhile is seen
+        # later.
+        marker = self._marker()
+        changed = self.changes.since(self._state.position, PASSAGES)
+        # A snapshot may be of a process that is not so far behind.
+        if changed.ids is None and self._adopt_snapshot():
             changed = self.changes.since(self._state.position, PASSAGES)
-            if (
-                changed.ids is None and self._adopt_snapshot()
-            ):  # of a process that is not so far behind
-                changed = self.changes.since(self._state.position, PASSAGES)
-            if not self._follow(changed, marker):
-                return self._state.index
-            state = changed.state
-            self._state = replace(
-                self._state,
-                position=state.position,
-                marker=marker,
-                passages=state.of(PASSAGES),
-                in_place=state.of(IN_PLACE),
+        if not self._follow(changed, marker):
+            return
+        state = changed.state
+        self._state = replace(
+            self._state,
+            position=state.position,
+            marker=marker,
+            passages=state.of(PASSAGES),
+            in_place=state.of(IN_PLACE),
+        )
+        self._start_upkeep(build_lock)
+
+    def _start_upkeep(self, build_lock: ExitStack) -> None:
+        """Let a thread make clusters and the snapshot where they are due. It holds the
+        lock of a first build until then.
+        """
+        if self._upkeep is not None and self._upkeep.is_alive():
+            return
+        if self._save_is_due() or self._unclustered_segment() is not None:
+            self._upkeep = threading.Thread(
+                target=self._keep_up,
+                args=(build_lock.pop_all(),),
+                name="index upkeep",
+                daemon=True,
             )
-            running = self._upkeep is not None and self._upkeep.is_alive()
-            if not running and (
-                self._save_is_due()
-                or any(s.awaits_clusters for s in self._state.index.segments)
-            ):
-                arguments = (turn.pop_all(),)
-                self._upkeep = threading.Thread(
-                    target=self._keep_up,
-                    args=arguments,
-                    name="index upkeep",
-                    daemon=True,
-                )
-                self._upkeep.start()
-            return self._state.index
+            self._upkeep.start()
 
     def _follow(self, changed: Changed, marker: int) -> bool:
         """Load what has changed; return False if that has to wait."""
         state = changed.state
-        moved = state.of(PASSAGES) != self._state.passages
-        unknown = changed.ids is None
-        if self._state.position < 0 or (
-            unknown and state.of(IN_PLACE) != self._state.in_place
-        ):
+        log_is_too_short = changed.ids is None
+        rewritten = state.of(IN_PLACE) != self._state.in_place
+        if self._state.position < 0 or (log_is_too_short and rewritten):
             self._load_all()
         elif changed.ids:
             self._load(changed.ids, changed.in_place)
-        elif unknown or marker != self._state.marker:
+        elif log_is_too_short or marker != self._state.marker:
             # A count that changed alone is a foreign write, or one of ours that is not
             # finished yet: under a stream of those a large collection must not be
             # walked through for every question.
-            since_last = time.monotonic() - self._compared_at
-            if not moved and since_last < RELOAD_PAUSE * self._compare_seconds:
+            noted = state.of(PASSAGES) != self._state.passages
+            pause = COMPARE_PAUSE_FACTOR * self._compare_seconds
+            if not noted and time.monotonic() - self._compared_at < pause:
                 return False
             self._compare()
         return True
@@ -204,76 +218,70 @@ class FaissStore(MongoChunks):
         """Return whether nothing was written since the index was read, and nothing is
         being written.
         """
-        state, index = self.changes.state(), self._state
-        if state.is_open(PASSAGES) or state.of(PASSAGES) != index.passages:
+        state = self.changes.state()
+        indexed = self._state
+        if state.is_open(PASSAGES) or state.of(PASSAGES) != indexed.passages:
             return False
-        return self._marker() == index.marker
+        return self._marker() == indexed.marker
 
     def _marker(self) -> int:
         """Return a number that changes with most writes of other programs."""
         if self.database.embedded:
             return 0
-        return sum(one.estimated_count() for one in self.collections())
+        return sum(collection.estimated_count() for collection in self.collections())
 
     def _load_all(self) -> None:
         index = ChunkIndex()
-        self._state = replace(
-            self._state,
-            index=index.replace_documents(set(), read_rows(self, index.term_ids)),
-        )
+        rows = read_rows(self, index.term_ids)
+        self._state = replace(self._state, index=index.replace_documents(set(), rows))
         self._unsaved_rows += len(self._state.index)
 
     def _load(self, documents: AnyOf[str], in_place: AnyOf[str]) -> None:
         """Load the passages of documents whose ids are new, and all of those that
         changed ``in_place``.
         """
-        if any(
-            document_id.startswith(forms.OLDER_PREFIX) for document_id in documents
-        ):  # their rows do not name them
-            self._load_all()
-            return
+        for document_id in documents:
+            if document_id.startswith(forms.OLDER_PREFIX):  # its rows do not name it
+                self._load_all()
+                return
         index = self._state.index
         compared = set(documents) - set(in_place)
         stored: dict[str, object] = {}
         for document_id in sorted(compared):
             # One query for each: only equality uses the index on every database.
-            query = forms.of_document(document_id, embedded=self.database.embedded)
             for collection in self.collections():
-                for row in collection.find(query, ID_ONLY):
+                for row in collection.find(self._of_document(document_id), ID_ONLY):
                     stored[forms.id_text(row["_id"])] = row["_id"]
         indexed = index.ids_of(compared)
         new = [stored[id] for id in stored.keys() - indexed]
-        queries: list[Json] = [
-            {"_id": {"$in": new[at : at + READ_AT_ONCE]}}
-            for at in range(0, len(new), READ_AT_ONCE)
-        ]
-        queries += [
-            forms.of_document(id, embedded=self.database.embedded)
-            for id in sorted(in_place)
-        ]
+        queries: list[Json] = []
+        for start in range(0, len(new), MAX_IDS_PER_QUERY):
+            queries.append({"_id": {"$in": new[start : start + MAX_IDS_PER_QUERY]}})
+        for document_id in sorted(in_place):
+            queries.append(self._of_document(document_id))
         rows = read_rows(self, index.term_ids, queries)
-        self._state = replace(
-            self._state,
-            index=index.replace_documents(
-                set(in_place), rows, gone=list(indexed - stored.keys())
-            ),
-        )
-        self._unsaved_rows += len(rows.ids) if rows is not None else 0
+        gone = list(indexed - stored.keys())
+        index = index.replace_documents(set(in_place), rows, gone=gone)
+        self._state = replace(self._state, index=index)
+        if rows is not None:
+            self._unsaved_rows += len(rows.ids)
+
+    def _of_document(self, document_id: str) -> Json:
+        return forms.of_document(document_id, embedded=self.database.embedded)
 
     def _compare(self) -> None:
         """Load the documents whose passages have other ids than the index; an id
         changes with its passage.
         """
         started = time.monotonic()
-        indexed, stored = self._state.index.live_ids(), stored_ids(self.collections())
-        self._load(
-            {
-                id
-                for id in indexed.keys() | stored.keys()
-                if indexed.get(id) != stored.get(id)
-            },
-            (),
-        )
+        indexed = self._state.index.live_ids()
+        stored = stored_ids(self.collections())
+        changed = {
+            document_id
+            for document_id in indexed.keys() | stored.keys()
+            if indexed.get(document_id) != stored.get(document_id)
+        }
+        self._load(changed, in_place=())
         self._compared_at = time.monotonic()
         self._compare_seconds = self._compared_at - started
 
@@ -283,72 +291,75 @@ class FaissStore(MongoChunks):
         snapshot = read_snapshot(self._snapshot, self._key())
         if snapshot is None or snapshot.position <= self._state.position:
             return False
-        self._state, self._unsaved_rows = snapshot, 0
+        self._state = snapshot
+        self._unsaved_rows = 0
         return True
 
     def _save_is_due(self) -> bool:
         return self._unsaved_rows >= SNAPSHOT_ROWS
 
-    def _keep_up(self, turn: ExitStack) -> None:
+    def _unclustered_segment(self) -> Segment | None:
+        for segment in self._state.index.segments:
+            if segment.awaits_clusters:
+                return segment
+        return None
+
+    def _keep_up(self, build_lock: ExitStack) -> None:
         """Make clusters and the snapshot where they are due, beside the searches;
-        ``turn`` ends with it.
+        ``build_lock`` is released at the end.
         """
-        with turn:
-            while waiting := [
-                segment
-                for segment in self._state.index.segments
-                if segment.awaits_clusters
-            ]:
-                segment = waiting[0].clustered()
-                self._exchange([(waiting[0], segment)])
-                way = (
-                    f"approximately ({segment.clusters.share:.0%} of a scope)"
-                    if segment.clusters
-                    else "exactly"
+        with build_lock:
+            segment = self._unclustered_segment()
+            while segment is not None:
+                clustered = segment.clustered()
+                self._exchange(segment, clustered)
+                method = "exactly"
+                if clustered.clusters:
+                    share = clustered.clusters.share
+                    method = f"approximately ({share:.0%} of a scope)"
+                log.info(
+                    "%d passages are searched %s from now on.", len(segment), method
                 )
-                log.info("%d passages are searched %s from now on.", len(segment), way)
+                segment = self._unclustered_segment()
             self._save()
 
     def _save(self) -> None:
         with self._lock:
-            index, due = self._state.index, self._save_is_due()
-            snapshot = replace(
-                self._state, index=replace(index, vocabulary=dict(index.vocabulary))
-            )
-            self._unsaved_rows = 0 if due else self._unsaved_rows
-        if not due:
-            return
+            if not self._save_is_due():
+                return
+            # The vocabulary grows while this is written.
+            index = self._state.index
+            index = replace(index, vocabulary=dict(index.vocabulary))
+            snapshot = replace(self._state, index=index)
+            self._unsaved_rows = 0
         try:
             written = write_snapshot(self._snapshot, self._key(), snapshot)
         except OSError as error:
             log.warning(
-                (
-                    "The index snapshot %s cannot be written (%s): the next start "
-                    "takes longer."
-                ),
+                "The index snapshot %s cannot be written (%s): the next start takes "
+                "longer.",
                 self._snapshot,
                 error,
             )
             return
-        self._exchange(list(zip(index.segments, written, strict=True)))
+        for segment, mapped in zip(index.segments, written, strict=True):
+            self._exchange(segment, mapped)
 
-    def _exchange(self, pairs: list[tuple[Segment, Segment]]) -> None:
-        """Replace old by new segments; what was deleted meanwhile stays deleted."""
+    def _exchange(self, old: Segment, new: Segment) -> None:
+        """Replace a segment; what was deleted meanwhile stays deleted."""
         with self._lock:
-            for old, new in pairs:
-                self._state = replace(
-                    self._state, index=self._state.index.exchange(old, new)
-                )
+            index = self._state.index.exchange(old, new)
+            self._state = replace(self._state, index=index)
 
     def _key(self) -> Key:
-        settings = (
+        return (
+            self._corpus,
             self._names,
             self.fields,
             self.embedding_field,
             self.dimensions,
             self.settings.language,
         )
-        return (self._corpus, *settings)
 
 
 TRAITS = StoreTraits()

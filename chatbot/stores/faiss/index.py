@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...domain import Match, Scope, Vector
 from ...domain.documents import to_score
 from ..keywords import (
-    POOL,
+    MAX_REFINED_PASSAGES,
     Bm25,
     Floats,
     Ints,
@@ -32,17 +32,20 @@ from ..keywords import (
 from .rows import COLLECTION, Mask, Rows
 from .vectors import (
     Clusters,
-    Places,
+    RowNumbers,
     ShortVectors,
     WholeVectors,
-    candidates,
+    compared_exactly,
     faiss,
     one_thread,
 )
 
-DEAD_SHARE = 0.2
-"""A segment with more deleted rows than this is rewritten."""
-SCOPES_KEPT = 64
+MAX_DELETED_SHARE = 0.2
+"""A segment with a larger share of deleted rows is rewritten: a fifth more memory and
+time is less than what rewriting at each deletion takes.
+"""
+MAX_SELECTIONS = 64
+"""Scopes whose rows a segment remembers: some questions' worth, at one byte a row."""
 EVERYTHING = Scope()
 APPROXIMATE_ROWS = 20_000
 """Rows of a segment in scope from which an approximate search is several times as fast
@@ -50,9 +53,11 @@ as the exact one.
 """
 MAX_SINGLE_READS = 1000
 """Rows of a file, in half a millisecond; more are looked at where they are mapped."""
-WORTHWHILE = 0.1
-"""Share of the scope from which all of it is compared exactly."""
-Found = list[tuple[float, str]]
+MAX_APPROXIMATE_SHARE = 0.1
+"""Where a larger share of the scope would be compared after an approximate search, all
+of it is compared at once: scanning the codes saves too little then.
+"""
+ScoredIds = list[tuple[float, str]]
 """(score, chunk id), best first, ties by id."""
 
 
@@ -67,7 +72,7 @@ class Selection:
     """The number of terms of each row of the segment."""
 
     @cached_property
-    def rows(self) -> Places:
+    def rows(self) -> RowNumbers:
         return np.flatnonzero(self.with_vector)
 
     @cached_property
@@ -77,29 +82,28 @@ class Selection:
 
     @cached_property
     def _bitmap(self) -> NDArray[np.uint8] | None:
-        everything = len(self.rows) == len(self.with_vector)
-        return None if everything else np.packbits(self.with_vector, bitorder="little")
+        if len(self.rows) == len(self.with_vector):
+            return None
+        return np.packbits(self.with_vector, bitorder="little")
 
     @cached_property
-    def _sizes(self) -> Places:
+    def _cluster_sizes(self) -> RowNumbers:
         assert self.clusters is not None
         return np.bincount(
             self.clusters.codes[self.with_vector], minlength=self.clusters.index.nlist
         )
 
-    def near(self, vector: Vector, top_k: int) -> Places:
-        """Return the rows to compare: all of few, of many those that are near by their
-        codes.
-        """
-        count, clusters = candidates(top_k), self.clusters
-        if (
-            clusters is None
-            or len(self.rows) < APPROXIMATE_ROWS
-            or count > len(self.rows) * WORTHWHILE
-        ):
+    def rows_to_compare(self, vector: Vector, top_k: int) -> RowNumbers:
+        """Return all of few rows, and of many those that are near by their codes."""
+        if self.clusters is None or len(self.rows) < APPROXIMATE_ROWS:
             return self.rows
-        near = clusters.near(vector, self._bitmap, self._sizes, count)
-        return near if len(near) >= top_k else self.rows
+        count = compared_exactly(top_k)
+        if count > len(self.rows) * MAX_APPROXIMATE_SHARE:
+            return self.rows
+        nearby = self.clusters.nearby(vector, self._bitmap, self._cluster_sizes, count)
+        if len(nearby) < top_k:  # the scanned clusters hold too few rows of the scope
+            return self.rows
+        return nearby
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,7 @@ class Segment:
     """
 
     rows: Rows
-    by_id: Places
+    by_id: RowNumbers
     postings: Postings
     alive: Mask
     clusters: Clusters | None = None
@@ -164,52 +168,62 @@ class Segment:
 
     def live(self) -> Rows:
         """Return the rows that are not deleted, to build a merged segment from."""
-        return self.rows if bool(self.alive.all()) else self.rows.kept(self.alive)
+        if bool(self.alive.all()):
+            return self.rows
+        return self.rows.select(self.alive)
 
     def without_documents(self, document_ids: set[str]) -> "Segment":
         """Return this segment with the documents' rows deleted; itself where it has
         none of them.
         """
-        doomed = self.alive & self.rows.documents.among(document_ids)
-        return (
-            replace(self, alive=self.alive & ~doomed, _selections={})
-            if bool(doomed.any())
-            else self
-        )
+        deleted = self.alive & self.rows.documents.among(document_ids)
+        if not bool(deleted.any()):
+            return self
+        return replace(self, alive=self.alive & ~deleted, _selections={})
 
     def without(self, chunk_ids: Sequence[str]) -> "Segment":
         """Return this segment with these rows deleted; itself where it has none of
         them.
         """
-        if not (doomed := [row for _, row in self._places(chunk_ids)]):
+        deleted = list(self._live_rows_of(chunk_ids).values())
+        if not deleted:
             return self
         alive = self.alive.copy()
-        alive[doomed] = False
+        alive[deleted] = False
         return replace(self, alive=alive, _selections={})
 
     def selection(self, scope: Scope) -> Selection:
+        """Return the live rows in a scope, which is remembered for the next search."""
         selection = self._selections.get(scope)
-        if selection is None:
-            mask = self.alive.copy()
-            if scope.collections:
-                mask &= self.rows.values[COLLECTION].where(
-                    scope.collections.__contains__
-                )
-            for name, condition in scope.conditions:
-                column = self.rows.values.get(name)
-                mask &= column.where(condition.matches) if column is not None else False
-            if len(self._selections) >= SCOPES_KEPT:
-                self._selections.clear()
-            selection = self._selections[scope] = Selection(
-                mask, mask & self.rows.has_vector, self.clusters, self.rows.lengths
-            )
+        if selection is not None:
+            return selection
+        mask = self._mask(scope)
+        selection = Selection(
+            mask, mask & self.rows.has_vector, self.clusters, self.rows.lengths
+        )
+        if len(self._selections) >= MAX_SELECTIONS:
+            self._selections.clear()
+        self._selections[scope] = selection
         return selection
 
-    def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> Found:
+    def _mask(self, scope: Scope) -> Mask:
+        mask = self.alive.copy()
+        if scope.collections:
+            collections = self.rows.values[COLLECTION]
+            mask &= collections.where(lambda name: name in scope.collections)
+        for name, condition in scope.conditions:
+            column = self.rows.values.get(name)
+            if column is None:  # no filter field: nothing has a value of it
+                mask[:] = False
+                break
+            mask &= column.where(condition.matches)
+        return mask
+
+    def nearest(self, vector: Vector, *, top_k: int, scope: Scope) -> ScoredIds:
         """Ties at the cut are resolved by id, so that an exact answer is a function of
         the data.
         """
-        rows = self.selection(scope).near(vector, top_k)
+        rows = self.selection(scope).rows_to_compare(vector, top_k)
         if self.short is not None:
             rows = self.short.nearest(vector, rows, top_k)
         return self._best(self._cosines(vector, rows), rows, top_k, to_score)
@@ -222,9 +236,12 @@ class Segment:
         top_k: int,
         scope: Scope,
         bm25: Bm25,
-    ) -> Found:
+    ) -> ScoredIds:
         """By BM25; rows with none of the terms are left out."""
         mask = self.selection(scope).mask
+        # Scoring all rows is faster than asking for each whether it is in scope. For a
+        # limited caller the time would tell of rows that it may not see.
+        rows_to_score = mask if scope.is_limited else None
         scores: Floats = bm25_scores(
             self.postings,
             self.rows.lengths,
@@ -232,7 +249,7 @@ class Segment:
             idf,
             average_length,
             bm25,
-            inside=mask if scope.is_limited else None,
+            rows_to_score,
         )
         rows = np.flatnonzero((scores > 0) & mask)
         return self._best(scores[rows], rows, top_k, float)
@@ -257,82 +274,92 @@ class Segment:
     def _best(
         self,
         scores: Floats,
-        rows: Places,
+        rows: RowNumbers,
         top_k: int,
         convert: Callable[[float], float],
-    ) -> Found:
+    ) -> ScoredIds:
         if len(rows) > top_k:
-            kept = scores >= np.partition(scores, -top_k)[-top_k]
-            scores, rows = scores[kept], rows[kept]
-        best = sorted(
-            zip((-scores).tolist(), self.rows.ids[rows].tolist(), strict=True)
-        )[:top_k]
-        return [(convert(-negative), chunk_id.decode()) for negative, chunk_id in best]
+            # All that tie with the last one stay, as the order of ties is by id.
+            is_candidate = scores >= np.partition(scores, -top_k)[-top_k]
+            scores = scores[is_candidate]
+            rows = rows[is_candidate]
+        ids = self.rows.ids[rows].tolist()
+        ranked = sorted(zip((-scores).tolist(), ids, strict=True))
+        return [
+            (convert(-negative), chunk_id.decode())
+            for negative, chunk_id in ranked[:top_k]
+        ]
 
-    def _cosines(self, vector: Vector, rows: Places) -> Floats:
+    def _cosines(self, vector: Vector, rows: RowNumbers) -> Floats:
         """Computed in place: rows are not copied together. Few rows of a file are read
         instead of mapped.
         """
         vectors = self.rows.vectors
         if self.stored is not None and len(rows) <= MAX_SINGLE_READS:
-            vectors, rows = self.stored.read(rows), np.arange(len(rows))
-        cosines, vector = (
-            np.empty(len(rows), dtype=np.float32),
-            np.ascontiguousarray(vector, dtype=np.float32),
-        )
-        pointers = map(faiss.swig_ptr, (cosines, vector, vectors, rows))
+            vectors = self.stored.read(rows)
+            rows = np.arange(len(rows))
+        cosines = np.empty(len(rows), dtype=np.float32)
+        vector = np.ascontiguousarray(vector, dtype=np.float32)
         with one_thread():
-            faiss.fvec_inner_products_by_idx(*pointers, len(vector), 1, len(rows))
+            faiss.fvec_inner_products_by_idx(
+                faiss.swig_ptr(cosines),
+                faiss.swig_ptr(vector),
+                faiss.swig_ptr(vectors),
+                faiss.swig_ptr(rows),
+                len(vector),
+                1,
+                len(rows),
+            )
         return cosines
 
     def terms_of(self, chunk_ids: Sequence[str]) -> dict[str, Ints]:
         """Return the term ids, in text order, of those of the chunks that live here."""
-        ends, lengths = self._ends, self.rows.lengths
+        ends = self._ends
+        lengths = self.rows.lengths
         return {
-            id: self.rows.terms[ends[row] - lengths[row] : ends[row]]
-            for id, row in self._places(chunk_ids)
+            chunk_id: self.rows.terms[ends[row] - lengths[row] : ends[row]]
+            for chunk_id, row in self._live_rows_of(chunk_ids).items()
         }
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
         return np.cumsum(self.rows.lengths, dtype=np.int64)
 
-    def _places(self, chunk_ids: Sequence[str]) -> list[tuple[str, int]]:
-        """Those of the chunks that live here, and their rows, in the order asked
-        for.
-        """
+    def _live_rows_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """Return the rows of those of the chunks that live here, by id."""
         ids = self.rows.ids
-        possible = [id for id in chunk_ids if len(id.encode()) <= ids.itemsize]
-        if not len(ids) or not possible:
-            return []
-        encoded = np.asarray(
-            [id.encode() for id in possible], ids.dtype
-        )  # the same width, or all ids are copied
-        rows = self.by_id[
-            np.minimum(np.searchsorted(ids, encoded, sorter=self.by_id), len(ids) - 1)
-        ]
-        pairs = zip(
-            possible, encoded.tolist(), ids[rows].tolist(), rows.tolist(), strict=True
-        )
-        return [
-            (id, row)
-            for id, requested, stored, row in pairs
-            if stored == requested and self.alive[row]
-        ]
+        # Longer ids than any that is stored would be cut to the width of the array.
+        encoded = [id.encode() for id in chunk_ids if len(id.encode()) <= ids.itemsize]
+        if not len(ids) or not encoded:
+            return {}
+        # Of the same width, or searchsorted copies all ids.
+        searched = np.asarray(encoded, ids.dtype)
+        positions = np.searchsorted(ids, searched, sorter=self.by_id)
+        rows = self.by_id[np.minimum(positions, len(ids) - 1)]
+        matches = (ids[rows] == searched) & self.alive[rows]
+        return {
+            chunk_id.decode(): row
+            for chunk_id, row, matches_row in zip(
+                encoded, rows.tolist(), matches.tolist(), strict=True
+            )
+            if matches_row
+        }
 
     def scores_of(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """Return the vector scores of those of the chunks that live here and have a
         vector.
         """
-        places = [
-            (id, row)
-            for id, row in self._places(chunk_ids)
+        rows_by_id = {
+            chunk_id: row
+            for chunk_id, row in self._live_rows_of(chunk_ids).items()
             if self.rows.has_vector[row]
-        ]
-        cosines = self._cosines(
-            vector, np.asarray([row for _, row in places], dtype=np.int64)
-        )
-        return dict(zip(dict(places), map(to_score, cosines), strict=True))
+        }
+        rows = np.asarray(list(rows_by_id.values()), dtype=np.int64)
+        cosines = self._cosines(vector, rows)
+        return {
+            chunk_id: to_score(cosine)
+            for chunk_id, cosine in zip(rows_by_id, cosines, strict=True)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +372,7 @@ class ChunkIndex:
     vocabulary: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return sum(map(len, self.segments))
+        return sum(len(segment) for segment in self.segments)
 
     @property
     def approximate(self) -> int:
@@ -364,42 +391,44 @@ class ChunkIndex:
         ``rows`` in a segment that takes in those of its size. So there are never many
         segments, and a row is copied a logarithmic number of times.
         """
-        parts = [rows] if rows is not None else []
-        size = len(rows.ids) if rows is not None else 0
-        kept: list[Segment] = []
-        for segment in sorted(
-            (s.without_documents(documents).without(gone) for s in self.segments),
-            key=len,
-        ):
-            if segment.live_rows <= 2 * size or segment.live_rows < (
-                1 - DEAD_SHARE
-            ) * len(segment):
-                parts.append(segment.live())
-                size += segment.live_rows
+        to_merge: list[Rows] = []
+        merged_rows = 0
+        if rows is not None:
+            to_merge.append(rows)
+            merged_rows = len(rows.ids)
+        left = [
+            segment.without_documents(documents).without(gone)
+            for segment in self.segments
+        ]
+        segments: list[Segment] = []
+        for segment in sorted(left, key=len):
+            live_rows = segment.live_rows
+            of_its_size = live_rows <= 2 * merged_rows
+            if of_its_size or live_rows < (1 - MAX_DELETED_SHARE) * len(segment):
+                to_merge.append(segment.live())
+                merged_rows += live_rows
             else:
-                kept.append(segment)
-        merged = (Segment.build(Rows.concat(parts)),) if size else ()
-        return ChunkIndex((*kept, *merged), self.vocabulary)
+                segments.append(segment)
+        if merged_rows:
+            segments.append(Segment.build(Rows.concat(to_merge)))
+        return ChunkIndex(tuple(segments), self.vocabulary)
 
     def exchange(self, old: Segment, new: Segment) -> "ChunkIndex":
         """Return the index with ``new``, which has the same rows in the same order, in
         the place of ``old``.
         """
-        segments = (
-            replace(new, alive=s.alive, _selections={}) if s.rows is old.rows else s
-            for s in self.segments
-        )
+        segments = list(self.segments)
+        for index, segment in enumerate(segments):
+            if segment.rows is old.rows:
+                segments[index] = replace(new, alive=segment.alive, _selections={})
         return ChunkIndex(tuple(segments), self.vocabulary)
 
     def vector_search(self, vector: Vector, *, top_k: int, scope: Scope) -> list[Match]:
         """``vector`` has length 1."""
-        return _merge(
-            (
-                segment.nearest(vector, top_k=top_k, scope=scope)
-                for segment in self.segments
-            ),
-            top_k,
-        )
+        scored: ScoredIds = []
+        for segment in self.segments:
+            scored += segment.nearest(vector, top_k=top_k, scope=scope)
+        return _ranked(scored, top_k)
 
     def keyword_search(
         self, terms: Iterable[str], *, top_k: int, scope: Scope, bm25: Bm25
@@ -408,11 +437,7 @@ class ChunkIndex:
         Words are weighed by all rows, for a limited caller by those that it may see.
         """
         limit = scope.widest() if scope.is_limited else EVERYTHING
-        numbers = [
-            number
-            for term in terms
-            if (number := self.vocabulary.get(term)) is not None
-        ]
+        numbers = [self.vocabulary[term] for term in terms if term in self.vocabulary]
         sizes = [segment.size(limit) for segment in self.segments]
         rows = sum(count for count, _ in sizes)
         if not numbers or not rows:
@@ -422,24 +447,25 @@ class ChunkIndex:
         numbers = [number for number in numbers if number in idf]
         if not numbers:
             return []
-        size = max(top_k, POOL)
-        best = (
-            s.best_keywords(numbers, idf, average_length, size, scope, bm25)
-            for s in self.segments
-        )
-        return self._by_proximity(_merge(best, size), idf, top_k)
+        count = max(top_k, MAX_REFINED_PASSAGES)
+        scored: ScoredIds = []
+        for segment in self.segments:
+            scored += segment.best_keywords(
+                numbers, idf, average_length, count, scope, bm25
+            )
+        return self._by_proximity(_ranked(scored, count), idf, top_k)
 
     def _by_proximity(
-        self, pool: Sequence[Match], idf: Mapping[int, float], top_k: int
+        self, matches: Sequence[Match], idf: Mapping[int, float], top_k: int
     ) -> list[Match]:
-        """Return the best of the pool by how close together they have the words."""
-        ids = [match.chunk_id for match in pool]
+        """Return the best matches by how close together they have the words."""
+        ids = [match.chunk_id for match in matches]
         texts: dict[str, Ints] = {}
         for segment in self.segments:
             texts |= segment.terms_of(ids)
-        scores = np.asarray([match.score for match in pool], dtype=np.float64)
+        scores = np.asarray([match.score for match in matches], dtype=np.float64)
         refined = with_proximity(scores, [texts[chunk_id] for chunk_id in ids], idf)
-        return _merge([list(zip(refined.tolist(), ids, strict=True))], top_k)
+        return _ranked(zip(refined.tolist(), ids, strict=True), top_k)
 
     def _weights(
         self, numbers: Iterable[int], rows: int, limit: Scope
@@ -465,29 +491,30 @@ class ChunkIndex:
         return scores
 
     def ids_of(self, documents: set[str]) -> set[str]:
-        masks = (
-            (segment.rows, segment.alive & segment.rows.documents.among(documents))
-            for segment in self.segments
-        )
-        return {id.decode() for rows, mask in masks for id in rows.ids[mask].tolist()}
+        """Return the ids of the live passages of these documents."""
+        ids: set[str] = set()
+        for segment in self.segments:
+            mask = segment.alive & segment.rows.documents.among(documents)
+            ids.update(id.decode() for id in segment.rows.ids[mask].tolist())
+        return ids
 
     def live_ids(self) -> dict[str, set[bytes]]:
+        """Return the ids of the live passages by document."""
         ids: dict[str, set[bytes]] = {}
-        for rows, alive in (
-            (segment.rows, np.flatnonzero(segment.alive)) for segment in self.segments
-        ):
-            codes = rows.documents.codes[alive].tolist()
-            for id, code in zip(rows.ids[alive].tolist(), codes, strict=True):
-                ids.setdefault(str(rows.documents.values[code]), set()).add(id)
+        for segment in self.segments:
+            alive = np.flatnonzero(segment.alive)
+            documents = segment.rows.documents
+            codes = documents.codes[alive].tolist()
+            for id, code in zip(segment.rows.ids[alive].tolist(), codes, strict=True):
+                ids.setdefault(str(documents.values[code]), set()).add(id)
         return ids
 
     def count(self, scope: Scope) -> int:
-        return sum(
-            int(np.count_nonzero(segment.selection(scope).mask))
-            for segment in self.segments
-        )
+        masks = (segment.selection(scope).mask for segment in self.segments)
+        return sum(int(np.count_nonzero(mask)) for mask in masks)
 
 
-def _merge(parts: Iterable[Found], top_k: int) -> list[Match]:
-    ranked = sorted((-score, chunk_id) for part in parts for score, chunk_id in part)
+def _ranked(scored: Iterable[tuple[float, str]], top_k: int) -> list[Match]:
+    """Return the best of some scored ids, ties by id."""
+    ranked = sorted((-score, chunk_id) for score, chunk_id in scored)
     return [Match(chunk_id, -negative) for negative, chunk_id in ranked[:top_k]]

@@ -4,8 +4,7 @@ import logging
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from itertools import chain
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -40,47 +39,44 @@ class Column:
     codes: Codes
 
     @classmethod
-    def concat(cls, parts: "Sequence[Column]") -> "Column":
-        """Return the parts one after the other, with new numbers."""
+    def concat(cls, columns: "Sequence[Column]") -> "Column":
+        """Return the columns one after the other, with new numbers."""
         numbers: dict[Value | None, int] = {}
         recoded = []
-        for part in parts:
-            table = np.asarray(
-                [numbers.setdefault(value, len(numbers)) for value in part.values],
-                dtype=np.int32,
-            )
-            recoded.append(table[part.codes] if len(table) else part.codes)
+        for column in columns:
+            new_codes = [
+                numbers.setdefault(value, len(numbers)) for value in column.values
+            ]
+            # A column without values has no rows either, so nothing is looked up.
+            recoded.append(np.asarray(new_codes, dtype=np.int32)[column.codes])
         return cls(tuple(numbers), np.concatenate(recoded))
 
     def where(self, matches: Callable[[Value | None], bool]) -> Mask:
         """Return which rows have a value that matches, shape (rows,)."""
-        verdicts = np.asarray(list(map(matches, self.values)), dtype=np.bool_)
-        mask: Mask = (
-            verdicts[self.codes]
-            if len(verdicts)
-            else np.zeros(len(self.codes), dtype=np.bool_)
-        )
+        verdicts = [matches(value) for value in self.values]
+        mask: Mask = np.asarray(verdicts, dtype=np.bool_)[self.codes]
         return mask
 
     def among(self, values: Iterable[Value]) -> Mask:
         """Return which rows have one of these few values, shape (rows,), without
         testing all other values.
         """
-        return np.isin(
-            self.codes,
-            [number for value in values for number in self._numbers.get(value, ())],
-        )
+        codes: list[int] = []
+        for value in values:
+            codes += self._codes_of.get(value, ())
+        return np.isin(self.codes, codes)
 
-    def kept(self, mask: Mask) -> "Column":
+    def select(self, mask: Mask) -> "Column":
         return Column(self.values, self.codes[mask])
 
     @cached_property
-    def _numbers(self) -> dict[Value | None, list[int]]:
-        numbers: dict[Value | None, list[int]] = {}
-        for number, value in enumerate(self.values):
-            for one in each_value(value):
-                numbers.setdefault(one, []).append(number)
-        return numbers
+    def _codes_of(self) -> dict[Value | None, list[int]]:
+        """The codes of each single value: a row may have several."""
+        codes: dict[Value | None, list[int]] = {}
+        for code, value in enumerate(self.values):
+            for single_value in each_value(value):
+                codes.setdefault(single_value, []).append(code)
+        return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,69 +96,149 @@ class Rows:
     terms: Ints
     lengths: Ints
 
-    def kept(self, mask: Mask) -> "Rows":
-        masks = {**dict.fromkeys(ARRAYS, mask), "terms": np.repeat(mask, self.lengths)}
+    def select(self, mask: Mask) -> "Rows":
+        """Return the rows where the mask is True."""
         return Rows(
-            documents=self.documents.kept(mask),
-            values={name: column.kept(mask) for name, column in self.values.items()},
-            **{name: getattr(self, name)[kept] for name, kept in masks.items()},
+            ids=self.ids[mask],
+            documents=self.documents.select(mask),
+            values={name: column.select(mask) for name, column in self.values.items()},
+            vectors=self.vectors[mask],
+            has_vector=self.has_vector[mask],
+            terms=self.terms[np.repeat(mask, self.lengths)],
+            lengths=self.lengths[mask],
         )
 
     @staticmethod
-    def concat(parts: "Sequence[Rows]") -> "Rows":
-        """Return all rows, one part after the other; a single part is not copied."""
-        if len(parts) == 1:
-            return parts[0]
-        return Rows(
-            documents=Column.concat([part.documents for part in parts]),
-            values={
-                name: Column.concat([part.values[name] for part in parts])
-                for name in parts[0].values
-            },
-            **{
-                name: np.concatenate([getattr(part, name) for part in parts])
-                for name in ARRAYS
-            },
-        )
+    def concat(blocks: "Sequence[Rows]") -> "Rows":
+        """Return all rows, one block after the other; a single block is not copied."""
+        if len(blocks) == 1:
+            return blocks[0]
+        arrays = {
+            name: np.concatenate([getattr(block, name) for block in blocks])
+            for name in ARRAYS
+        }
+        columns = {
+            name: Column.concat([block.values[name] for block in blocks])
+            for name in blocks[0].values
+        }
+        documents = Column.concat([block.documents for block in blocks])
+        return Rows(documents=documents, values=columns, **arrays)
 
 
-class _Codes(dict[Any, int]):
-    """A growing column: maps a stored value to the number of the value it stands for,
-    numbered as they come.
+class _ColumnBuilder(dict[Any, int]):
+    """A growing column of a field: maps a stored value to the code of the value it
+    stands for, numbered as they come.
     """
 
-    def __init__(self, value_of: Callable[[Any], Value | None]) -> None:
+    def __init__(self, field: str) -> None:
         super().__init__()
-        self._value_of = value_of
-        self._numbers: dict[Value | None, int] = {}
-        self.rows = array("i")
+        self._field = field
+        self._codes_of_values: dict[Value | None, int] = {}
+        self._row_codes = array("i")
 
     def __missing__(self, stored: Any) -> int:
-        number = self[stored] = self._numbers.setdefault(
-            self._value_of(stored), len(self._numbers)
-        )
-        return number
+        value = forms.filter_value(self._field, stored)
+        code = self._codes_of_values.setdefault(value, len(self._codes_of_values))
+        self[stored] = code
+        return code
+
+    def append(self, stored: Any) -> None:
+        """Add a row with this stored value."""
+        self._row_codes.append(self[stored])
 
     def column(self) -> Column:
-        return Column(tuple(self._numbers), np.asarray(self.rows, dtype=np.int32))
+        return Column(
+            tuple(self._codes_of_values), np.asarray(self._row_codes, dtype=np.int32)
+        )
 
 
 BLOCK_ROWS = 10_000
-MAX_WORDS = 200_000
+"""Rows whose lengths are computed together: the temporary arrays of all would be as
+large as the vectors.
+"""
+MAX_CACHED_WORDS = 200_000
 """More are hardly words but figures, and take memory without an end."""
+MIN_VECTOR_LENGTH = 1e-12
+"""Keeps a vector of zeros from being divided by its length."""
 TEXT_FIELDS = ("report_title", "document_title", forms.TEXT_FIELD)
 
 
-def _unit_rows(stored: bytearray, dimensions: int) -> tuple[Matrix, Mask]:
-    """Return the vectors with length 1, changed in place, and which rows have one."""
-    rows = np.frombuffer(stored, dtype=np.float32).reshape(-1, dimensions)
-    has_vector = np.empty(len(rows), dtype=np.bool_)
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = rows[start : start + BLOCK_ROWS]
-        norms = np.linalg.norm(part, axis=1)
-        has_vector[start : start + BLOCK_ROWS] = norms > 0
-        part /= np.maximum(norms, 1e-12)[:, None]
-    return rows, has_vector
+class _RowsBuilder:
+    """Rows that grow one by one. Numbers are collected in arrays: a million small
+    objects take several times the memory.
+    """
+
+    def __init__(
+        self, store: MongoChunks, term_ids: Callable[[Iterable[str]], list[int]]
+    ) -> None:
+        self._store = store
+        self.ids: list[bytes] = []
+        self.unusable_vectors: list[Any] = []
+        """What is stored in place of a vector and cannot be compared."""
+        self._documents = _ColumnBuilder("document_id")
+        self._collections = _ColumnBuilder(COLLECTION)
+        self._columns = {name: _ColumnBuilder(name) for name in store.fields}
+        self._vectors = bytearray()
+        self._no_vector = np.zeros(store.dimensions, dtype=np.float32)
+        self._terms = array("i")
+        self._lengths = array("i")
+        # No term, compound or accent reaches across a blank, so a text has the terms of
+        # its words, each analysed once.
+        self._term_ids_of = lru_cache(MAX_CACHED_WORDS)(
+            lambda word: term_ids(store.terms_of(word))
+        )
+
+    def add(self, collection: str, row: Json) -> None:
+        """Add a stored row of the collection."""
+        self.ids.append(forms.id_text(row["_id"]).encode())
+        self._documents.append(forms.document_id_of(row))
+        self._collections.append(collection)
+        for name, column in self._columns.items():
+            value = row.get(name) or None
+            if value is None and name == "document_name":
+                value = forms.document_name_of(row)
+            # Lists cannot be keys of a dict, and nan would be a new key each time.
+            if isinstance(value, float) or not isinstance(value, Hashable):
+                value = forms.filter_value(name, value)
+            column.append(value)
+        self._add_vector(row.get(self._store.embedding_field))
+        texts = [forms.text_value(row.get(name)) for name in TEXT_FIELDS]
+        terms: list[int] = []
+        term_ids_of = self._term_ids_of
+        for word in "\n".join(texts).split():
+            terms += term_ids_of(word)
+        self._terms.fromlist(terms)
+        self._lengths.append(len(terms))
+
+    def _add_vector(self, stored: Any) -> None:
+        vector = forms.usable_vector(stored, self._store.dimensions)
+        if vector is None:
+            vector = self._no_vector
+            if stored is not None:
+                self.unusable_vectors.append(stored)
+        self._vectors += np.ascontiguousarray(vector, dtype="<f4").data
+
+    def rows(self) -> Rows:
+        """Return what was added; the vectors get length 1."""
+        vectors = np.frombuffer(self._vectors, dtype=np.float32)
+        vectors = vectors.reshape(-1, self._store.dimensions)
+        has_vector = np.empty(len(vectors), dtype=np.bool_)
+        for start in range(0, len(vectors), BLOCK_ROWS):
+            block = vectors[start : start + BLOCK_ROWS]
+            norms = np.linalg.norm(block, axis=1)
+            has_vector[start : start + BLOCK_ROWS] = norms > 0
+            block /= np.maximum(norms, MIN_VECTOR_LENGTH)[:, None]
+        values = {name: column.column() for name, column in self._columns.items()}
+        values[COLLECTION] = self._collections.column()
+        return Rows(
+            ids=np.asarray(self.ids, dtype=np.bytes_),
+            documents=self._documents.column(),
+            values=values,
+            vectors=vectors,
+            has_vector=has_vector,
+            terms=np.asarray(self._terms, dtype=np.int32),
+            lengths=np.asarray(self._lengths, dtype=np.int32),
+        )
 
 
 def read_rows(
@@ -177,82 +253,45 @@ def read_rows(
     Raises EmbedderMismatchError, DatabaseError: no stored vector is one of the
     configured model.
     """
-    dimensions, ids = store.dimensions, list[bytes]()
-    documents, places = _Codes(str), _Codes(str)
-    columns = {name: _Codes(partial(forms.filter_value, name)) for name in store.fields}
-    vectors = bytearray()  # a million small arrays take several times the memory
-    unusable: list[Any] = []
-    terms, lengths = array("i"), array("i")
-    # No term, compound or accent reaches across a blank, so a text has the terms of its
-    # words, each analysed once.
-    numbers = lru_cache(MAX_WORDS)(lambda word: tuple(term_ids(store.terms_of(word))))
-    for collection, row in (
-        (c.name, row)
-        for query in queries
-        for c in store.collections()
-        for row in c.find(query)
-    ):
-        ids.append(forms.id_text(row["_id"]).encode())
-        documents.rows.append(documents[forms.document_id_of(row)])
-        for name, column in columns.items():
-            value = row.get(name) or (
-                forms.document_name_of(row) if name == "document_name" else None
-            )
-            is_key = isinstance(value, Hashable) and not isinstance(
-                value, float
-            )  # nan is no key of a dict
-            column.rows.append(
-                column[value if is_key else forms.filter_value(name, value)]
-            )
-        places.rows.append(places[collection])
-        stored = row.get(store.embedding_field)
-        vector = forms.usable_vector(stored, dimensions)
-        if vector is None and stored is not None:
-            unusable.append(stored)
-        vectors += np.ascontiguousarray(
-            np.zeros(dimensions) if vector is None else vector, dtype="<f4"
-        ).data
-        text = "\n".join([forms.text_value(row.get(name)) for name in TEXT_FIELDS])
-        of_text = [*chain.from_iterable(map(numbers, text.split()))]
-        terms.fromlist(of_text)
-        lengths.append(len(of_text))
-    if unusable and {} in queries:
-        if len(unusable) == len(ids):
-            raise EmbedderMismatchError(
-                "The stored passages have embeddings of "
-                f"{len(forms.decode_vector(unusable[0]))} dimensions, the "
-                f"configured model has {dimensions}. The collection was written "
-                "with another embedding model: use that "
-                "model, or embed the reports again."
-            )
-        log.warning(
-            "%d of %d passages have no usable vector: see python -m chatbot doctor",
-            len(unusable),
-            len(ids),
-        )
-    if not ids:
+    builder = _RowsBuilder(store, term_ids)
+    for query in queries:
+        for collection in store.collections():
+            for row in collection.find(query):
+                builder.add(collection.name, row)
+    if {} in queries:
+        _check_vectors(builder, store.dimensions)
+    if not builder.ids:
         return None
-    values = {
-        name: column.column()
-        for name, column in {**columns, COLLECTION: places}.items()
-    }
-    counts = (np.asarray(each, dtype=np.int32) for each in (terms, lengths))
-    return Rows(
-        np.asarray(ids, dtype=np.bytes_),
-        documents.column(),
-        values,
-        *_unit_rows(vectors, dimensions),
-        *counts,
+    return builder.rows()
+
+
+def _check_vectors(builder: _RowsBuilder, dimensions: int) -> None:
+    """Log how many passages of the whole corpus have no usable vector; raise where
+    none has one.
+    """
+    unusable = builder.unusable_vectors
+    if not unusable:
+        return
+    if len(unusable) == len(builder.ids):
+        raise EmbedderMismatchError(
+            "The stored passages have embeddings of "
+            f"{len(forms.decode_vector(unusable[0]))} dimensions, the "
+            f"configured model has {dimensions}. The collection was written "
+            "with another embedding model: use that "
+            "model, or embed the reports again."
+        )
+    log.warning(
+        "%d of %d passages have no usable vector: see python -m chatbot doctor",
+        len(unusable),
+        len(builder.ids),
     )
 
 
 def stored_ids(collections: Sequence[Collection]) -> dict[str, set[bytes]]:
     """Return the ids of all chunks by document, without reading the chunks."""
     ids: dict[str, set[bytes]] = {}
-    for row in (
-        row for collection in collections for row in collection.find({}, forms.NAMING)
-    ):
-        ids.setdefault(forms.document_id_of(row), set()).add(
-            forms.id_text(row["_id"]).encode()
-        )
+    for collection in collections:
+        for row in collection.find({}, forms.NAMING):
+            document_ids = ids.setdefault(forms.document_id_of(row), set())
+            document_ids.add(forms.id_text(row["_id"]).encode())
     return ids

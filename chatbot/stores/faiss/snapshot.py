@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...domain.scope import Several, each_value
+from ...domain.scope import Several, Value
 from ..keywords import Postings
 from .index import ChunkIndex, Segment
 from .rows import ARRAYS, Column, Rows
@@ -35,10 +35,13 @@ from .vectors import Clusters, ShortVectors, WholeVectors, faiss
 
 log = logging.getLogger(__name__)
 FORMAT = 10
-CURRENT, HEADER = "current.json", "header.json"
-NUMBERS = ("position", "marker", "passages", "in_place")
+"""Raised with each change of the files; one of another format is not read."""
+CURRENT = "current.json"
+HEADER = "header.json"
+POSITIONS = ("position", "marker", "passages", "in_place")
 """The fields of `Snapshot` that the header repeats."""
 POSTINGS = ("starts", "rows", "counts")
+"""The fields of `Postings`, and the names of their files."""
 LARGE_BYTES = 256_000_000
 """Size of a segment's vectors from which on short ones are stored too; smaller ones are
 searched faster as mapped.
@@ -68,25 +71,23 @@ class Snapshot:
 
 
 @contextmanager
-def only_one(folder: Path) -> Iterator[None]:
+def one_builder(folder: Path) -> Iterator[None]:
     """Let one process at a time build the index of this folder; the system releases the
     lock of one that dies. Without effect where files cannot be locked: on Windows,
     where one process serves, or on a read-only disk.
     """
-    with ExitStack() as stack:
+    with ExitStack() as open_files:
         if sys.platform != "win32":
             import fcntl  # not on Windows
 
             try:
                 folder.parent.mkdir(parents=True, exist_ok=True)
-                file = stack.enter_context(folder.with_suffix(".lock").open("a"))
-                fcntl.flock(file, fcntl.LOCK_EX)
+                lock = open_files.enter_context(folder.with_suffix(".lock").open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
             except OSError as error:
                 log.info(
-                    (
-                        "%s cannot be locked (%s): several processes may build the "
-                        "same index."
-                    ),
+                    "%s cannot be locked (%s): several processes may build the same "
+                    "index.",
                     folder,
                     error,
                 )
@@ -99,33 +100,37 @@ def write_snapshot(folder: Path, key: Key, snapshot: Snapshot) -> tuple[Segment,
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     folder.chmod(0o700)  # also one of an earlier version: the passages are in it
-    segments = tuple(
-        segment if segment.file else _written(folder, segment)
-        for segment in snapshot.index.segments
-    )
+    segments: list[Segment] = []
+    alive: dict[str, str] = {}
+    for segment in snapshot.index.segments:
+        stored = segment if segment.file else _write_segment(folder, segment)
+        segments.append(stored)
+        bits = np.packbits(stored.alive).tobytes()
+        alive[stored.file] = base64.b64encode(bits).decode()
     header = {
         "key": [FORMAT, *key],
-        **{name: getattr(snapshot, name) for name in NUMBERS},
+        **{name: getattr(snapshot, name) for name in POSITIONS},
+        "vocabulary": list(snapshot.index.vocabulary),
+        "segments": alive,
     }
-    alive = {
-        segment.file: base64.b64encode(np.packbits(segment.alive).tobytes()).decode()
-        for segment in segments
-    }
-    header |= {"vocabulary": list(snapshot.index.vocabulary), "segments": alive}
     temporary = folder / f"{CURRENT}.{uuid.uuid4().hex}.tmp"
     temporary.write_text(json.dumps(header), "utf-8")
     _sync(temporary)
     temporary.replace(folder / CURRENT)
-    for path in folder.iterdir():
-        if (
-            path.name not in {CURRENT, *alive}
-            and time.time() - path.stat().st_mtime > STRAY_SECONDS
-        ):
-            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(
-                missing_ok=True
-            )
+    _remove_strays(folder, {CURRENT, *alive})
     folder.with_suffix(".npz").unlink(missing_ok=True)  # of an older version
-    return segments
+    return tuple(segments)
+
+
+def _remove_strays(folder: Path, names: set[str]) -> None:
+    """Delete what is old and has none of these names."""
+    for path in folder.iterdir():
+        if path.name in names or time.time() - path.stat().st_mtime <= STRAY_SECONDS:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
@@ -148,13 +153,11 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
         KeyError,
         TypeError,
         EOFError,
-        RuntimeError,
-    ) as error:  # RuntimeError: FAISS's
+        RuntimeError,  # FAISS's
+    ) as error:
         log.warning(
-            (
-                "The index snapshot %s cannot be read (%s): the index is built from "
-                "the database."
-            ),
+            "The index snapshot %s cannot be read (%s): the index is built from the "
+            "database.",
             folder,
             error,
         )
@@ -162,46 +165,59 @@ def read_snapshot(folder: Path, key: Key) -> Snapshot | None:
     vocabulary = {term: number for number, term in enumerate(header["vocabulary"])}
     return Snapshot(
         ChunkIndex(tuple(segments), vocabulary),
-        **{name: header[name] for name in NUMBERS},
+        **{name: header[name] for name in POSITIONS},
     )
 
 
-def _written(folder: Path, segment: Segment) -> Segment:
-    file, rows, clusters = uuid.uuid4().hex, segment.rows, segment.clusters
-    place = folder / file
-    place.mkdir()
+def _write_segment(folder: Path, segment: Segment) -> Segment:
+    """Return the segment as it is in its new files."""
+    file = uuid.uuid4().hex
+    segment_folder = folder / file
+    segment_folder.mkdir()
+    rows = segment.rows
     arrays: dict[str, NDArray[Any]] = {
-        **{name: getattr(rows, name) for name in ARRAYS},
-        **{name: getattr(segment.postings, name) for name in POSTINGS},
         "documents": rows.documents.codes,
         "by_id": segment.by_id,
-        **{
-            f"column_{number}": column.codes
-            for number, column in enumerate(rows.values.values())
-        },
     }
-    if clusters:
-        arrays["clusters"] = faiss.serialize_index(clusters.index)
+    for name in ARRAYS:
+        arrays[name] = getattr(rows, name)
+    for name in POSTINGS:
+        arrays[name] = getattr(segment.postings, name)
+    columns: dict[str, list[Any]] = {}
+    for number, (name, column) in enumerate(rows.values.items()):
+        arrays[f"column_{number}"] = column.codes
+        columns[name] = [_to_json(value) for value in column.values]
+    share = 0.0
+    if segment.clusters:
+        share = segment.clusters.share
+        arrays["clusters"] = faiss.serialize_index(segment.clusters.index)
+        if rows.vectors.nbytes >= LARGE_BYTES:
+            ShortVectors.write(rows.vectors, segment_folder)
     for name, array in arrays.items():
-        np.save(place / f"{name}.npy", array)
-    if clusters and rows.vectors.nbytes >= LARGE_BYTES:
-        ShortVectors.write(rows.vectors, place)
+        np.save(segment_folder / f"{name}.npy", array)
     header = {
         "documents": rows.documents.values,
-        "columns": {
-            name: [
-                list(each_value(value)) if isinstance(value, Several) else value
-                for value in column.values
-            ]
-            for name, column in rows.values.items()
-        },
-        "share": clusters.share if clusters else 0,
+        "columns": columns,
+        "share": share,
         "unclustered": segment.unclustered,
     }
-    (place / HEADER).write_text(json.dumps(header), "utf-8")
-    for path in place.iterdir():
+    (segment_folder / HEADER).write_text(json.dumps(header), "utf-8")
+    for path in segment_folder.iterdir():
         _sync(path)
     return replace(_read_segment(folder, file), alive=segment.alive)
+
+
+def _to_json(value: Value | None) -> Any:
+    if isinstance(value, Several):
+        return list(value.values)
+    return value
+
+
+def _from_json(stored: Any) -> Value | None:
+    value: Value | None = stored
+    if isinstance(stored, list):
+        value = Several(stored)
+    return value
 
 
 def _sync(path: Path) -> None:
@@ -213,37 +229,38 @@ def _sync(path: Path) -> None:
 
 
 def _read_segment(folder: Path, file: str) -> Segment:
-    place = folder / file
-    header = json.loads((place / HEADER).read_bytes())
+    """Return a segment whose arrays are mapped; all its rows count as alive."""
+    segment_folder = folder / file
+    header = json.loads((segment_folder / HEADER).read_bytes())
     arrays = {
         path.stem: np.asarray(np.load(path, mmap_mode="r"))
-        for path in place.glob("*.npy")
+        for path in segment_folder.glob("*.npy")
     }
-    columns = {
-        name: Column(
-            tuple(
-                Several(value) if isinstance(value, list) else value for value in values
-            ),
-            arrays[f"column_{number}"],
-        )
-        for number, (name, values) in enumerate(header["columns"].items())
-    }
-    documents = Column(tuple(header["documents"]), arrays["documents"])
+    columns: dict[str, Column] = {}
+    for number, (name, stored) in enumerate(header["columns"].items()):
+        values = tuple(_from_json(value) for value in stored)
+        columns[name] = Column(values, arrays[f"column_{number}"])
     rows = Rows(
-        documents=documents, values=columns, **{name: arrays[name] for name in ARRAYS}
+        documents=Column(tuple(header["documents"]), arrays["documents"]),
+        values=columns,
+        **{name: arrays[name] for name in ARRAYS},
     )
+    clusters = None
+    if header["share"]:
+        index = faiss.deserialize_index(np.array(arrays["clusters"]))
+        clusters = Clusters(index, header["share"])
     short = ShortVectors.of(arrays)
-    may_read = short is not None and hasattr(os, "pread")  # on Windows they are mapped
+    whole = None
+    if short is not None and hasattr(os, "pread"):  # on Windows they are mapped
+        whole = WholeVectors(segment_folder / "vectors.npy")
     return Segment(
-        rows,
-        arrays["by_id"],
-        Postings(*(arrays[name] for name in POSTINGS)),
-        np.ones(len(rows.ids), dtype=np.bool_),
-        Clusters(faiss.deserialize_index(np.array(arrays["clusters"])), header["share"])
-        if header["share"]
-        else None,
-        header["unclustered"],
-        file,
-        short,
-        WholeVectors(place / "vectors.npy") if may_read else None,
+        rows=rows,
+        by_id=arrays["by_id"],
+        postings=Postings(*(arrays[name] for name in POSTINGS)),
+        alive=np.ones(len(rows.ids), dtype=np.bool_),
+        clusters=clusters,
+        unclustered=header["unclustered"],
+        file=file,
+        short=short,
+        stored=whole,
     )

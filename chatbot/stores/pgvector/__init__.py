@@ -35,7 +35,12 @@ from ...domain.documents import Matrix, to_score
 from ...domain.errors import SearchEngineError, SettingsError
 from .. import StoreTraits
 from ..chunks import BuiltStore, best_matches, read_surroundings
-from ..keywords import POOL, Bm25, inverse_document_frequency, with_proximity
+from ..keywords import (
+    MAX_REFINED_PASSAGES,
+    Bm25,
+    inverse_document_frequency,
+    with_proximity,
+)
 from .connections import Connection, Connections, failure, know_vectors
 from .table import (
     COLUMN_LIST,
@@ -398,7 +403,9 @@ class PgvectorStore(BuiltStore):
         if not idf:
             return []
         rows = self._rows(
-            *statistics.search(idf, terms, scope, max(top_k, POOL), self._bm25)
+            *statistics.search(
+                idf, terms, scope, max(top_k, MAX_REFINED_PASSAGES), self._bm25
+            )
         )
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
         numbers, chunks = (
