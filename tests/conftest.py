@@ -35,6 +35,7 @@ gc.disable()  # until everything is collected: none of it is rubbish
 for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
         os.environ.pop(_name, None)
+os.environ["EXTRAS"] = "none"  # tests of an extra name it (`_extras`)
 os.environ["PYTHON_DOTENV_DISABLED"] = "1"  # also for the processes that tests start
 if (
     signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -52,7 +53,7 @@ hypothesis_settings.register_profile(
 hypothesis_settings.load_profile("any_speed")
 
 SLOW = re.compile(
-    r"""(app/(cli|web)|browser|contracts|faults)/
+    r"""(app/(cli|web)|browser|contracts|extras|faults)/
     |app/test_mcp|benchmarks/test_commands
     |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
     |config/test_logs|questions/test_conversations
@@ -149,6 +150,20 @@ def _opening_services_is_cheap() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _extras(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Tests of the core run without extras, those in `extras/NAME` with this one alone.
+    `pytestmark = pytest.mark.extras("all")` gives a file others.
+    """
+    folders = request.path.relative_to(Path(__file__).parent).parts[:-1]
+    names = folders[1] if folders[:1] == ("extras",) and len(folders) > 1 else "none"
+    if (mark := request.node.get_closest_marker("extras")) is not None:
+        names = ",".join(mark.args)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EXTRAS", names)
+        yield
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Deterministic and offline: the hashing embedder, the echo model, an empty folder,
@@ -226,8 +241,11 @@ def ingest_file(
 
 
 def small_settings(folder: Path, **changes: Any) -> Settings:
-    """Deterministic and offline: the hashing embedder, no samples, no summaries."""
+    """Deterministic and offline: the hashing embedder, no samples, no summaries; the
+    extras of the test (`_extras`).
+    """
     fixed = {
+        "extras": os.environ["EXTRAS"],
         "data_dir": folder,
         "embedding_provider": "hashing",
         "sample_data": "off",

@@ -24,10 +24,11 @@ ROOMS = (
     "checking",
     "answering",
     "app",
+    "extras",
 )
 RANKS = {room: rank for rank, room in enumerate(ROOMS)}
 ALLOWED_IN = {
-    "flask": ("app/web/", "app/cli/", "app/factory.py"),
+    "flask": ("app/web/", "app/cli/", "app/factory.py", "extras/"),
     "flask_cors": ("app/web/", "app/cli/", "app/factory.py"),
     "pymongo": ("database/",),
     "bson": ("database/",),
@@ -56,6 +57,8 @@ MAKERS_OF_COLLECTIONS = {
 }
 """The only files that make collections or take the driver's."""
 MODULE_NAME_PATTERN = re.compile(r"chatbot(\.\w+)+(:\w+)?")
+TABLE_OF_EXTRAS = ("extras", "__init__.py")
+"""The only file that names the extras."""
 UNRANKED = ("__init__", "__main__")
 """The package's own files: the public names, and the command line's entry."""
 
@@ -83,6 +86,7 @@ def _problems(place: Path, tree: ast.Module) -> Iterator[tuple[int, str]]:
             if target.startswith("chatbot."):
                 yield from _room_problem(node.lineno, room, target.split(".")[1])
                 yield from _foundation_problem(node.lineno, place, target)
+                yield from _extra_problem(node.lineno, place, target)
             elif not place.as_posix().startswith(
                 ALLOWED_IN.get(target.split(".")[0], "")
             ):
@@ -117,6 +121,8 @@ def _room_problem(line: int, room: str, target: str) -> Iterator[tuple[int, str]
         return
     if target not in RANKS:
         yield line, f"{target} is not a room"
+    elif (room, target) == ("app", "extras"):
+        return  # `_extra_problem` says which part of it
     elif room in RANKS and RANKS[target] > RANKS[room]:
         yield line, f"{room} imports {target}, a later room"
 
@@ -131,6 +137,17 @@ def _foundation_problem(
     if not f"{imported}/".startswith(folder):
         allowed = " and ".join(FOUNDATIONS)
         yield line, f"{folder} imports {target}; it may import {allowed} only"
+
+
+def _extra_problem(line: int, place: Path, target: str) -> Iterator[tuple[int, str]]:
+    """Yield a problem where the core imports an extra, or an extra another one."""
+    rooms = target.partition(":")[0].split(".")[1:]
+    if rooms[0] != "extras" or len(rooms) == 1 or place.parts == TABLE_OF_EXTRAS:
+        return
+    if place.parts[0] != "extras":
+        yield line, f"the core imports the extra {rooms[1]}"
+    elif place.parts[1] != rooms[1]:
+        yield line, f"the extra {place.parts[1]} imports the extra {rooms[1]}"
 
 
 def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
@@ -228,11 +245,17 @@ DOOR = (
 """What reaches around the reader of a caller's limit (database/reader.py, and
 app/services/activity.py).
 """
-BEHIND_THE_DOOR = ("answering/", "search/", "app/web/", "app/mcp.py")
+BEHIND_THE_DOOR = (
+    "answering/",
+    "search/",
+    "app/web/",
+    "app/mcp.py",
+    "extras/changes/",
+)
 """Where callers are served."""
 BESIDE_THE_DOOR = {
     "app/web/callers.py storage.keys.find": "says who the caller is",
-    "app/web/changes.py storage.keys.create_feed": "the caller's own key",
+    "extras/changes/pages.py storage.keys.create_feed": "the caller's own key",
     "app/web/conversations.py storage.feedback": "written for the caller's own answer",
     "app/web/conversations.py storage.feedback.of": "of the caller's own answers",
     "app/web/jobs.py storage.files.require_space": "the disk",
@@ -279,6 +302,18 @@ PLANTED = {
         "\nfrom .. import app",
         2,
         "search imports app, a later room",
+    ),
+    "an extra in the core": (
+        "app/a.py",
+        "from ..extras.changes.pages import changes",
+        1,
+        "the core imports the extra changes",
+    ),
+    "an extra in another": (
+        "extras/b/a.py",
+        'PAGES = "chatbot.extras.changes.pages:changes"',
+        1,
+        "the extra b imports the extra changes",
     ),
     "by a registry": (
         "library/a.py",

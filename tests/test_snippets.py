@@ -20,6 +20,7 @@ from tests.app.web.knowledge import ended, upload
 from tests.app.web.live import application, served
 from tests.conftest import KENYA_2023, small_settings
 
+pytestmark = pytest.mark.extras("all")
 SNIPPETS = Path(__file__).parent.parent / "docs" / "snippets.md"
 RUN = {
     "bash": ["bash", "-eu"],

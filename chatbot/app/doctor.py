@@ -34,6 +34,7 @@ from ..domain.errors import ChatbotError, DependencyError, SearchEngineError, re
 from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..domain.scope import NO_VALUE
+from ..extras import load
 from ..language.countries import resolve_country
 from ..language.counts import count_of, estimate_tokens
 from ..library.description import unread_language
@@ -539,7 +540,8 @@ def diagnose(services: Services) -> Iterator[Finding]:
     database or its search engine does not answer, the checks that need it are skipped.
     """
     down = False
-    for check in CHECKS:
+    added = [load(name) for extra in services.extras for name in extra.doctor]
+    for check in (*CHECKS, *added):
         area = check.__name__.removeprefix("check_")
         if down and area != "chat_model":
             continue

@@ -12,13 +12,13 @@ from flask_cors import CORS
 from ..config import STATIC, TEMPLATES
 from ..config.settings import Settings
 from ..domain.errors import ChatbotError, SearchEngineError
+from ..extras import load
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services
 from .services.index_changes import require_leave
 from .web.administration import administration
 from .web.asking import asking
 from .web.catalog import catalog
-from .web.changes import changes
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
@@ -75,7 +75,6 @@ def create_app(settings: Settings | None = None) -> Flask:
         mcp,
         conversations,
         catalog,
-        changes,
         documents,
         jobs,
         monitoring,
@@ -84,6 +83,9 @@ def create_app(settings: Settings | None = None) -> Flask:
         openapi,
     ):
         app.register_blueprint(views)
+    for extra in services.extras:
+        for reference in extra.blueprints:
+            app.register_blueprint(load(reference))
     if settings.oidc_issuer:
         app.register_blueprint(sign_in)
     app.view_functions["static"] = PAGE(app.view_functions["static"])
@@ -144,6 +146,9 @@ def _start(app: Flask, services: Services) -> None:
     if (every := services.settings.sync_every) is not None:
         sync, sources = services.ingesting.synchroniser, services.ingesting.read_sources
         startup.background("sync", lambda stop: sync.follow(stop, sources, every))
+    for extra in services.extras:
+        for name, reference in extra.background.items():
+            startup.background(name, partial(load(reference), services))
     if (foreign := storage.foreign_changes) is not None:
         startup.background("foreign-changes", foreign.follow)
 

@@ -103,6 +103,11 @@ class Settings(BaseModel):
     Empty: none.
     """
 
+    extras: types.ExtraNames = ("all",)
+    """Parts of the program that one can do without (docs/extras), comma separated: all,
+    none, or the names of those that are wanted.
+    """
+
     # Access
     access: Literal["auto", "open", "read", "keys"] = "auto"
     """What callers without an API key may do: open (everything), read (ask and look),
@@ -637,6 +642,7 @@ NOT_IN_FINGERPRINT = {
     "traces",
     "cors_origins",
     "embed_origins",
+    "extras",
     "data_dir",
     "model_prices",
     "sources",

@@ -56,6 +56,7 @@ OWN_COLLECTIONS = frozenset(
 )
 """The program's own collections, which cannot hold passages."""
 MAX_COLLECTION_NAME = 120
+ALL_EXTRAS, NO_EXTRAS = "all", "none"
 T = TypeVar("T")
 
 
@@ -150,6 +151,13 @@ def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def check_extra_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names themselves are checked where the extras are known."""
+    if len(names) > 1 and {ALL_EXTRAS, NO_EXTRAS} & set(names):
+        raise ValueError("all and none stand alone")
+    return names or (ALL_EXTRAS,)
+
+
 def _check_index_options(text: str) -> str:
     options = json.loads(text or "{}")
     if not isinstance(options, dict) or options.keys() - INDEX_OPTIONS:
@@ -224,6 +232,7 @@ Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collec
 DatabaseName = Annotated[str, AfterValidator(_check_database_name)]
 Duration = Annotated[int, BeforeValidator(read_duration)]
 """Seconds."""
+ExtraNames = Annotated[CommaSeparated, AfterValidator(check_extra_names)]
 FilterFields = Annotated[
     CommaSeparated,
     _each(

@@ -4,9 +4,9 @@ nothing else.
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from importlib import import_module
+from importlib.util import resolve_name
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,13 @@ import click
 from ... import __version__
 from ...config.log import begin_log
 from ...config.settings import Settings
-from ...domain.errors import ChatbotError, DependencyError, InvalidRequestError
+from ...domain.errors import (
+    ChatbotError,
+    DependencyError,
+    InvalidRequestError,
+    SettingsError,
+)
+from ...extras import Extra, enabled, extras, load
 
 USAGE, FAILED = 2, 1
 COMMANDS = {
@@ -81,13 +87,31 @@ COMMANDS = {
         "Show questions, calls, tokens and costs by day (UTC); runs,...",
     ),
 }
-"""The module and the line in the list of commands, by name."""
+"""The module and the line in the list of commands, by name. Those of the extras
+follow (`all_commands`).
+"""
+
+
+def all_commands() -> dict[str, tuple[str, str]]:
+    """Return the commands of the core and of all extras, as `COMMANDS` has them. A name
+    of the core stays the core's.
+    """
+    added = {name: row for extra in extras() for name, row in extra.commands.items()}
+    return {**added, **COMMANDS}
 
 
 class CommandLine(click.Group):
-    """Lists the commands from `COMMANDS` and imports the module of a command only when
-    it is used.
+    """Lists the commands from `all_commands` and imports the module of a command only
+    when it is used.
     """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(all_commands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return what stands in the list of commands."""
+        row = all_commands().get(cmd_name)
+        return click.Command(cmd_name, help=row[1]) if row else None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -100,7 +124,7 @@ class Commands(click.Group):
     """A command of several, each of which gets the services."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, help=COMMANDS[name][1])
+        super().__init__(name, help=all_commands()[name][1])
 
     def command(  # type: ignore[override]
         self, *names: Any, **options: Any
@@ -129,18 +153,30 @@ def command(name: str | None = None) -> Callable[[Callable[..., None]], click.Co
 
 
 def load_command(name: str) -> click.Command:
-    function = f"{name}_" if iskeyword(name) else name.replace("-", "_")
-    command: click.Command = getattr(
-        import_module(f".{COMMANDS[name][0]}", __name__), function
-    )
+    """Import a command, of the core or of an extra."""
+    reference = all_commands()[name][0]
+    if name in COMMANDS:
+        module = resolve_name(f".{reference}", __name__)
+        function = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+        reference = f"{module}:{function}"
+    command: click.Command = load(reference)
     return command
+
+
+def require_enabled(command: str | None, chosen: Iterable[Extra]) -> None:
+    """Raise SettingsError: the command is of an extra that EXTRAS leaves out."""
+    if command in COMMANDS or any(command in extra.commands for extra in chosen):
+        return
+    for extra in extras():
+        if command in extra.commands:
+            raise SettingsError(
+                f"EXTRAS leaves out the extra {extra.name!r}, which has the command "
+                f"{command!r}. Add {extra.name} to EXTRAS."
+            )
 
 
 @click.group(
     cls=CommandLine,
-    commands={
-        name: click.Command(name, help=text) for name, (_, text) in COMMANDS.items()
-    },
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="report-chat")
@@ -153,6 +189,7 @@ def cli(context: click.Context) -> None:
     settings = Settings.from_env()
     begin_log(settings.log_level, settings.log_format)
     context.obj = settings
+    require_enabled(context.invoked_subcommand, enabled(settings))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -26,6 +26,7 @@ from ...domain.errors import (
 )
 from ...domain.protocols import ChatModel, Quoter
 from ...domain.scope import Scope
+from ...extras import enabled, load
 from ...language.analysis import analyzer
 from ...library.loaders.isolation import ATTACHMENT_LIMITS, UPLOAD_LIMITS, LoaderPool
 from ...library.loaders.ocr import INSTALLED
@@ -64,6 +65,7 @@ class Services:
         the rest.
         """
         self.settings = settings
+        self.extras = enabled(settings)
         self._closing = ExitStack()
         self.storage = open_storage(settings, self._closing, database)
         self.retention = Retention(self.storage)
@@ -141,6 +143,9 @@ class Services:
         self.ingesting.check()
         if settings.sync_every is not None:
             self.ingesting.read_sources()
+        for extra in self.extras:
+            for reference in extra.verify:
+                load(reference)(self)
         if (verify := getattr(runtime.embedder.uncached, "verify", None)) is not None:
             verify()
 

@@ -170,6 +170,12 @@ def language_choice() -> dict[str, Any]:
     return {"language": language(), "languages": LANGUAGES, "direction": direction}
 
 
+@assets.app_context_processor
+def extras() -> dict[str, Any]:
+    """Tell the templates which extras there are."""
+    return {"extras": {extra.name for extra in services().extras}}
+
+
 @assets.get("/static/v/<version>/<path:filename>", about=PAGE)
 def asset(version: str, filename: str) -> Response:
     """A file of the page. With another version in the address browsers ask for the file

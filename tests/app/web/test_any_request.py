@@ -12,6 +12,7 @@ from tests.app.web.any_request import any_requests
 from tests.app.web.conftest import Ingested
 from tests.campaigns import times
 
+pytestmark = pytest.mark.extras("all")
 REQUESTS = times("REQUESTS", 250)
 SEED = times("SEED", 1)
 

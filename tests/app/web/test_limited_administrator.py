@@ -16,6 +16,7 @@ from tests.app.web.limited import CANARIES, SOMALIA, World, build
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
+pytestmark = pytest.mark.extras("all")
 KENYA = {"country_name": ["Kenya"]}
 SOMALI = {"country_name": ["Somalia"]}
 BOTH = {"country_name": ["Kenya", "Somalia"]}

@@ -31,6 +31,7 @@ from tests.conftest import small_settings
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 
+pytestmark = pytest.mark.extras("all")
 OF_OTHERS = ("other ", "aaa-", "zzz-")
 """The beginnings of the names of what is not there in the world without others."""
 DIMENSIONS = 384

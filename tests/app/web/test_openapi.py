@@ -7,6 +7,7 @@ import re
 import urllib.request
 from pathlib import Path
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
@@ -18,6 +19,8 @@ from tests.app.web.knowledge import ended, upload
 from tests.app.web.live import served
 from tests.campaigns import times
 from tests.conftest import KENYA_2023
+
+pytestmark = pytest.mark.extras("all")
 
 
 def test_every_route_has_its_errors_and_every_reference_leads_somewhere(

@@ -16,6 +16,7 @@ from tests.app.web.knowledge import ended, upload
 from tests.app.web.test_access import Person, key_holder
 from tests.data import cases
 
+pytestmark = pytest.mark.extras("all")
 CASES = cases(__file__)
 GROUPS = """
 [readers]

@@ -10,15 +10,10 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from flask import Response, make_response, render_template, request, url_for
 from pydantic import Field
 
-from ...database.core import Json
-from ...domain import DocumentRecord
-from ...language.counts import count_of
-from ...library.changes import ChangeLog, ReportChanges
-from ...questions.reading import COUNTRY
-from .access import library, query_scope
-from .callers import caller, may_read
-from .cookies import with_owner
-from .routes import (
+from ...app.web.access import library, query_scope
+from ...app.web.callers import caller, may_read
+from ...app.web.cookies import with_owner
+from ...app.web.routes import (
     PAGE,
     Number,
     Page,
@@ -29,6 +24,11 @@ from .routes import (
     page_size,
     services,
 )
+from ...database.core import Json
+from ...domain import DocumentRecord
+from ...language.counts import count_of
+from ...library.changes import ChangeLog, ReportChanges
+from ...questions.reading import COUNTRY
 
 changes = Views("changes", __name__)
 ATOM = "application/atom+xml"

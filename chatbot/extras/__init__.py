@@ -1,0 +1,101 @@
+"""Extras: what an installation can do without. The setting EXTRAS leaves some out.
+
+An extra is a package of this folder whose `__init__` ends with `build`, which returns
+an `Extra`, and a line in `EXTRAS`. It may import anything of the core, and no other
+extra; the core imports this module only. An installed package adds extras of its own by
+entry points of the group `report_chat.extras`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from ..config.settings import Settings
+from ..config.settings_types import ALL_EXTRAS, NO_EXTRAS
+from ..domain.errors import SettingsError
+from ..domain.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """What an extra adds to the core. Its parts are named as "package.module:name" and
+    imported when they are used, so that an extra that is left out costs nothing.
+    """
+
+    name: str
+    settings: tuple[str, ...] = ()
+    """Fields of `Settings` that mean nothing without it."""
+    blueprints: tuple[str, ...] = ()
+    """Blueprints of `Views` (app/web/routes.py); with them come their access rules and
+    their part of the API's description.
+    """
+    commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Commands of `python -m chatbot` by name: where each is, and its line in the list
+    of commands.
+    """
+    verify: tuple[str, ...] = ()
+    """Functions of the services which raise SettingsError where the start has to
+    stop.
+    """
+    doctor: tuple[str, ...] = ()
+    """Checks of the doctor, like `CHECKS` in app/doctor.py, which they follow."""
+    background: Mapping[str, str] = field(default_factory=dict)
+    """Work beside the requests by its name: functions of the services and of an event
+    that ends them (`Startup.background`).
+    """
+
+
+OURS = {
+    "changes": "chatbot.extras.changes",
+}
+EXTRAS: Registry[Extra] = Registry("extra", OURS, group="extras")
+
+
+def extras() -> tuple[Extra, ...]:
+    """Return every extra there is, in the order of their names."""
+    return tuple(EXTRAS.builder(name)() for name in EXTRAS.names())
+
+
+def enabled(settings: Settings) -> tuple[Extra, ...]:
+    """Return the extras that EXTRAS names. Raises UnknownNameError: there is no such
+    extra; SettingsError: a setting has a value whose extra is left out; and as the
+    import of an extra does.
+    """
+    names = _names(settings)
+    for name in OURS:
+        if name not in names:
+            check_left_out(EXTRAS.builder(name)(), settings)
+    return tuple(EXTRAS.builder(name)() for name in names)
+
+
+def _names(settings: Settings) -> list[str]:
+    if settings.extras == (NO_EXTRAS,):
+        return []
+    if settings.extras == (ALL_EXTRAS,):
+        return EXTRAS.names()
+    for name in settings.extras:
+        EXTRAS.check(name, field="EXTRAS", also=(ALL_EXTRAS, NO_EXTRAS))
+    return list(settings.extras)
+
+
+def check_left_out(extra: Extra, settings: Settings) -> None:
+    """Raise SettingsError if a setting of ``extra`` has a value. An ignored one could
+    open a door.
+    """
+    given = [name for name in extra.settings if name in settings.model_fields_set]
+    if not given:
+        return
+    variables = ", ".join(name.upper() for name in given)
+    raise SettingsError(
+        f"{variables}: EXTRAS leaves out the extra {extra.name!r}, which reads it. Add "
+        f"{extra.name} to EXTRAS, or remove the setting."
+    )
+
+
+def load(reference: str) -> Any:
+    """Import a part of an extra, named as "package.module:name"."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

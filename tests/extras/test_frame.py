@@ -1,0 +1,146 @@
+"""What EXTRAS leaves out is not there, and a start that relies on it says so."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.services import Services
+from chatbot.config.settings import Settings
+from chatbot.domain.errors import SettingsError, UnknownNameError
+from chatbot.extras import EXTRAS, Extra, check_left_out, enabled, extras, load
+from tests.app.web.live import application
+from tests.conftest import small_settings
+
+ROOT = Path(__file__).parent.parent.parent
+ADDRESSES = {"changes": "/api/changes"}
+"""One address of each extra that has some."""
+
+
+def test_a_registered_name_is_that_of_its_extra() -> None:
+    assert [extra.name for extra in extras()] == EXTRAS.names()
+
+
+@pytest.mark.parametrize("extra", extras(), ids=lambda extra: extra.name)
+def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
+    commands = [reference for reference, _ in extra.commands.values()]
+    hooks = (*extra.verify, *extra.doctor, *extra.background.values())
+    for reference in (*extra.blueprints, *commands, *hooks):
+        assert load(reference) is not None
+    assert set(extra.settings) <= Settings.model_fields.keys()
+
+
+def test_the_default_is_every_extra_and_none_is_no_extra() -> None:
+    assert [extra.name for extra in enabled(Settings())] == EXTRAS.names()
+    assert enabled(Settings.from_env({"EXTRAS": "none"})) == ()
+    (changes,) = enabled(Settings.from_env({"EXTRAS": "changes"}))
+    assert changes.name == "changes"
+
+
+def test_an_unknown_extra_stops_the_start_with_the_valid_names(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError) as raised:
+        Services(small_settings(tmp_path, extras="changes,chnages"))
+    assert "'chnages' is not a valid extra. Valid: all, changes" in str(raised.value)
+
+
+def test_all_and_none_stand_alone() -> None:
+    for names in ("none,changes", "changes,all"):
+        with pytest.raises(SettingsError, match=r"EXTRAS.*all and none stand alone"):
+            Settings.from_env({"EXTRAS": names})
+
+
+def test_a_setting_of_an_extra_that_is_left_out_stops_the_start() -> None:
+    extra = Extra(name="coloured", settings=("temperature", "top_k"))
+    check_left_out(extra, Settings())
+    message = (
+        "TOP_K: EXTRAS leaves out the extra 'coloured', which reads it. Add coloured "
+        "to EXTRAS, or remove the setting."
+    )
+    with pytest.raises(SettingsError) as raised:
+        check_left_out(extra, Settings.from_env({"TOP_K": "5"}))
+    assert raised.value.message == message
+
+
+@pytest.mark.parametrize(("extra", "address"), ADDRESSES.items(), ids=ADDRESSES.keys())
+def test_an_extra_that_is_left_out_has_no_addresses_and_no_links(
+    extra: str, address: str, tmp_path: Path
+) -> None:
+    links = {}
+    for names in (extra, "none"):
+        settings = small_settings(tmp_path / names, chat_model="echo", extras=names)
+        with application(settings) as app:
+            client = app.test_client()
+            paths = client.get("/openapi.json").get_json()["paths"]
+            assert (address in paths) == (names == extra)
+            assert (client.get(address).status_code == 404) == (names == "none")
+            page = client.get("/documents").get_data(as_text=True)
+            links[names] = set(re.findall(r'href="(/\w+)"', page))
+    assert links[extra] > links["none"]
+
+
+class TestInstalled:
+    """docs/examples/extra.py, installed as a package of its own."""
+
+    @pytest.fixture
+    def environment(self, tmp_path: Path) -> dict[str, str]:
+        about = tmp_path / "acme-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n"
+        )
+        (about / "entry_points.txt").write_text(
+            "[report_chat.extras]\nacme = acme:build\nchanges = acme:build\n"
+        )
+        source = (ROOT / "docs/examples/extra.py").read_text(encoding="utf-8")
+        (tmp_path / "acme.py").write_text(source, encoding="utf-8")
+        return {
+            **os.environ,
+            "PYTHONPATH": str(tmp_path),
+            "DATA_DIR": str(tmp_path / "data"),
+            "EMBEDDING_PROVIDER": "hashing",
+            "SAMPLE_DATA": "off",
+        }
+
+    @staticmethod
+    def run(environment: dict[str, str], *command: str) -> tuple[int, str]:
+        ended = subprocess.run(
+            [sys.executable, *command],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return ended.returncode, ended.stdout + ended.stderr
+
+    def test_a_package_adds_an_extra_and_replaces_none(
+        self, environment: dict[str, str]
+    ) -> None:
+        environment["EXTRAS"] = "all"
+        code = (
+            "from chatbot.app.factory import close_app, create_app\n"
+            "app = create_app()\n"
+            "client = app.test_client()\n"
+            "print(client.get('/api/count').json, client.get('/changes').status_code)\n"
+            "print('/api/count' in client.get('/openapi.json').json['paths'])\n"
+            "close_app(app)"
+        )
+        status, output = self.run(environment, "-c", code)
+        assert (status, output) == (0, "{'reports': 0} 200\nTrue\n")
+        assert self.run(environment, "-m", "chatbot", "count") == (0, "0\n")
+        _, output = self.run(environment, "-m", "chatbot", "--help")
+        assert re.search(r"^  count +Print how many reports", output, re.MULTILINE)
+
+    def test_its_command_is_refused_where_it_is_left_out(
+        self, environment: dict[str, str]
+    ) -> None:
+        environment["EXTRAS"] = "changes"
+        status, output = self.run(environment, "-m", "chatbot", "count")
+        assert status == 1
+        assert output == (
+            "Error: EXTRAS leaves out the extra 'acme', which has the command "
+            "'count'. Add acme to EXTRAS.\n"
+        )
