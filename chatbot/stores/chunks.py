@@ -7,7 +7,7 @@ its embedding.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,12 +24,10 @@ from ..domain.scope import NO_VALUE
 from ..language.analysis import analyzer
 from .keywords import Bm25
 
-NEAR, NEIGHBOURS = 4, 12
-"""Chunks on each side that are read for the surroundings of one: at first, and where
-these are all within.
+SIBLING_REACHES = (4, 12)
+"""Chunks on each side that are read for the surroundings of one: at first, which is
+enough for chunks of the usual size, and where these are all within the margin.
 """
-
-
 PassageCount = Callable[[Scope], int]
 """Returns the passages in a scope, as far as the catalogue knows them, without asking
 the database.
@@ -118,38 +116,42 @@ class MongoChunks(BuiltStore):
         with self.changes.of([document_id], PASSAGES, frees_space=True) as change:
             return self._delete(document_id, set(keep), change)
 
-    def _delete(self, document_id: str, kept: set[str], change: Change) -> int:
+    def _delete(self, document_id: str, keep: set[str], change: Change) -> int:
         deleted = 0
         for collection in self.collections():
             # Looked up first: a $nin over hundreds of ids scans the whole collection on
             # SQLite.
-            each = forms.id_forms([document_id], embedded=self.database.embedded)
-            both = {
-                "document_id": {"$in": [*each, f"{forms.RETIRED_PREFIX}{document_id}"]}
-            }
-            ids = [row["_id"] for row in collection.find(both, {"_id": 1})]
-            if document_id.startswith(forms.OLDER_PREFIX):
-                older = collection.find(
-                    forms.unregistered(embedded=self.database.embedded), forms.NAMING
-                )
-                ids += [
-                    row["_id"]
-                    for row in older
-                    if forms.document_id_of(row) == document_id
-                ]
-            if doomed := [id for id in ids if id not in kept]:
+            ids = self._row_ids(document_id, collection)
+            ids = [id for id in ids if id not in keep]
+            if ids:
                 writable = change[collection.name]
-                deleted += writable.delete_many({"_id": {"$in": doomed}})
+                deleted += writable.delete_many({"_id": {"$in": ids}})
         return deleted
+
+    def _row_ids(self, document_id: str, collection: Collection) -> list[Any]:
+        """Return the ids of a report's rows as they are stored, those of retired rows
+        too.
+        """
+        embedded = self.database.embedded
+        document_ids = forms.id_forms([document_id], embedded=embedded)
+        document_ids.append(f"{forms.RETIRED_PREFIX}{document_id}")
+        rows = collection.find({"document_id": {"$in": document_ids}}, {"_id": 1})
+        ids = [row["_id"] for row in rows]
+        if document_id.startswith(forms.OLDER_PREFIX):
+            for row in collection.find(
+                forms.unregistered(embedded=embedded), forms.NAMING
+            ):
+                if forms.document_id_of(row) == document_id:
+                    ids.append(row["_id"])
+        return ids
 
     def document_ids(self) -> set[str]:
         """Return the ids that passages name as their reports'."""
-        return {
-            document_id
-            for collection in self.collections()
-            for document_id in collection.distinct("document_id")
-            if isinstance(document_id, str)
-        }
+        ids: set[str] = set()
+        for collection in self.collections():
+            stored = collection.distinct("document_id")
+            ids.update(id for id in stored if isinstance(id, str))
+        return ids
 
     def get(
         self, chunk_ids: Sequence[str], collections: Iterable[Collection] | None = None
@@ -157,13 +159,14 @@ class MongoChunks(BuiltStore):
         """Look only into these collections (None = all); ids of an older system may be
         ObjectIds.
         """
+        if collections is None:
+            collections = self.collections()
         chunks: dict[str, Chunk] = {}
-        for collection in self.collections() if collections is None else collections:
-            if missing := [
-                chunk_id for chunk_id in chunk_ids if chunk_id not in chunks
-            ]:
+        for collection in collections:
+            missing = [id for id in chunk_ids if id not in chunks]
+            if missing:
                 chunks |= self._read(missing, collection)
-        return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
+        return [chunks[id] for id in chunk_ids if id in chunks]
 
     def _read(
         self, chunk_ids: Sequence[str], collection: Collection
@@ -183,21 +186,20 @@ class MongoChunks(BuiltStore):
         """
         chunks: list[Chunk] = []
         vectors: list[Vector] = []
+        # All of one model, that of the first, which need not be the configured one:
+        # figures and deletions need the others, too.
+        dimensions: int | None = None
+        query = forms.of_document(document_id, embedded=self.database.embedded)
         for collection in self.collections():
-            for row in collection.find(
-                forms.of_document(document_id, embedded=self.database.embedded)
-            ):
-                # All of one model, which need not be the configured one: figures and
-                # deletions need the others, too.
-                dimensions = vectors[0].size if vectors else None
-                if (
-                    vector := forms.usable_vector(
-                        row.get(self.embedding_field), dimensions
-                    )
-                ) is not None:
+            for row in collection.find(query):
+                vector = forms.usable_vector(row.get(self.embedding_field), dimensions)
+                if vector is not None:
+                    dimensions = vector.size
                     chunks.append(self._chunk(row, collection.name))
                     vectors.append(vector)
-        return chunks, np.vstack(vectors) if vectors else np.empty((0, 0), np.float32)
+        if not vectors:
+            return [], np.empty((0, 0), np.float32)
+        return chunks, np.vstack(vectors)
 
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int
@@ -210,12 +212,12 @@ class MongoChunks(BuiltStore):
         return read_surroundings(chunks, margin, lambda ids: self.get(ids, collections))
 
     def count(self, scope: Scope) -> int:
-        inside = (
-            collection
+        query = scope.to_mql()
+        return sum(
+            collection.count(query)
             for collection in self.collections()
             if scope.holds(collection.name)
         )
-        return sum(collection.count(scope.to_mql()) for collection in inside)
 
     def _chunk(self, row: Mapping[str, Any], collection: str) -> Chunk:
         return chunk_from_json(row, collection=collection, fields=self.fields)
@@ -244,68 +246,67 @@ def ordinary_indexes(
 def read_surroundings(
     chunks: Sequence[Chunk], margin: int, get: Callable[[Sequence[str]], list[Chunk]]
 ) -> list[list[Chunk]]:
-    """Implement `Store.surroundings`: look up few neighbours of each chunk, and more
-    where all of those are within.
+    """Implement `Store.surroundings`: look up few siblings of each chunk, and more
+    where all of those are within the margin.
     """
-    read: dict[str, Chunk] = {}
+    siblings: dict[str, Chunk] = {}
 
-    def near(chunk: Chunk, offsets: Iterable[int]) -> list[Chunk]:
-        siblings = (
-            read.get(chunk.sibling_id(chunk.ordinal + offset)) for offset in offsets
-        )
-        return [
-            n
-            for n in siblings
-            if n and n.end >= chunk.start - margin and n.start <= chunk.end + margin
-        ]
+    def within(chunk: Chunk, offsets: Iterable[int]) -> list[Chunk]:
+        """Return the siblings at these offsets that reach into the margin."""
+        chosen = []
+        for offset in offsets:
+            sibling = siblings.get(chunk.sibling_id(chunk.ordinal + offset))
+            if sibling is None or sibling.end < chunk.start - margin:
+                continue
+            if sibling.start <= chunk.end + margin:
+                chosen.append(sibling)
+        return chosen
 
     open_ended = list(chunks)
-    for reach in (NEAR, NEIGHBOURS):
-        ordinals = (
-            (one, one.ordinal + offset)
-            for one in open_ended
-            for offset in range(-reach, reach + 1)
-            if offset
-        )
-        ids = dict.fromkeys(
-            one.sibling_id(ordinal) for one, ordinal in ordinals if ordinal >= 0
-        )
-        read |= {chunk.id: chunk for chunk in get([id for id in ids if id not in read])}
-        open_ended = [one for one in open_ended if near(one, (-reach, reach))]
+    for reach in SIBLING_REACHES:
+        ids: dict[str, None] = {}  # ordered, each once
+        for chunk in open_ended:
+            first = max(0, chunk.ordinal - reach)
+            for ordinal in range(first, chunk.ordinal + reach + 1):
+                if ordinal != chunk.ordinal:
+                    ids[chunk.sibling_id(ordinal)] = None
+        for sibling in get([id for id in ids if id not in siblings]):
+            siblings[sibling.id] = sibling
+        open_ended = [chunk for chunk in open_ended if within(chunk, (-reach, reach))]
+    farthest = SIBLING_REACHES[-1]
     return [
-        [*near(one, range(-NEIGHBOURS, 0)), one, *near(one, range(1, NEIGHBOURS + 1))]
-        for one in chunks
+        [
+            *within(chunk, range(-farthest, 0)),
+            chunk,
+            *within(chunk, range(1, farthest + 1)),
+        ]
+        for chunk in chunks
     ]
-
-
-ROW_NAMES = {
-    "id": "_id",
-    "title": "report_title",
-    "section": "document_title",
-    "page": "document_page_number",
-    "labels": "data_labels",
-    "description": "data_description",
-    "text": forms.TEXT_FIELD,
-}
-"""Seed 003's names for the fields of a chunk; the others are stored under their own."""
-TEXTS, PLACES = (
-    ("title", "text", "section", "description", "url"),
-    ("ordinal", "start", "end"),
-)
-STORED = [
-    part.name for part in fields(Chunk) if part.name not in {"metadata", "collection"}
-]
 
 
 def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
     """Return a chunk's row as seed 003 stores it, without its embedding; each filter
     field has a value.
     """
-    values = {ROW_NAMES.get(name, name): getattr(chunk, name) for name in STORED}
-    lists = {
-        name: list(value) for name, value in values.items() if isinstance(value, tuple)
+    return {
+        **dict.fromkeys(fields, NO_VALUE),
+        "_id": chunk.id,
+        "document_id": chunk.document_id,
+        "document_name": chunk.document_name,
+        "report_title": chunk.title,
+        forms.TEXT_FIELD: chunk.text,
+        "document_title": chunk.section,
+        "document_page_number": chunk.page,
+        "ordinal": chunk.ordinal,
+        "start": chunk.start,
+        "end": chunk.end,
+        "data_labels": list(chunk.labels),
+        "data_description": chunk.description,
+        "figure_years": list(chunk.figure_years),
+        "url": chunk.url,
+        "confidence": chunk.confidence,
+        **chunk.metadata,
     }
-    return {**dict.fromkeys(fields, NO_VALUE), **values, **lists, **chunk.metadata}
 
 
 def chunk_from_json(
@@ -315,23 +316,27 @@ def chunk_from_json(
     then empty.
     """
     name = forms.document_name_of(row)
-    values: Json = {
-        field: forms.text_value(row.get(ROW_NAMES.get(field, field))) for field in TEXTS
-    }
-    values |= {field: forms.number_value(row.get(field)) or 0 for field in PLACES}
-    values |= {
-        "title": values["title"] or name,
-        "page": forms.page_of(row),
-        "confidence": row.get("confidence"),
-    }
-    values |= {"metadata": forms.row_metadata(row, fields), "collection": collection}
-    values["labels"] = tuple(map(str, forms.list_value(row.get("data_labels"))))
-    values["figure_years"] = tuple(
-        year
-        for year in forms.list_value(row.get("figure_years"))
-        if isinstance(year, int)
+    labels = forms.list_value(row.get("data_labels"))
+    years = forms.list_value(row.get("figure_years"))
+    return Chunk(
+        id=forms.id_text(row["_id"]),
+        document_id=forms.document_id_of(row),
+        document_name=name,
+        title=forms.text_value(row.get("report_title")) or name,
+        text=forms.text_value(row.get(forms.TEXT_FIELD)),
+        section=forms.text_value(row.get("document_title")),
+        page=forms.page_of(row),
+        ordinal=forms.number_value(row.get("ordinal")) or 0,
+        start=forms.number_value(row.get("start")) or 0,
+        end=forms.number_value(row.get("end")) or 0,
+        metadata=forms.row_metadata(row, fields),
+        collection=collection,
+        labels=tuple(str(label) for label in labels),
+        description=forms.text_value(row.get("data_description")),
+        figure_years=tuple(year for year in years if isinstance(year, int)),
+        url=forms.text_value(row.get("url")),
+        confidence=row.get("confidence"),
     )
-    return Chunk(forms.id_text(row["_id"]), forms.document_id_of(row), name, **values)
 
 
 def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Match]:
@@ -342,9 +347,7 @@ def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Mat
 def no_direction() -> SearchEngineError:
     """Return the error for a query vector that is all zeros or not finite."""
     return SearchEngineError(
-        (
-            "The embedding of the question is all zeros or not a number, so nothing "
-            "can be near it."
-        ),
+        "The embedding of the question is all zeros or not a number, so nothing can "
+        "be near it.",
         remedy="Usually the text was empty; otherwise check the embedding model.",
     )

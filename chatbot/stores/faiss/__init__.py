@@ -25,7 +25,7 @@ from ...domain import Chunk, Match, Scope, Vector
 from .. import StoreTraits
 from ..chunks import MongoChunks
 from .index import ChunkIndex, Segment
-from .rows import read_rows, stored_ids
+from .rows import MIN_VECTOR_LENGTH, read_rows, stored_ids
 from .snapshot import Key, Snapshot, one_builder, read_snapshot, write_snapshot
 
 log = logging.getLogger(__name__)
@@ -42,8 +42,6 @@ MAX_IDS_PER_QUERY = 500
 """Ids of one query, so that it stays far below the 16 MB that MongoDB takes."""
 MAX_CACHED_PASSAGES = 10_000
 """About 25 MB. A question reads some 70: those found, and their neighbours."""
-MIN_VECTOR_LENGTH = 1e-12
-"""Keeps a vector of zeros from being divided by its length."""
 
 
 class FaissStore(MongoChunks):

@@ -38,10 +38,6 @@ from ..keywords import Floats
 faiss: Any = _faiss
 """Its type hints lack its SWIG half."""
 RowNumbers = NDArray[np.int64]
-TRAINING_ITERATIONS = 8
-"""Of k-means: the clusters hardly change any more, and FAISS's 25 take three times as
-long.
-"""
 TRAINING_ROWS_PER_CLUSTER = 64
 """Rows that a cluster's centre is fitted to; more make training longer, not better."""
 SEED = 1
@@ -66,8 +62,8 @@ ROWS_IN_CACHE = 512
 """Rows that are converted to floats together: as many as stay in the processor's
 cache.
 """
-MAX_CODE = 127
-"""The largest number of one signed byte, so that codes are symmetric around zero."""
+MAX_CODE = np.iinfo(np.int8).max
+"""The codes are symmetric around zero: -128 is not used."""
 
 
 def compared_exactly(top_k: int) -> int:
@@ -97,7 +93,8 @@ class Clusters:
         index = faiss.IndexIVFRaBitQFastScan(
             flat, dimensions, count, faiss.METRIC_INNER_PRODUCT
         )
-        index.cp.niter = TRAINING_ITERATIONS
+        # The clusters hardly change any more; FAISS's 25 take three times as long.
+        index.cp.niter = 8
         index.cp.seed = SEED
         index.cp.spherical = True
         index.cp.max_points_per_centroid = TRAINING_ROWS_PER_CLUSTER
