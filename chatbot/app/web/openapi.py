@@ -94,8 +94,8 @@ def get_openapi() -> Response:
 
 
 @openapi.get("/docs", about=PAGE)
-def viewer() -> Response:
-    """The page that shows this description."""
+def show_docs() -> Response:
+    """Show where the API is described."""
     return make_response(render_template("docs.html"))
 
 

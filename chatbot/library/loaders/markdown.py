@@ -5,7 +5,9 @@ matter the metadata. Plain text is one section without a heading.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...domain import Loaded, Section
 from ...domain.documents import lay_out
@@ -14,9 +16,11 @@ from ...domain.scope import Value
 from . import Fit, Sample
 from .text import read_text
 
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)(?:\s+#+)?\s*$")
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+
 _ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-_FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 # Marks that open before a word and close after one. Code and formulas keep theirs
 # (2**10): CommonMark would read "2**10 and 3**4" as "210 and 34". The length is bounded
 # so that a text full of opening marks takes linear time.
@@ -75,7 +79,9 @@ def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
     heading with nothing below it is a section of its own, so that searches find it. A
     title alone is the text.
     """
-    title, sections, headings = "", list[Section](), dict[int, str]()
+    title = ""
+    sections: list[Section] = []
+    headings: dict[int, str] = {}
     parts = list(_parts(text))
     for place, (level, name, body) in enumerate(parts):
         if level == 1 and not headings and not sections and not title:
@@ -95,33 +101,51 @@ def _parts(text: str) -> Iterator[tuple[int, str, str]]:
     """Yield level, heading, and the text up to the next heading; level 0 is the text
     above the first heading.
     """
-    level, name, runs, fence = 0, "", list[str](), ""
-    lines: list[str] = []
-
-    def end_run(*, code: bool) -> None:
-        runs.append("\n".join(lines) if code else drop_strong("\n".join(lines)))
-        lines.clear()
-
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence:
-            lines.append(line)
-            if mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
-                end_run(code=True)
-                fence = ""
-        elif mark:
-            end_run(code=False)
-            lines.append(line)
-            fence = mark[1]
-        elif heading := _HEADING.match(line):
-            end_run(code=False)
-            yield level, name, "\n".join(runs).strip()
-            runs.clear()
-            level, name = len(heading[1]), drop_strong(heading[2])
-        else:
-            lines.append(line)
-    end_run(code=bool(fence))
+    lines = text.split("\n")
+    level = 0
+    name = ""
+    runs: list[str] = []
+    position = 0
+    tokens = _block_reader().parse(text)
+    for place, token in enumerate(tokens):
+        if token.map is None or token.type not in ("heading_open", "fence"):
+            continue
+        start, end = token.map
+        if token.type == "fence":
+            runs.append(drop_strong("\n".join(lines[position:start])))
+            runs.append("\n".join(lines[start:end]))
+            position = end
+            continue
+        heading = tokens[place + 1].content
+        if not heading:
+            continue
+        runs.append(drop_strong("\n".join(lines[position:start])))
+        yield level, name, "\n".join(runs).strip()
+        runs.clear()
+        level = int(token.tag.removeprefix("h"))
+        name = drop_strong(heading)
+        position = end
+    runs.append(drop_strong("\n".join(lines[position:])))
     yield level, name, "\n".join(runs).strip()
+
+
+@cache
+def _block_reader() -> "MarkdownIt":
+    """Return a reader of headings and code blocks. Every other line is passed over one
+    by one, because the tokens of a long file's paragraphs and lists fill the memory.
+    """
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("zero").enable(["heading", "fence", "code"])
+    reader.disable("inline")
+    reader.block.ruler.at("paragraph", _pass_line)
+    return reader
+
+
+def _pass_line(state: "StateBlock", line: int, end: int, silent: bool) -> bool:
+    """Implement a rule of blocks for markdown-it."""
+    state.line = line + 1
+    return True
 
 
 def drop_strong(text: str) -> str:

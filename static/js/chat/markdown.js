@@ -61,30 +61,26 @@ const boldBesideCjk = {
 };
 
 const FORMULA =
-  /^(?:\\\(([^]+?)\\\)|\\\[([^]+?)\\\]|\$\$([^$]+?)\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
+  /^(?:\\\([^]+?\\\)|\\\[[^]+?\\\]|\$\$[^$]+?\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
 
 /** Tell a formula from two prices: it has a sign of TeX, or its letters stand alone. */
 const isFormula = (text) =>
   /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
 
 /**
- * Read formulas: \(...\) and $...$ in a line, \[...\] and $$...$$ on one of their own.
+ * Show formulas as they are written: \(...\), \[...\], $...$ and $$...$$. Markdown
+ * would take their signs for its own.
  */
 const formula = {
   name: "formula",
   level: "inline",
   start: (text) => text.search(/\\[([]|(?<!\w)\$/),
   tokenizer(text) {
-    const [raw, inLine, onLine, onLineToo, priced] = FORMULA.exec(text) ?? [];
+    const [raw, priced] = FORMULA.exec(text) ?? [];
     if (!raw || (priced && !isFormula(priced))) return undefined;
-    return {
-      type: "formula",
-      raw,
-      text: (inLine ?? priced ?? onLine ?? onLineToo).trim(),
-      tag: (onLine ?? onLineToo) ? "samp" : "var",
-    };
+    return { type: "formula", raw };
   },
-  renderer: ({ tag, text }) => `<${tag}>${escapeHtml(text)}</${tag}>`,
+  renderer: ({ raw }) => `<code>${escapeHtml(raw)}</code>`,
 };
 
 const escapeHtml = (text) =>
@@ -132,7 +128,6 @@ const ALLOWED = {
     "ol",
     "p",
     "pre",
-    "samp",
     "strong",
     "sub",
     "sup",
@@ -143,7 +138,6 @@ const ALLOWED = {
     "thead",
     "tr",
     "ul",
-    "var",
   ],
   ALLOWED_ATTR: ["align", "href", "start"],
   ADD_URI_SAFE_ATTR: ["align", "start"],
@@ -273,7 +267,5 @@ export function markdownView(container, decorate) {
     while (container.children.length > blocks.length)
       container.lastElementChild.remove();
     shown.length = blocks.length;
-    if (container.querySelector("samp, var"))
-      import("./formulas.js").then(({ showFormulas }) => showFormulas(container));
   };
 }

@@ -159,8 +159,6 @@ function findSigns(shown, signs, from) {
  * wrapping element.
  */
 function wrap(node, start, end, kind) {
-  const formula = node.parentElement.closest("samp, var, math");
-  if (formula) return formula;
   const button = node.parentElement.closest("button");
   if (button) {
     button.classList.add("unsupported");
