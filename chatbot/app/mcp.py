@@ -38,7 +38,6 @@ Words = Annotated[
 ]
 REPORT, PASSAGE = "report://", "passage://"
 PAGE = 100
-LONGEST_CURSOR = 9
 TOOLBOX_KEY = "report_chat.toolbox"
 """The key under which an HTTP request keeps its `Toolbox`."""
 T = TypeVar("T")
@@ -231,7 +230,8 @@ class Toolbox:
 
     def resources(self, cursor: str = "") -> Json:
         """Return a page of the reports."""
-        start = int(cursor[:LONGEST_CURSOR]) if cursor.isdecimal() else 0
+        # Python refuses to read thousands of digits.
+        start = int(cursor[:9]) if cursor.isdecimal() else 0
         records = self.library.reader.documents.all()
         page = [
             {

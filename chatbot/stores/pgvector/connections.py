@@ -31,8 +31,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-CLASS_CHARACTERS = 2
-"""Characters of a SQLSTATE that are its class."""
 failure = Failures("postgresql", SearchEngineError)
 SET_LOCAL = (
     "SELECT set_config(name, value, true) FROM unnest(%s::text[], %s::text[]) AS "
@@ -157,7 +155,8 @@ def explain(error: psycopg.Error) -> SearchEngineError:
         row = failure.read(str(error))
         return failure(row.name if row else "away")
     problem = f"{type(error).__name__}, code {code}"
-    row = failure.find(code, code[:CLASS_CHARACTERS])
+    # The first two characters of a SQLSTATE are its class.
+    row = failure.find(code, code[:2])
     if row is not None:
         return failure(row.name, problem=problem)
     return SearchEngineError(
