@@ -152,11 +152,14 @@ def _opening_services_is_cheap() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _extras(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Tests of the core run without extras, those in `extras/NAME` with this one alone.
-    `pytestmark = pytest.mark.extras("all")` gives a file others.
+    """Tests of the core run without extras, those in `extras/NAME` with this one alone,
+    those of the whole page with all. `pytestmark = pytest.mark.extras("all")` gives a
+    file others.
     """
     folders = request.path.relative_to(Path(__file__).parent).parts[:-1]
-    names = folders[1] if folders[:1] == ("extras",) and len(folders) > 1 else "none"
+    names = "all" if folders[:1] == ("browser",) else "none"
+    if folders[:1] == ("extras",) and len(folders) > 1:
+        names = folders[1]
     if (mark := request.node.get_closest_marker("extras")) is not None:
         names = ",".join(mark.args)
     with pytest.MonkeyPatch.context() as patch:

@@ -251,6 +251,8 @@ BEHIND_THE_DOOR = (
     "app/web/",
     "app/mcp.py",
     "extras/changes/",
+    "extras/operator/metrics.py",
+    "extras/operator/routes.py",
 )
 """Where callers are served."""
 BESIDE_THE_DOOR = {
@@ -265,10 +267,10 @@ BESIDE_THE_DOOR = {
     "app/web/jobs.py storage.documents.all": "names that an owner has used",
     "app/web/monitoring.py storage.files.describe_space": "the disk",
     "app/web/monitoring.py runtime.store.ping": "only for callers without a limit",
-    "app/web/monitoring.py storage.documents.holdings": "metrics: only without a limit",
-    "app/web/monitoring.py storage.documents.unready": "metrics: only without a limit",
-    "app/web/monitoring.py storage.ingestions.unfinished": "metrics",
-    "app/web/monitoring.py storage.usage.days": "metrics: only without a limit",
+    "extras/operator/metrics.py storage.documents.holdings": "only without a limit",
+    "extras/operator/metrics.py storage.documents.unready": "only without a limit",
+    "extras/operator/metrics.py storage.ingestions.unfinished": "metrics",
+    "extras/operator/metrics.py storage.usage.days": "only without a limit",
 }
 
 

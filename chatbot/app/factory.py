@@ -16,7 +16,6 @@ from ..extras import load
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services
 from .services.index_changes import require_leave
-from .web.administration import administration
 from .web.asking import asking
 from .web.catalog import catalog
 from .web.conversations import conversations
@@ -79,7 +78,6 @@ def create_app(settings: Settings | None = None) -> Flask:
         jobs,
         monitoring,
         sessions,
-        administration,
         openapi,
     ):
         app.register_blueprint(views)

@@ -50,6 +50,7 @@ class Extra:
 
 OURS = {
     "changes": "chatbot.extras.changes",
+    "operator": "chatbot.extras.operator",
 }
 EXTRAS: Registry[Extra] = Registry("extra", OURS, group="extras")
 

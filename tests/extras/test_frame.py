@@ -16,7 +16,7 @@ from tests.app.web.live import application
 from tests.conftest import small_settings
 
 ROOT = Path(__file__).parent.parent.parent
-ADDRESSES = {"changes": "/api/changes"}
+ADDRESSES = {"changes": "/api/changes", "operator": "/api/usage"}
 """One address of each extra that has some."""
 
 

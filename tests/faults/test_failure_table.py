@@ -22,6 +22,7 @@ from tests.fakes.wire_faults import Action, Drop, Hang, failure
 from tests.fakes.wire_proxy import EVERYTHING, WireProxy
 from tests.faults.conftest import QUESTION, settings_for
 
+pytestmark = pytest.mark.extras("all")
 TIMEOUT = 0.5
 """MONGODB_TIMEOUT."""
 NOTE = "This answer is not kept"

@@ -43,8 +43,6 @@ COMMANDS = {
     "documents": ("documents", "The reports in the database."),
     "glossary": ("documents", "The terms of the library: import, export, clear."),
     "keys": ("operation", "The API keys: create, list, revoke."),
-    "conversations": ("operation", "The stored conversations: list, delete."),
-    "audit": ("operation", "Show who changed what, the newest first."),
     "feedback": ("operation", "Export people's verdicts on answers."),
     "evaluate": (
         ".evaluation.commands",
@@ -81,10 +79,6 @@ COMMANDS = {
     "migrate": (
         "maintenance",
         "Bring the schema up to date and mend rows of an older system.",
-    ),
-    "usage": (
-        "operation",
-        "Show questions, calls, tokens and costs by day (UTC); runs,...",
     ),
 }
 """The module and the line in the list of commands, by name. Those of the extras

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from ...answering.conversation import Saved
 from ...checking.citations import snippet_of
 from ...database.core import Json
-from ...database.repositories.answers import Asked, Feedback, Rating, Reason
+from ...database.repositories.answers import Feedback, Rating, Reason
 from ...database.repositories.conversations import (
     Begun,
     Conversation,
@@ -31,7 +31,7 @@ from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import to_json
 from ...domain.validation import NOT_BLANK
-from .access import activity, library
+from .access import library
 from .asking import STREAM, stream_response
 from .callers import caller
 from .files import DOCX, XLSX, disposition
@@ -454,40 +454,6 @@ def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
         message_id, owner, body.rating, body.reason or "", body.comment
     )
     return {"message_id": message_id, **_given(stored)}
-
-
-class UnansweredQuery(Query):
-    limit: Number = page_size(50, 500)
-
-
-class FeedbackQuery(UnansweredQuery):
-    rating: Annotated[
-        Rating | None, Field(description="Only feedback with this rating.")
-    ] = None
-
-
-@conversations.get(
-    "/api/feedback",
-    need="admin",
-    returns=answer_type("AllFeedback", feedback=list[Feedback]),
-)
-def list_feedback(query: FeedbackQuery) -> Json:
-    """List the newest feedback: everybody's for an administrator's key, else the
-    caller's own.
-    """
-    return {"feedback": activity().feedback(query.rating, query.limit)}
-
-
-@conversations.get(
-    "/api/unanswered",
-    need="admin",
-    returns=answer_type("Unanswered", questions=list[Asked]),
-)
-def list_unanswered(query: UnansweredQuery) -> Json:
-    """List the latest questions that the reports did not answer: everybody's, or the
-    caller's own.
-    """
-    return {"questions": activity().unanswered(query.limit)}
 
 
 def _history() -> ConversationRepository:

@@ -1,5 +1,4 @@
-"""Logs, counts and traces of requests and errors; health, readiness, usage, and metrics
-for Prometheus.
+"""Logs, counts and traces of requests and errors; health and readiness.
 
 A request is counted when the last byte of its response is sent. With
 PROMETHEUS_MULTIPROC_DIR (set by gunicorn.conf.py) the counters are those of all
@@ -10,45 +9,34 @@ own OTEL_* variables; no span has the text of a question or an answer.
 import hashlib
 import logging
 import time
-from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from datetime import UTC, datetime
 from http import HTTPMethod
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired
 
 from flask import Response, current_app, g, jsonify, make_response, request
 from prometheus_client import (
-    REGISTRY,
-    CollectorRegistry,
     Counter,
     Gauge,
     Histogram,
-    generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.multiprocess import MultiProcessCollector
-from prometheus_client.registry import Collector
-from prometheus_client.values import MutexValue, ValueClass
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from ...answering.conversation import Saved
 from ...config.settings import Settings
 from ...database.core import Json
 from ...database.failures import FULL
-from ...domain import Answer, DocumentRecord, Scope, StepEvent
+from ...domain import Answer, DocumentRecord, StepEvent
 from ...domain.chat import Unsupported
-from ...domain.costs import DayUsage, Sums, Usage, UsageReport
+from ...domain.costs import Usage
 from ...domain.errors import (
     ChatbotError,
     DatabaseError,
     DependencyError,
     MissingPackageError,
 )
-from ..services.storage import Storage
-from .routes import PAGE, Number, Query, Views, answer_type, samples, services
+from .routes import PAGE, Views, answer_type, samples, services
 
 monitoring = Views("monitoring", __name__)
 log = logging.getLogger(__name__)
@@ -61,7 +49,6 @@ NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
 """Stand for an unknown path and an unknown method, so that a client cannot make up new
 time series.
 """
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
 REQUESTS = Counter(
     "report_chat_requests", "Requests that have ended.", ("method", "route", "status")
@@ -304,7 +291,7 @@ def count_answer(answer: Answer) -> None:
         STAGES.labels(step.name).observe(step.ms / 1000)
     for kind in ("prompt", "completion", "embedding"):
         TOKENS.labels(kind).inc(getattr(usage, f"{kind}_tokens"))
-    for result, count in _calls(usage).items():
+    for result, count in calls_by_result(usage).items():
         CALLS.labels(result).inc(count)
     for lookup, count in trace.caches.items():
         level, result = lookup.split()
@@ -315,90 +302,12 @@ def count_answer(answer: Answer) -> None:
             MARKS.labels(kind).inc(bool(getattr(mark, kind)))
 
 
-def _calls(usage: Usage) -> dict[str, float]:
+def calls_by_result(usage: Usage) -> dict[str, float]:
     return {
         "ok": usage.calls - usage.failed_calls,
         "failed": usage.failed_calls,
         "cached": usage.cached_calls,
     }
-
-
-class DatabaseMetrics(Collector):
-    """Metrics that are read from the database, the same in all processes."""
-
-    def __init__(self, storage: Storage) -> None:
-        self._storage = storage
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield all gauges; while the database does not answer, only that it is
-        down.
-        """
-        try:
-            gauges = list(self._gauges())
-        except DependencyError:
-            gauges = []
-        yield _gauge(
-            "database_up", "Whether the database answers.", {"": float(bool(gauges))}
-        )
-        yield from gauges
-
-    def _gauges(self) -> Iterator[Metric]:
-        held, unready = (
-            self._storage.documents.holdings(Scope()),
-            self._storage.documents.unready(),
-        )
-        by_status: dict[str, float] = {
-            "ready": held.ready,
-            **Tally(record.status for record in unready),
-        }
-        yield _gauge("documents", "Reports by status.", by_status, "status")
-        yield _gauge("passages", "Passages of all reports.", {"": held.chunks})
-        changed = [
-            record.updated_at
-            for record in unready
-            if record.status in {"pending", "deleting"}
-        ]
-        ages = [
-            (datetime.now(UTC) - datetime.fromisoformat(at)).total_seconds()
-            for at in changed
-            if at
-        ]
-        meaning = "How long the oldest report has waited to be searchable, or gone."
-        yield _gauge("index_lag_seconds", meaning, {"": max([0.0, *ages])})
-        yield _gauge(
-            "ingestion_files",
-            "Files to be read.",
-            {"": len(self._storage.ingestions.unfinished())},
-        )
-        day = next(iter(self._storage.usage.days(1)), DayUsage("", 0, Sums(), ()))
-        sums = day.sums
-        yield _gauge(
-            "tokens_today", "Tokens used since midnight UTC.", {"": day.metered_tokens}
-        )
-        yield _gauge(
-            "questions_today", "Questions since midnight UTC.", {"": sums.questions}
-        )
-        yield _gauge(
-            "model_calls_today",
-            "Calls of the chat model for questions.",
-            _calls(sums.usage),
-            "result",
-        )
-        yield _gauge(
-            "cost_today", "Cost of questions, by MODEL_PRICES.", {"": sums.cost}
-        )
-        yield _gauge(
-            "unpriced_tokens_today",
-            "Tokens that no price is known of.",
-            {"": sums.unpriced_tokens},
-        )
-
-
-def _gauge(name: str, text: str, values: Mapping[str, float], *labels: str) -> Metric:
-    gauge = GaugeMetricFamily(f"report_chat_{name}", text, labels=labels)
-    for label, value in values.items():
-        gauge.add_metric([label] * len(labels), value)
-    return gauge
 
 
 @monitoring.get(
@@ -501,43 +410,6 @@ def check_readiness() -> Response:
 # The names that Kubernetes' own components use.
 for _path, _view in (("/livez", check_health), ("/readyz", check_readiness)):
     monitoring.add_url_rule(_path, _path[1:], PAGE(_view))
-
-
-class UsageQuery(Query):
-    days: Annotated[
-        Number, Field(ge=1, le=366, description="Maximum number of days.")
-    ] = 30
-
-
-@monitoring.get("/api/usage", need="admin")
-def get_usage(query: UsageQuery) -> UsageReport:
-    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in
-    all.
-
-    Days without use are left out.
-    """
-    from .access import activity  # it needs this module
-
-    return UsageReport.of(activity().usage(query.days))
-
-
-@monitoring.get("/metrics", need="admin", is_documented=False)
-def metrics() -> Response:
-    """Get the metrics of all processes and of the database in Prometheus' text
-    format.
-    """
-    from .access import require_everything  # it needs this module
-
-    require_everything()
-    database = CollectorRegistry()
-    database.register(DatabaseMetrics(services().storage))
-    counted: CollectorRegistry = REGISTRY
-    if ValueClass is not MutexValue:
-        counted = CollectorRegistry()
-        MultiProcessCollector(counted)  # type: ignore[no-untyped-call]
-    return Response(
-        generate_latest(counted) + generate_latest(database), content_type=CONTENT_TYPE
-    )
 
 
 def _ping(name: str, ask: Callable[[], str]) -> Dependency:

@@ -136,16 +136,6 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
     return make_response(page)
 
 
-@pages.get("/operator", about=PAGE)
-def operator() -> Response:
-    """Show the page of administrators; the data that it loads need the role admin."""
-    return with_owner(
-        make_response(
-            render_template("operator.html", is_local=services().settings.is_local)
-        )
-    )
-
-
 @pages.get("/documents", about=PAGE)
 def documents() -> Response:
     """Show the page of the knowledge base."""

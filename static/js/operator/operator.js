@@ -90,16 +90,18 @@ const OUTCOMES = {
 };
 
 const FORBIDDEN = 403;
+const NOT_FOUND = 404;
 
 /**
- * Return what is about the whole installation. For a key with a limit, hide the section
- * that it would be shown in, and return null.
+ * Return what is about the whole installation. For a key with a limit, and where it is
+ * of an extra that is left out, hide the section that it would be shown in, and return
+ * null.
  */
 async function ofInstallation(path, id) {
   try {
     return await getJson(path);
   } catch (error) {
-    if (error.status !== FORBIDDEN) throw error;
+    if (![FORBIDDEN, NOT_FOUND].includes(error.status)) throw error;
     byId(id).closest("section").hidden = true;
     return null;
   }

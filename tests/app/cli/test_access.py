@@ -17,6 +17,7 @@ from tests.app.web.live import application
 from tests.conftest import small_settings
 from tests.data import cases
 
+pytestmark = pytest.mark.extras("operator")
 CASES = cases(__file__)
 SECRET = "quincemarmalade"
 

@@ -22,6 +22,7 @@ from tests.app.web.knowledge import BROKEN_PDF, KENYA, ended, form, upload
 from tests.conftest import KENYA_2023
 from tests.data import cases
 
+pytestmark = pytest.mark.extras("all")
 SECRET = "quincemarmalade"
 """In A's question and in the name of a file of A's job that became no report: nobody
 else ever reads it.

@@ -17,6 +17,8 @@ from tests.app.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel
 
+pytestmark = pytest.mark.extras("all")
+
 
 @pytest.mark.usefixtures("kenya", "mali")
 @pytest.mark.skipif(sys.platform == "win32", reason="gunicorn does not run on Windows")

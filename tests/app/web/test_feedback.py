@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from chatbot.app.services import Services
 from tests.app.web.conftest import error_of, fields_of
 
-pytestmark = pytest.mark.usefixtures("kenya")
+pytestmark = [pytest.mark.usefixtures("kenya"), pytest.mark.extras("operator")]
 GROWTH, UNKNOWN = (
     "What is the population growth rate?",
     "How fast does the population of Peru grow?",

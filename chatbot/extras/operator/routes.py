@@ -1,23 +1,37 @@
-"""What an administrator looks after: API keys, the findings of the doctor, and the
-settings as they are.
+"""What an administrator looks after: API keys, usage, questions without an answer and
+bad answers, the findings of the doctor, and the settings as they are; and the page that
+shows them.
 """
 
 from typing import Annotated, Any
 
+from flask import Response, make_response, render_template
 from pydantic import Field, SecretStr, StringConstraints
 from typing_extensions import TypedDict
 
+from ...app.doctor import Finding, diagnose
+from ...app.web.access import activity, library, require_everything
+from ...app.web.asking import Filter
+from ...app.web.callers import caller
+from ...app.web.cookies import with_owner
+from ...app.web.routes import (
+    PAGE,
+    Body,
+    Number,
+    Query,
+    Views,
+    answer_type,
+    page_size,
+    services,
+)
 from ...database.core import Json
+from ...database.repositories.answers import Asked, Feedback, Rating
 from ...domain import ApiKey
 from ...domain.callers import KeyRole
+from ...domain.costs import UsageReport
 from ...domain.validation import NOT_BLANK
-from ..doctor import Finding, diagnose
-from .access import activity, library, require_everything
-from .asking import Filter
-from .callers import caller
-from .routes import Body, Views, answer_type, services
 
-administration = Views("administration", __name__)
+operator = Views("operator", __name__)
 HIDDEN = "**********"
 """Stands for a secret, as pydantic shows it."""
 
@@ -51,9 +65,7 @@ class Setting(TypedDict):
     is_default: bool
 
 
-@administration.get(
-    "/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey])
-)
+@operator.get("/api/keys", need="admin", returns=answer_type("Keys", keys=list[ApiKey]))
 def list_keys() -> Json:
     """List the API keys without their secrets, the newest first; revoked ones, too. A
     limited key sees those that are not wider than itself.
@@ -61,7 +73,7 @@ def list_keys() -> Json:
     return {"keys": activity().keys()}
 
 
-@administration.post(
+@operator.post(
     "/api/keys",
     need="admin",
     returns=answer_type("CreatedKey", key=ApiKey, secret=str),
@@ -91,7 +103,7 @@ def _least(limit: int | None, most: int | None) -> int | None:
     return min((each for each in (limit, most) if each is not None), default=None)
 
 
-@administration.delete("/api/keys/<key_id>", need="admin", status=204)
+@operator.delete("/api/keys/<key_id>", need="admin", status=204)
 def revoke_key(key_id: str) -> None:
     """Revoke an API key at once; what was made with it stays. A limited key revokes
     those that are not wider than itself.
@@ -100,7 +112,7 @@ def revoke_key(key_id: str) -> None:
     services().storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
 
 
-@administration.get(
+@operator.get(
     "/api/doctor", need="admin", returns=answer_type("Findings", findings=list[Finding])
 )
 def run_doctor() -> Json:
@@ -111,7 +123,7 @@ def run_doctor() -> Json:
     return {"findings": list(diagnose(services()))}
 
 
-@administration.get(
+@operator.get(
     "/api/settings",
     need="admin",
     returns=answer_type("SettingsInForce", settings=list[Setting]),
@@ -137,3 +149,61 @@ def list_settings() -> Json:
             {"name": name.upper(), "value": text, "is_default": value == field.default}
         )
     return {"settings": shown}
+
+
+class UsageQuery(Query):
+    days: Annotated[
+        Number, Field(ge=1, le=366, description="Maximum number of days.")
+    ] = 30
+
+
+@operator.get("/api/usage", need="admin")
+def get_usage(query: UsageQuery) -> UsageReport:
+    """Get questions, calls, tokens and costs by day (UTC), the newest first, and in
+    all.
+
+    Days without use are left out.
+    """
+    return UsageReport.of(activity().usage(query.days))
+
+
+class UnansweredQuery(Query):
+    limit: Number = page_size(50, 500)
+
+
+class FeedbackQuery(UnansweredQuery):
+    rating: Annotated[
+        Rating | None, Field(description="Only feedback with this rating.")
+    ] = None
+
+
+@operator.get(
+    "/api/feedback",
+    need="admin",
+    returns=answer_type("AllFeedback", feedback=list[Feedback]),
+)
+def list_feedback(query: FeedbackQuery) -> Json:
+    """List the newest feedback: everybody's for an administrator's key, else the
+    caller's own.
+    """
+    return {"feedback": activity().feedback(query.rating, query.limit)}
+
+
+@operator.get(
+    "/api/unanswered",
+    need="admin",
+    returns=answer_type("Unanswered", questions=list[Asked]),
+)
+def list_unanswered(query: UnansweredQuery) -> Json:
+    """List the latest questions that the reports did not answer: everybody's, or the
+    caller's own.
+    """
+    return {"questions": activity().unanswered(query.limit)}
+
+
+@operator.get("/operator", about=PAGE)
+def show_page() -> Response:
+    """Show the page of administrators; the data that it loads need the role admin."""
+    is_local = services().settings.is_local
+    page = render_template("operator.html", is_local=is_local)
+    return with_owner(make_response(page))
