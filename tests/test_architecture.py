@@ -249,7 +249,9 @@ BEHIND_THE_DOOR = (
     "answering/",
     "search/",
     "app/web/",
-    "app/mcp.py",
+    "extras/protocols/",
+    "extras/sign_in/",
+    "extras/sources/pages.py",
     "extras/changes/",
     "extras/operator/metrics.py",
     "extras/operator/routes.py",
@@ -258,6 +260,7 @@ BEHIND_THE_DOOR = (
 BESIDE_THE_DOOR = {
     "app/web/callers.py storage.keys.find": "says who the caller is",
     "extras/changes/pages.py storage.keys.create_feed": "the caller's own key",
+    "extras/sign_in/people.py storage.documents": "how reports spell the countries",
     "app/web/conversations.py storage.feedback": "written for the caller's own answer",
     "app/web/conversations.py storage.feedback.of": "of the caller's own answers",
     "app/web/jobs.py storage.files.require_space": "the disk",

@@ -35,11 +35,9 @@ from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
 from ..domain.request import RequestContext
 from ..domain.scope import NO_VALUE
 from ..extras import load
-from ..language.countries import resolve_country
 from ..language.counts import count_of, estimate_tokens
 from ..library.description import unread_language
 from ..models.replies.stream import Reply
-from ..questions.reading import COUNTRY
 from ..stores.atlas.indexes import (
     LEFT_OVER,
     IndexStatus,
@@ -125,13 +123,6 @@ def check_access(services: Services) -> Iterator[Finding]:
     yield _ok("rule", f"ACCESS is {settings.rule}; {count_of(valid, 'key')}")
     if settings.rule == "open" and not is_loopback(settings.host):
         yield _found("open_to_all", host=settings.host, port=settings.port)
-    spelled = [str(value) for value in services.storage.documents.values(COUNTRY)]
-    for name in services.groups.countries():
-        if resolve_country(name, spelled)[0] not in spelled:
-            yield _found("group_without_reports", country=name)
-    if (provider := services.identity) is not None:
-        provider.check()
-        yield _ok("sign_in", f"{provider.issuer} answers")
 
 
 def check_database(services: Services) -> Iterator[Finding]:

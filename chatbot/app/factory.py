@@ -21,20 +21,17 @@ from .web.catalog import catalog
 from .web.conversations import conversations
 from .web.documents import documents
 from .web.jobs import jobs
-from .web.mcp import mcp
 from .web.middleware import (
     BehindProxies,
     register_error_handlers,
     register_request_hooks,
 )
 from .web.monitoring import monitoring, tracer_provider
-from .web.openai_protocol import openai_protocol
 from .web.openapi import openapi
 from .web.pages import assets, pages
 from .web.routes import PAGE, check_routes
 from .web.server import Startup
 from .web.sessions import sessions
-from .web.sign_in import sign_in
 from .web.streaming import ActiveStreams
 
 log = logging.getLogger(__name__)
@@ -70,8 +67,6 @@ def create_app(settings: Settings | None = None) -> Flask:
         assets,
         pages,
         asking,
-        openai_protocol,
-        mcp,
         conversations,
         catalog,
         documents,
@@ -84,8 +79,6 @@ def create_app(settings: Settings | None = None) -> Flask:
     for extra in services.extras:
         for reference in extra.blueprints:
             app.register_blueprint(load(reference))
-    if settings.oidc_issuer:
-        app.register_blueprint(sign_in)
     app.view_functions["static"] = PAGE(app.view_functions["static"])
     check_routes(app)
     app.extensions["run_worker"] = lambda: _run_worker(app)
@@ -99,7 +92,7 @@ def create_app(settings: Settings | None = None) -> Flask:
     register_request_hooks(app, settings)
     if settings.trusted_proxies:
         app.wsgi_app = BehindProxies(  # type: ignore[method-assign]
-            app.wsgi_app, settings.trusted_proxies, settings.sign_in_headers
+            app.wsgi_app, settings.trusted_proxies
         )
     try:
         startup.run()
@@ -141,9 +134,6 @@ def _start(app: Flask, services: Services) -> None:
     startup.background("retention", lambda stop: purge(stop, tidy))
     startup.background("unfinished-changes", services.ingesting.keep_up)
     startup.background("release", release.follow)
-    if (every := services.settings.sync_every) is not None:
-        sync, sources = services.ingesting.synchroniser, services.ingesting.read_sources
-        startup.background("sync", lambda stop: sync.follow(stop, sources, every))
     for extra in services.extras:
         for name, reference in extra.background.items():
             startup.background(name, partial(load(reference), services))

@@ -40,6 +40,10 @@ class Extra:
     """Functions of the services which raise SettingsError where the start has to
     stop.
     """
+    people: str = ""
+    """A function of the services that returns `People` (app/services/people.py), or
+    None where nobody signs in but with a key. One extra has it.
+    """
     doctor: tuple[str, ...] = ()
     """Checks of the doctor, like `CHECKS` in app/doctor.py, which they follow."""
     background: Mapping[str, str] = field(default_factory=dict)
@@ -51,6 +55,9 @@ class Extra:
 OURS = {
     "changes": "chatbot.extras.changes",
     "operator": "chatbot.extras.operator",
+    "protocols": "chatbot.extras.protocols",
+    "sign_in": "chatbot.extras.sign_in",
+    "sources": "chatbot.extras.sources",
 }
 EXTRAS: Registry[Extra] = Registry("extra", OURS, group="extras")
 

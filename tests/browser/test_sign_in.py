@@ -17,7 +17,8 @@ import pytest
 from flask import Flask
 from playwright.sync_api import Browser, Page, expect
 
-from chatbot.app.web.cookies import KEY_COOKIE, PERSON_COOKIE
+from chatbot.app.web.cookies import KEY_COOKIE
+from chatbot.extras.sign_in.people import PERSON_COOKIE
 from tests.app.web.conftest import error_of
 from tests.app.web.live import application
 from tests.conftest import small_settings

@@ -14,8 +14,9 @@ from chatbot.answering.agents import AGENTS
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import MissingPackageError, UnknownNameError
 from chatbot.domain.registry import Registry
+from chatbot.extras import EXTRAS
+from chatbot.extras.sources.connectors import CONNECTORS
 from chatbot.library.chunkers import CHUNKERS
-from chatbot.library.connectors import CONNECTORS
 from chatbot.library.loaders import LOADERS
 from chatbot.models.chat import CHAT_MODELS
 from chatbot.models.embed import EMBEDDERS
@@ -31,6 +32,7 @@ REGISTRIES = {
         CHUNKERS,
         CONNECTORS,
         EMBEDDERS,
+        EXTRAS,
         LOADERS,
         RETRIEVAL_METHODS,
         STORES,

@@ -31,10 +31,6 @@ COMMANDS = {
         "documents",
         "Read files, folders, web pages (https://...) or standard input...",
     ),
-    "sync": (
-        "documents",
-        "Keep the library as the folders, web pages and buckets of...",
-    ),
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
     "chat": (
         "ask",
@@ -71,10 +67,6 @@ COMMANDS = {
     "reembed": (
         ".migration.commands",
         "Embed all passages with another model, then switch to it.",
-    ),
-    "mcp": (
-        "operation",
-        "Serve agents over stdin and stdout (Model Context Protocol).",
     ),
     "migrate": (
         "maintenance",

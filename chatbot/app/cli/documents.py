@@ -3,7 +3,6 @@ of the library.
 """
 
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -27,7 +26,6 @@ from ...domain.errors import (
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import RequestContext
 from ...domain.validation import parse
-from ...jobs.sync import SourceChange
 from ...language.counts import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
@@ -368,69 +366,6 @@ def _about(metadata: Mapping[str, Any]) -> str:
         for name in ("country_name", "year", "type")
         if name in metadata
     )
-
-
-@command()
-@click.option("--every", help="Go on: look again after this time, e.g. 1h.")
-@click.option(
-    "--prune", is_flag=True, help="Also remove the reports whose files are gone."
-)
-@click.option(
-    "--yes", "confirmed", is_flag=True, help="Remove them however many they are."
-)
-def sync(services: Services, every: str | None, prune: bool, confirmed: bool) -> None:
-    """Keep the library as the folders, web pages and buckets of sources.toml (SOURCES)
-    are.
-
-    New and changed files are read. Run an interrupted command again to continue.
-    docs/sources.md describes the file.
-
-    Example: python -m chatbot sync --prune --every 1h
-    """
-    pause = services.settings.override(sync_every=every).sync_every if every else None
-
-    def report(name: str, change: SourceChange) -> None:
-        colour = "red" if change.outcome == "failed" else None
-        click.secho(
-            f"{change.outcome:9}  {name}  {change.name}  {change.detail}".rstrip(),
-            fg=colour,
-            err=True,
-        )
-
-    control = JobControl(
-        waiting=lambda reason: click.secho(reason, fg="yellow", err=True)
-    )
-    try:
-        while True:
-            sources, run = (
-                services.ingesting.read_sources(),
-                services.ingesting.synchroniser.run,
-            )
-            states = run(
-                sources,
-                prune=prune,
-                confirmed=confirmed,
-                control=control,
-                report=report,
-            )
-            for one in states:
-                click.echo(
-                    f"{one.name}: "
-                    f"{', '.join(f'{n} {what}' for what, n in one.counts.items()) or 'no files'}"  # noqa: E501
-                )
-                if one.problem:
-                    click.secho(f"{one.name}: {one.problem}", fg="red", err=True)
-            if pause is None:
-                break
-            time.sleep(pause)
-    except KeyboardInterrupt:
-        raise click.ClickException(
-            "interrupted. Finished files are kept; run the command again."
-        ) from None
-    if failed := [one.name for one in states if one.failures or one.problem]:
-        raise LoadError(
-            f"Not everything could be read, or removed: {', '.join(failed)}."
-        )
 
 
 documents = Commands("documents")

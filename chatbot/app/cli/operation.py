@@ -18,7 +18,7 @@ from ..services import Services
 from ..services.preparing import prepare_database
 from ..web.files import csv_text
 from ..web.server import Server, listen
-from . import Commands, command, print_json, write_text
+from . import Commands, print_json, write_text
 
 FINDINGS = 1
 WITHOUT_KEY = {
@@ -86,16 +86,6 @@ def doctor(settings: Settings, as_json: bool) -> None:
         print_json([asdict(finding) for finding in findings])
     if any(finding.severity == "error" for finding in findings):
         raise SystemExit(FINDINGS)
-
-
-@command()
-def mcp(services: Services) -> None:
-    """Serve agents over stdin and stdout (Model Context Protocol).
-
-    Example: python -m chatbot mcp"""
-    from ..mcp import serve_stdio  # the SDK takes a second to import
-
-    serve_stdio(services)
 
 
 keys = Commands("keys")

@@ -35,14 +35,13 @@ from ...models.chat import CHAT_MODELS, ManagedChatModel
 from ...models.chat.extractive import ExtractiveChatModel
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
-from ...questions.reading import COUNTRY
 from ...search import RETRIEVAL_METHODS
 from ...search.indicators import Glossary
 from ...search.ranking import fusion_named
 from ...stores import STORES
-from .identity import Groups, IdentityProvider
 from .lazy import close_lazy, lazy
 from .library import Ingesting
+from .people import People
 from .retention import Retention
 from .runtime import Runtime
 from .storage import open_storage
@@ -71,7 +70,7 @@ class Services:
         self.retention = Retention(self.storage)
         self.answering = Answering(self)
         self.ingesting = Ingesting(self)
-        self.groups = Groups(settings, lambda: self.storage.documents.values(COUNTRY))
+        self.people = self._people()
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
         self._has_served = False
@@ -80,12 +79,15 @@ class Services:
         """
         self._replaced: list[tuple[Runtime, threading.Timer]] = []
 
-    @lazy
-    def identity(self) -> IdentityProvider | None:
-        """Where people sign in; None without OIDC_ISSUER. Raises
-        MissingPackageError.
+    def _people(self) -> People | None:
+        """Return who signs in by other means than a key; None = nobody. Raises
+        SettingsError.
         """
-        return IdentityProvider(self.settings) if self.settings.oidc_issuer else None
+        for extra in self.extras:
+            if extra.people:
+                people: People | None = load(extra.people)(self)
+                return people
+        return None
 
     @property
     def runtime(self) -> Runtime:
@@ -128,7 +130,7 @@ class Services:
         SettingsError, UnknownNameError, EmbedderMismatchError: a setting is wrong;
         DatabaseError: the database does not answer.
         """
-        settings, _ = self.settings, self.identity
+        settings = self.settings
         analyzer(settings.language)
         RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
         fusion_named(settings.fusion)
@@ -141,8 +143,6 @@ class Services:
         runtime.reranker(settings.reranker)
         _ = runtime.understanding
         self.ingesting.check()
-        if settings.sync_every is not None:
-            self.ingesting.read_sources()
         for extra in self.extras:
             for reference in extra.verify:
                 load(reference)(self)

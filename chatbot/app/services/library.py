@@ -19,7 +19,7 @@ from ...database.repositories.documents import OWN_ID, is_inside
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.callers import Caller
-from ...domain.documents import MEGABYTE, Chunking
+from ...domain.documents import Chunking
 from ...domain.errors import (
     ConflictError,
     DatabaseError,
@@ -32,11 +32,9 @@ from ...domain.errors import (
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.protocols import ListingStore
 from ...domain.scope import Values
-from ...jobs.sync import Synchroniser
 from ...jobs.worker import IngestionWorker, Originals
 from ...language.reported_figures import stated
 from ...library.chunkers import CHUNKERS
-from ...library.connectors import Connector, read_sources
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
 from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
@@ -360,28 +358,6 @@ class Ingesting:
             idle=self.finish_deletions,
             at_once=self.settings.ingestion_workers,
         )
-
-    @lazy
-    def synchroniser(self) -> Synchroniser:
-        def delete(record: DocumentRecord) -> None:
-            self.delete_document(record)
-            self._storage.audit.record("sync prune", record.source)
-
-        return Synchroniser(
-            database=self._storage.database,
-            service=self.service,
-            download=self.originals.download,
-            delete=delete,
-            originals=self._storage.files if self.settings.keep_files else None,
-            tidy=self.originals.tidy,
-            max_bytes=self.settings.max_upload_mb * MEGABYTE,
-        )
-
-    def read_sources(self) -> Mapping[str, Connector]:
-        """Return the sources of SOURCES by name. Raises SettingsError: naming what is
-        wrong and what is valid.
-        """
-        return read_sources(self.settings.sources, self.check_overrides)
 
     def close(self) -> None:
         close_lazy(self, "loader")

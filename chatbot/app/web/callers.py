@@ -6,30 +6,19 @@ what callers without a key may do.
 """
 
 import ipaddress
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 
 from flask import g, request
 
 from ...database.repositories.access import PREFIX
-from ...domain.callers import NEEDS, PERSON, ApiKey, Caller, Need
+from ...domain.callers import NEEDS, ApiKey, Caller, Need
 from ...domain.errors import UnauthorizedError
-from .cookies import (
-    KEY_COOKIE,
-    PERSON_COOKIE,
-    PERSON_SECONDS,
-    owner_of_cookie,
-    unsealed,
-)
-from .routes import current_route, services
+from .cookies import KEY_COOKIE, owner_of_cookie
+from .routes import Route, current_route, services
 
 STRANGERS: Mapping[str, Need] = {"open": "admin", "read": "read", "keys": "nothing"}
 """The role of callers without a key, by ACCESS."""
-PROXY_PERSON = "report_chat.person"
-"""The key of the WSGI environment with the headers of a trusted proxy: person, groups,
-name.
-"""
 
 
 def caller() -> Caller:
@@ -38,13 +27,7 @@ def caller() -> Caller:
     """
     if "caller" not in g:
         key = sent_key()
-        g.caller = (
-            caller_with(key)
-            if key
-            else without_key(
-                signed_in() if services().settings.sign_in_groups else None
-            )
-        )
+        g.caller = caller_with(key) if key else without_key(signed_in())
     who: Caller = g.caller
     return who
 
@@ -81,12 +64,10 @@ def without_key(person: ApiKey | None) -> Caller:
     """
     settings, g.person = services().settings, person
     if person is not None:
-        key = services().groups.limited(person)
-        return (
-            Caller("nothing", person.owner, person.owner)
-            if key is None
-            else caller_with(key)
-        )
+        key = limited(person)
+        if key is None:
+            return Caller("nothing", person.owner, person.owner)
+        return caller_with(key)
     most = settings.daily_tokens_per_caller
     return Caller(
         STRANGERS[settings.rule], owner_of_cookie(), address(), daily_tokens=most
@@ -94,25 +75,17 @@ def without_key(person: ApiKey | None) -> Caller:
 
 
 def signed_in() -> ApiKey | None:
-    """Return the person whom a cookie of `sign_in` or a trusted proxy names, as a key
-    with their groups but no role.
+    """Return who signed in by other means than a key, as `People.person` does."""
+    people = services().people
+    return people.person() if people else None
+
+
+def limited(key: ApiKey) -> ApiKey | None:
+    """Return the key of a person with the role and limits of their groups; None if no
+    group has access, or nobody knows the groups.
     """
-    if services().settings.oidc_issuer:
-        kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
-        return (
-            ApiKey(kept["id"], kept["name"], "feed", "", groups=tuple(kept["groups"]))
-            if kept
-            else None
-        )
-    stated = (
-        text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
-        for text in request.environ.get(PROXY_PERSON, ())
-    )
-    user, groups, name = (*stated, "", "", "")[:3]
-    if not user or "," in user:  # two headers: one of them may be the client's
-        return None
-    parts = tuple(part.strip() for part in re.split("[,|]", groups) if part.strip())
-    return ApiKey(f"{PERSON}{user}", name or user, "feed", "", groups=parts)
+    people = services().people
+    return people.limited(key) if people else None
 
 
 def sent_key() -> ApiKey | None:
@@ -139,19 +112,24 @@ def sent_key() -> ApiKey | None:
     )
     if not secret:
         return None
-    ignores_foreign = route is not None and route.ignores_foreign_keys
-    # Proxies may pass on a token of their own.
-    ignores_foreign = ignores_foreign or bool(request.environ.get(PROXY_PERSON))
-    if ignores_foreign and not secret.startswith(PREFIX):
+    if not secret.startswith(PREFIX) and _counts_as_none(route):
         return None
     return find_key(secret)
+
+
+def _counts_as_none(route: Route | None) -> bool:
+    """Return whether a key that was not made here counts as none."""
+    if route is not None and route.ignores_foreign_keys:
+        return True
+    people = services().people
+    return people is not None and people.has_foreign_key()
 
 
 def find_key(secret: str) -> ApiKey:
     key = services().storage.keys.find(secret)
     if key is not None and key.groups:  # the feed of a person: as their groups are now
-        limited = services().groups.limited(key)
-        key = limited and replace(limited, role=key.role)
+        as_now = limited(key)
+        key = replace(as_now, role=key.role) if as_now else None
     if key is None:
         raise UnauthorizedError(
             "Unknown or revoked key. Create one: python -m chatbot keys create NAME."

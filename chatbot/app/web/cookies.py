@@ -15,7 +15,6 @@ from ...domain.errors import DatabaseError
 from .routes import services
 
 KEY_COOKIE, OWNER_COOKIE = "report_chat_key", "report_chat"
-PERSON_COOKIE, PERSON_SECONDS = "report_chat_person", 12 * 3600
 COOKIE_SECONDS = 400 * 86_400
 """The maximum that browsers allow."""
 

@@ -24,7 +24,6 @@ from ...domain.documents import Proposal
 from ...domain.json import to_json
 from ...domain.validation import parse
 from ...jobs.queue import Ingestion, IngestionFile
-from ...jobs.sync import SourceState
 from ...library.control import JobControl, lease
 from ...library.description import language_notes
 from ...library.sources import (
@@ -36,7 +35,7 @@ from ...library.sources import (
     document_id,
     uploaded_name,
 )
-from .access import activity, library, require_everything
+from .access import activity, library
 from .asking import Address, one_of
 from .callers import caller
 from .files import (
@@ -332,19 +331,6 @@ class IngestionQuery(Query):
 def list_ingestions(query: IngestionQuery) -> Json:
     """List the caller's latest jobs."""
     return {"ingestions": activity().jobs(query.limit)}
-
-
-@jobs.get(
-    "/api/sources",
-    need="admin",
-    returns=answer_type("Sources", sources=list[SourceState]),
-)
-def list_sources() -> Json:
-    """List the sources that the library is kept current with, and what their latest run
-    did.
-    """
-    require_everything()
-    return {"sources": services().ingesting.synchroniser.states()}
 
 
 @jobs.get("/api/ingestions/<ingestion_id>", need="read")

@@ -39,7 +39,6 @@ from ...domain.errors import (
     ForbiddenOriginError,
 )
 from .access import finish_request, require_role
-from .callers import PROXY_PERSON
 from .monitoring import ObservedRequest, body_of, error_body
 from .rates import count_request
 from .routes import error_forms
@@ -69,6 +68,10 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 PREFIX = re.compile(r"(/(?!\.{1,2}(?:/|$))[\w.~-]+)+")
 """A path below which a proxy serves this application; the proxy removes it from the
 requests.
+"""
+FROM_PROXY = "report_chat.from_proxy"
+"""The key of the WSGI environment that says that a trusted proxy sent a request: no
+header has such a name.
 """
 Networks = Sequence[IPv4Network | IPv6Network]
 
@@ -223,12 +226,8 @@ class BehindProxies:
     the last proxy.
     """
 
-    def __init__(
-        self, app: Application, trusted: Sequence[str], sign_in: Sequence[str] = ()
-    ) -> None:
-        """``sign_in``: the headers of trusted proxies that name who signed in."""
+    def __init__(self, app: Application, trusted: Sequence[str]) -> None:
         self._app = app
-        self._sign_in = [f"HTTP_{name.upper().replace('-', '_')}" for name in sign_in]
         self._trusted: Networks = [ip_network(one, strict=False) for one in trusted]
 
     def __call__(
@@ -271,7 +270,7 @@ class BehindProxies:
                 environ["wsgi.url_scheme"] = scheme
             if PREFIX.fullmatch(environ.get("HTTP_X_FORWARDED_PREFIX", "")):
                 environ["SCRIPT_NAME"] = environ["HTTP_X_FORWARDED_PREFIX"]
-            environ[PROXY_PERSON] = [environ.get(name, "") for name in self._sign_in]
+            environ[FROM_PROXY] = True
         return self._app(environ, start_response)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from http import HTTPMethod
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, TypeVar
 
 from flask import Response, current_app, g, jsonify, make_response, request
 from prometheus_client import (
@@ -40,6 +40,7 @@ from .routes import PAGE, Views, answer_type, samples, services
 
 monitoring = Views("monitoring", __name__)
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 request_log = logging.getLogger("chatbot.requests")
 OWNER_DIGITS = 12
 """Digits of the owner's SHA-256 in the log, which tell owners apart and not who they
@@ -151,6 +152,19 @@ def failure_of(error: Exception) -> ChatbotError:
             error.in_full if isinstance(error, DependencyError) else error.message,
         )
     return error
+
+
+def guarded(work: Callable[[], T], failed: Callable[[str], Exception]) -> T:
+    """Return what ``work`` returns. Raises an error of ours as it is, and for any other
+    what ``failed`` makes of a message that clients may read.
+    """
+    try:
+        return work()
+    except Exception as error:
+        failure = failure_of(error)
+        if failure is error:
+            raise
+        raise failed(failure.message) from error
 
 
 def body_of(code: str, message: str, details: list[dict[str, Any]]) -> dict[str, Any]:

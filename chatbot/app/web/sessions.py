@@ -1,17 +1,17 @@
 """Signing in to the page with a key, and out."""
 
-from contextlib import suppress
 from typing import Annotated, Literal
 
-from flask import Response, g, jsonify, url_for
+from flask import Response, g, jsonify
 from pydantic import StringConstraints
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from ...domain.callers import KEY_ROLES, Caller, KeyRole, Need
-from ...domain.errors import DependencyError, UnauthorizedError
+from ...domain.errors import UnauthorizedError
 from ...domain.validation import NOT_BLANK
+from ..services.people import SignedOut
 from .callers import caller, caller_with, find_key, signed_in, without_key
-from .cookies import KEY_COOKIE, PERSON_COOKIE, PERSON_SECONDS, set_cookie, unsealed
+from .cookies import KEY_COOKIE, set_cookie
 from .routes import Body, Views, services
 
 sessions = Views("sessions", __name__)
@@ -65,7 +65,7 @@ def get_session() -> Response:
     try:
         return jsonify(_session(caller()))
     except UnauthorizedError:
-        return _signed_out(KEY_COOKIE)
+        return _without_cookies(SignedOut(signed_in()))
 
 
 @sessions.post("/api/session", need="nothing", returns=Session, errors=(401,))
@@ -79,20 +79,14 @@ def create_session(body: SignIn) -> Response:
 @sessions.delete("/api/session", need="nothing", returns=Session)
 def delete_session() -> Response:
     """Sign out in this browser; the key stays valid."""
-    address, provider = "", services().identity
-    if provider is not None and unsealed(PERSON_COOKIE, PERSON_SECONDS):
-        with suppress(DependencyError):  # here they are signed out all the same
-            address = provider.sign_out_address(url_for("pages.chat", _external=True))
-    return _signed_out(KEY_COOKIE, PERSON_COOKIE, sign_out=address)
+    people = services().people
+    return _without_cookies(people.sign_out() if people else SignedOut())
 
 
-def _signed_out(*cookies: str, sign_out: str = "") -> Response:
-    settings = services().settings
-    stays = settings.sign_in_headers or (
-        settings.oidc_issuer and PERSON_COOKIE not in cookies
-    )
-    response = jsonify(_session(without_key(signed_in() if stays else None), sign_out))
-    for cookie in cookies:
+def _without_cookies(left: SignedOut) -> Response:
+    """Remove the cookies of a key and of the person who ``left``."""
+    response = jsonify(_session(without_key(left.person), left.address))
+    for cookie in (KEY_COOKIE, *left.cookies):
         set_cookie(response, cookie, "", seconds=0)
     return response
 
@@ -109,10 +103,10 @@ def _session(who: Caller, sign_out: str = "") -> Session:
     shown: PersonInfo | None = (
         {"name": person.name, "role": who.role, "groups": groups} if person else None
     )
-    settings = services().settings
-    sign_in = url_for("sign_in.begin") if settings.oidc_issuer else ""
+    people = services().people
+    sign_in = people.sign_in_address() if people else ""
     return {
-        "access": settings.rule,
+        "access": services().settings.rule,
         "may": may,
         "owner": owner,
         "key": named,

@@ -21,11 +21,11 @@ from flask.testing import FlaskClient
 from werkzeug.datastructures import FileStorage
 from werkzeug.routing import Rule
 
-from chatbot.app.mcp import TOOLS
 from chatbot.app.services import Services
 from chatbot.app.web.routes import Route, route_of
 from chatbot.database.repositories.access import ID_CHARACTERS, PREFIX
 from chatbot.domain.figures import GlossaryEntry
+from chatbot.extras.protocols.toolbox import TOOLS
 from chatbot.library.pipeline import Registration
 from chatbot.library.sources import document_id
 from tests.app.web.knowledge import ended, post_form

@@ -8,6 +8,7 @@ import json
 import socket
 import time
 from contextlib import ExitStack, suppress
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -71,9 +72,7 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(
 
 
 @pytest.mark.usefixtures("kenya")
-@pytest.mark.parametrize(
-    "path", ["/query", "/api/chat", "/v1/chat/completions", "/v1/embeddings", "/mcp"]
-)
+@pytest.mark.parametrize("path", ["/query", "/api/chat"])
 def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
     app: Flask,
     services: Services,
@@ -81,24 +80,14 @@ def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
     monkeypatch: pytest.MonkeyPatch,
     path: str,
 ) -> None:
-    body = {
-        "/v1/chat/completions": {
-            "model": "report-chat",
-            "messages": [{"role": "user", "content": QUESTION}],
-        },
-        "/v1/embeddings": {
-            "model": services.runtime.embedder.model_id,
-            "input": QUESTION,
-        },
-        "/mcp": {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": "ask", "arguments": {"question": QUESTION}},
-        },
-    }.get(path, {"query": QUESTION})
     monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
     server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
+    check_refused_at_once(app, server, path, {"query": QUESTION})
+
+
+def check_refused_at_once(
+    app: Flask, server: FakeOpenAI, path: str, body: dict[str, Any]
+) -> None:
     with served(app) as port:
         with Connection(port, "/api/chat", {"query": QUESTION}) as stream:
             assert next(event for event in stream.events() if event.name == "token")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from chatbot.app.doctor import check_access
 from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import SettingsError
+from chatbot.extras.sign_in.people import check_access
 from tests.app.web.conftest import error_of
 from tests.app.web.knowledge import ended, upload
 from tests.app.web.test_access import Person, key_holder

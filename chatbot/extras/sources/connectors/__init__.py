@@ -14,11 +14,20 @@ from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...config.settings_types import read_tables
-from ...domain.registry import Registry
-from ...domain.scope import Value
-from ...domain.validation import parse
-from ..sources import METADATA, Description, Kind, Labels, Overrides, Source, Text, Year
+from ....config.settings_types import read_tables
+from ....domain.registry import Registry
+from ....domain.scope import Value
+from ....domain.validation import parse
+from ....library.sources import (
+    METADATA,
+    Description,
+    Kind,
+    Labels,
+    Overrides,
+    Source,
+    Text,
+    Year,
+)
 
 EVERY_FILE = "**/*"
 Download = Callable[..., Path]
@@ -81,10 +90,10 @@ class Connector(BaseModel, ABC):
 CONNECTORS: Registry[Connector] = Registry(
     "kind of source",
     {
-        "folder": "chatbot.library.connectors.folder",
-        "pages": "chatbot.library.connectors.web:PagesConnector",
-        "s3": "chatbot.library.connectors.s3",
-        "sitemap": "chatbot.library.connectors.web:SitemapConnector",
+        "folder": "chatbot.extras.sources.connectors.folder",
+        "pages": "chatbot.extras.sources.connectors.web:PagesConnector",
+        "s3": "chatbot.extras.sources.connectors.s3",
+        "sitemap": "chatbot.extras.sources.connectors.web:SitemapConnector",
     },
     group="connectors",
 )
@@ -111,5 +120,6 @@ def read_sources(
         )
         return connector
 
-    keys, guide = f"a kind: {', '.join(CONNECTORS.names())}", " See docs/sources.md."
+    keys = f"a kind: {', '.join(CONNECTORS.names())}"
+    guide = " See docs/extras/sources.md."
     return read_tables("SOURCES", path, read, noun="source", keys=keys, guide=guide)

@@ -1,26 +1,31 @@
-"""Sign-in with an identity provider: to it, and back with what it says. `access` reads
+"""Sign-in with an identity provider: to it, and back with what it says. `people` reads
 the cookie that is set here.
 """
 
 import hmac
 import re
+from typing import Any
 
 from flask import redirect, request, url_for
+from flask.sansio.app import App
 from werkzeug.wrappers import Response as Redirect
 
+from ...app.web.cookies import KEY_COOKIE, sealed, set_cookie, unsealed
+from ...app.web.routes import Route, Views, services
 from ...domain.errors import LONGEST_SHOWN, ForbiddenError
-from ..services.identity import IdentityProvider
-from .cookies import (
-    KEY_COOKIE,
-    PERSON_COOKIE,
-    PERSON_SECONDS,
-    sealed,
-    set_cookie,
-    unsealed,
-)
-from .routes import Route, Views, services
+from .identity import IdentityProvider
+from .people import PERSON_COOKIE, PERSON_SECONDS, SignedInPeople, people_here
 
-sign_in = Views("sign_in", __name__)
+
+class ProviderViews(Views):
+    """Views that exist where people sign in with an identity provider."""
+
+    def register(self, app: App, options: dict[str, Any]) -> None:
+        if app.extensions["services"].settings.oidc_issuer:
+            super().register(app, options)
+
+
+sign_in = ProviderViews("sign_in", __name__)
 STEP = Route(need="nothing", is_documented=False)
 """Counted, other than pages: each asks the provider."""
 STARTED_COOKIE, STARTED_SECONDS = "report_chat_sign_in", 600
@@ -33,7 +38,8 @@ def begin() -> Redirect:
     """Lead to the provider; the state, nonce and verifier of this attempt are kept in a
     cookie.
     """
-    started = _provider().begin(url_for(".finish", _external=True))
+    _, provider = _people_and_provider()
+    started = provider.begin(url_for(".finish", _external=True))
     response, page = redirect(started.pop("url")), request.args.get("next", "")
     started["next"] = page if OWN_PATH.fullmatch(page) else url_for("pages.chat")
     set_cookie(
@@ -47,6 +53,7 @@ def finish() -> Redirect:
     """Keep who signed in. Raises ForbiddenError: it did not begin in this browser, or
     the provider says no.
     """
+    people, provider = _people_and_provider()
     started = unsealed(STARTED_COOKIE, STARTED_SECONDS)
     if not started or not hmac.compare_digest(
         started["state"].encode(), request.args.get("state", "").encode()
@@ -58,13 +65,13 @@ def finish() -> Redirect:
         raise ForbiddenError(
             f"The identity provider did not sign you in: {error[:LONGEST_SHOWN]}."
         )
-    person = _provider().finish(
+    person = provider.finish(
         url_for(".finish", _external=True), request.args.get("code", ""), started
     )
     stated = {
         "id": person.id,
         "name": person.name,
-        "groups": services().groups.names(person.groups),
+        "groups": people.groups.names(person.groups),
     }
     response = redirect(started["next"], 303)
     set_cookie(response, PERSON_COOKIE, sealed(PERSON_COOKIE, stated), PERSON_SECONDS)
@@ -73,7 +80,9 @@ def finish() -> Redirect:
     return response
 
 
-def _provider() -> IdentityProvider:
-    provider = services().identity
-    assert provider is not None  # without one these views are not registered
-    return provider
+def _people_and_provider() -> tuple[SignedInPeople, IdentityProvider]:
+    people = people_here(services())
+    assert people is not None  # without a provider these views do not exist
+    provider = people.provider
+    assert provider is not None
+    return people, provider

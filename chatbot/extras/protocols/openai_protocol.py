@@ -19,6 +19,15 @@ from pydantic import Field
 
 from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
+from ...app.web.asking import (
+    QUESTION_ERRORS,
+    ChatRequest,
+    question_stream,
+    stream_response,
+)
+from ...app.web.callers import caller
+from ...app.web.routes import EVENTS, JSON, OpenBody, Views, services
+from ...app.web.streaming import Item, connection, refuse_more
 from ...database.core import Json
 from ...domain import Answer, SearchHit, SourcesEvent, TokenEvent
 from ...domain.chat import QUERY_CHARACTERS
@@ -28,10 +37,6 @@ from ...domain.request import RequestContext
 from ...domain.validation import parse
 from ...questions.reading import COUNTRY, YEAR
 from ...search.compression import embedded
-from .asking import QUESTION_ERRORS, ChatRequest, question_stream, stream_response
-from .callers import caller
-from .routes import EVENTS, JSON, OpenBody, Views, services
-from .streaming import Item, connection, refuse_more
 
 openai_protocol = Views("openai", __name__)
 NAME = "report-chat"
@@ -174,7 +179,7 @@ def complete_chat(body: CompletionRequest) -> Response:
     """Answer a question by OpenAI's protocol.
 
     A `chat.completion`, or with `stream` its pieces as server-sent events. Citations
-    are annotations, and complete in `report_chat`. See docs/openai.md.
+    are annotations, and complete in `report_chat`. See docs/extras/openai.md.
     """
     refuse_more()
     writing = CompletionWriter(body, request.url_root)

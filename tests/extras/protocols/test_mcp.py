@@ -15,9 +15,9 @@ import pytest
 from flask import Flask
 from mcp import Client, MCPError, StdioServerParameters
 
-from chatbot.app.mcp import TOOLS, Scoped, Toolbox
 from chatbot.domain import Cancellation, Scope
 from chatbot.domain.callers import ANYBODY
+from chatbot.extras.protocols.toolbox import TOOLS, Scoped, Toolbox
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
 from tests.conftest import small_settings
@@ -30,7 +30,7 @@ RATES = {
     ("Somalia", 2021): 3.3,
     ("Somalia", 2023): 4.2,
 }
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

@@ -15,16 +15,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..database.core import Database, Json
-from ..database.repositories.files import FileRepository
-from ..database.rows import from_row, now
-from ..domain import Cancellation, DocumentRecord, errors
-from ..domain.cancellation import heartbeat
-from ..domain.documents import MEGABYTE
-from ..library.connectors import Connector, Download, SourceFile
-from ..library.control import LEASE_SECONDS, JobControl, lease
-from ..library.pipeline import IngestionService
-from ..library.sources import document_id
+from ...database.core import Database, Json
+from ...database.repositories.files import FileRepository
+from ...database.rows import from_row, now
+from ...domain import Cancellation, DocumentRecord, errors
+from ...domain.cancellation import heartbeat
+from ...domain.documents import MEGABYTE
+from ...library.control import LEASE_SECONDS, JobControl, lease
+from ...library.pipeline import IngestionService
+from ...library.sources import document_id
+from .connectors import Connector, Download, SourceFile
 
 log = logging.getLogger(__name__)
 KEPT_CHANGES = 100

@@ -15,9 +15,9 @@ import pytest
 from flask import Flask, jsonify
 from werkzeug.serving import make_server
 
-from chatbot.app.services.identity import IdentityProvider
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import ForbiddenError, IdentityProviderError
+from chatbot.extras.sign_in.identity import IdentityProvider
 from tests.data import cases
 
 CASES = cases(__file__)

@@ -12,9 +12,9 @@ from typing import Annotated
 from lxml import etree
 from pydantic import Field, StrictStr
 
-from ...domain.errors import LoadError
-from ...domain.validation import ADDRESS
-from ..sources import Source
+from ....domain.errors import LoadError
+from ....domain.validation import ADDRESS
+from ....library.sources import Source
 from . import Connector, Download, SourceFile
 
 Url = Annotated[StrictStr, Field(pattern=ADDRESS)]

@@ -1,5 +1,5 @@
 """Tools and resources of the Model Context Protocol, run by the official SDK's server
-over stdio, or over HTTP by `web/mcp.py`.
+over stdio, or over HTTP by `mcp_over_http`.
 """
 
 import json
@@ -16,19 +16,19 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from .. import __version__
-from ..answering.context import texts_of
-from ..answering.conversation import Place, Saved
-from ..domain import Question, Scope, SearchHit, StepEvent
-from ..domain.callers import ANYBODY, Caller
-from ..domain.cancellation import Cancellation
-from ..domain.documents import Report
-from ..domain.errors import ChatbotError, InvalidRequestError, NotFoundError
-from ..domain.json import to_json
-from ..domain.validation import parse
-from ..language.characters import evenly_spaced
-from .services import Services
-from .services.library import Library
+from ... import __version__
+from ...answering.context import texts_of
+from ...answering.conversation import Place, Saved
+from ...app.services import Services
+from ...app.services.library import Library
+from ...domain import Question, Scope, SearchHit, StepEvent
+from ...domain.callers import ANYBODY, Caller
+from ...domain.cancellation import Cancellation
+from ...domain.documents import Report
+from ...domain.errors import ChatbotError, InvalidRequestError, NotFoundError
+from ...domain.json import to_json
+from ...domain.validation import parse
+from ...language.characters import evenly_spaced
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]

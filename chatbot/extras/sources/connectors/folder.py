@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ...domain.errors import LoadError
-from ..loaders import suffixes
-from ..sources import folder_sources
+from ....domain.errors import LoadError
+from ....library.loaders import suffixes
+from ....library.sources import folder_sources
 from . import Connector, Download, SourceFile
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from chatbot.domain.errors import InvalidRequestError, LoadError
 from chatbot.domain.validation import parse
-from chatbot.library.connectors import CONNECTORS, Connector, SourceFile
+from chatbot.extras.sources.connectors import CONNECTORS, Connector, SourceFile
 from chatbot.library.fetching import READABLE, fetch
 from chatbot.library.fetching.transport import ANYWHERE
 from chatbot.library.loaders import suffixes

@@ -13,6 +13,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
+from chatbot.extras.sources.running import follow, synchroniser_of
 from tests.app.cli.conftest import Result, Run, opened
 from tests.app.cli.processes import started
 from tests.conftest import write_report
@@ -126,7 +127,7 @@ def test_a_failure_stops_nothing(
     with Services(
         Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
     ) as services:
-        first, second = services.ingesting.synchroniser.states()
+        first, second = synchroniser_of(services).states()
     assert first.problem.startswith("/nowhere is not a folder here.")
     assert [(one.outcome, Path(one.name).name) for one in second.failures] == [
         ("failed", "r0.md")
@@ -178,11 +179,7 @@ def test_the_server_keeps_the_library_current(
     stop = threading.Event()
     with Services(settings) as services:
         services.prepare()
-        sync = services.ingesting.synchroniser
-        thread = threading.Thread(
-            target=sync.follow,
-            args=(stop, services.ingesting.read_sources, settings.sync_every),
-        )
+        thread = threading.Thread(target=follow, args=(services, stop))
         thread.start()
         try:
             until(lambda: len(services.storage.documents.all()) == 10)

@@ -12,9 +12,9 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import Field
 
-from ...domain.errors import LoadError
-from ..loaders import suffixes
-from ..sources import Source
+from ....domain.errors import LoadError
+from ....library.loaders import suffixes
+from ....library.sources import Source
 from . import Connector, Download, SourceFile
 
 SECONDS = 30

@@ -140,7 +140,7 @@ def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
     if not groups:
         raise errors.SettingsError(
             f"SIGN_IN_GROUPS: {path} has no group, so nobody can sign in. See "
-            "docs/sign-in.md."
+            "docs/extras/sign-in.md."
         )
     return groups
 

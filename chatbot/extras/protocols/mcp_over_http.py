@@ -16,14 +16,14 @@ from typing import Any, Literal
 from flask import Response, request
 from pydantic import BaseModel, ConfigDict
 
+from ...app.services import Services
+from ...app.web.callers import caller
+from ...app.web.monitoring import guarded
+from ...app.web.rates import question_slot
+from ...app.web.routes import EVENTS, JSON, Views, require_samples, services
+from ...app.web.streaming import ClientGoneError, connection, refuse_more
 from ...database.core import Json
 from ...domain.callers import Caller
-from ..services import Services
-from .callers import caller
-from .monitoring import failure_of
-from .rates import question_slot
-from .routes import EVENTS, JSON, Views, require_samples, services
-from .streaming import ClientGoneError, connection, refuse_more
 
 mcp = Views("mcp", __name__)
 OF_REPORTS = ("tools/call", "resources/list", "resources/read")
@@ -57,7 +57,7 @@ def send_mcp_message(body: JsonRpc) -> Response:
     """Send a JSON-RPC message of the Model Context Protocol.
 
     A request is answered, a notification is accepted (202). A tool with a progress
-    token answers as server-sent events. See docs/mcp.md.
+    token answers as server-sent events. See docs/extras/mcp.md.
     """
     if body.method in OF_REPORTS:
         require_samples()
@@ -73,17 +73,14 @@ def _scope(product: Services, who: Caller) -> dict[str, Any]:
     from mcp import MCPError
     from mcp_types import INTERNAL_ERROR
 
-    from ..mcp import TOOLBOX_KEY, Toolbox
+    from .toolbox import TOOLBOX_KEY, Toolbox
 
     def limited(work: Callable[[], Json]) -> Json:
-        try:
+        def run() -> Json:
             with question_slot(product, who):
                 return work()
-        except Exception as error:  # the web layer's border: it goes to the client
-            failure = failure_of(error)
-            if failure is error:
-                raise
-            raise MCPError(INTERNAL_ERROR, failure.message) from error
+
+        return guarded(run, lambda message: MCPError(INTERNAL_ERROR, message))
 
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
@@ -157,7 +154,7 @@ def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
     """
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from ..mcp import build_server
+    from .toolbox import build_server
 
     loop, ready, server = asyncio.new_event_loop(), threading.Event(), build_server()
     managers = {

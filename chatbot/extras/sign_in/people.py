@@ -1,0 +1,148 @@
+"""Who signed in: the person whom the cookie of a sign-in or a trusted proxy names."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+
+from flask import request, url_for
+
+from ...app.doctor import Finding
+from ...app.services import Services
+from ...app.services.people import SignedOut
+from ...app.web.cookies import unsealed
+from ...app.web.middleware import FROM_PROXY
+from ...domain.callers import PERSON, ApiKey
+from ...domain.errors import DependencyError
+from ...domain.scope import Value
+from ...language.countries import resolve_country
+from ...questions.reading import COUNTRY
+from .identity import Groups, IdentityProvider
+
+PERSON_COOKIE, PERSON_SECONDS = "report_chat_person", 12 * 3600
+SEPARATORS = re.compile("[,|]")
+"""Between the groups in a header."""
+
+
+class SignedInPeople:
+    """The people of an installation; one of `People`."""
+
+    def __init__(self, services: Services) -> None:
+        """Raises SettingsError: the table of groups cannot be read, or is wrong."""
+        self._documents = services.storage.documents
+        self._settings = services.settings
+        self.groups = Groups(services.settings, self.countries)
+        self._headers = [
+            f"HTTP_{name.upper().replace('-', '_')}"
+            for name in services.settings.sign_in_headers
+        ]
+
+    def countries(self) -> Sequence[Value]:
+        """Return the countries as the reports spell them now."""
+        return self._documents.values(COUNTRY)
+
+    @cached_property
+    def provider(self) -> IdentityProvider | None:
+        """Where people sign in; None without OIDC_ISSUER. Raises
+        MissingPackageError.
+        """
+        if not self._settings.oidc_issuer:
+            return None
+        return IdentityProvider(self._settings)
+
+    def person(self) -> ApiKey | None:
+        if self._settings.oidc_issuer:
+            return self._of_cookie()
+        return self._of_headers()
+
+    def _of_cookie(self) -> ApiKey | None:
+        kept = unsealed(PERSON_COOKIE, PERSON_SECONDS)
+        if not kept:
+            return None
+        groups = tuple(kept["groups"])
+        return ApiKey(kept["id"], kept["name"], "feed", "", groups=groups)
+
+    def _of_headers(self) -> ApiKey | None:
+        if not self._comes_from_proxy():
+            return None
+        texts = [request.environ.get(name, "") for name in self._headers]
+        stated = [
+            text.encode("latin-1").decode("utf-8", "backslashreplace").strip()
+            for text in texts
+        ]
+        user, groups, name = (*stated, "", "", "")[:3]
+        if not user or "," in user:  # two headers: one of them may be the client's
+            return None
+        parts = [part.strip() for part in SEPARATORS.split(groups)]
+        named = tuple(part for part in parts if part)
+        return ApiKey(f"{PERSON}{user}", name or user, "feed", "", groups=named)
+
+    def _comes_from_proxy(self) -> bool:
+        return bool(self._headers) and FROM_PROXY in request.environ
+
+    def limited(self, key: ApiKey) -> ApiKey | None:
+        return self.groups.limited(key)
+
+    def has_foreign_key(self) -> bool:
+        """A proxy that names people may pass on a token of its own."""
+        return self._comes_from_proxy()
+
+    def sign_in_address(self) -> str:
+        return url_for("sign_in.begin") if self._settings.oidc_issuer else ""
+
+    def sign_out(self) -> SignedOut:
+        if self.provider is None:
+            return SignedOut(person=self.person())
+        address = ""
+        if unsealed(PERSON_COOKIE, PERSON_SECONDS):
+            page = url_for("pages.chat", _external=True)
+            with suppress(DependencyError):  # here they are signed out all the same
+                address = self.provider.sign_out_address(page)
+        return SignedOut(address=address, cookies=(PERSON_COOKIE,))
+
+
+def people_of(services: Services) -> SignedInPeople | None:
+    """Return the people of the settings; None without SIGN_IN_GROUPS: nobody signs in.
+    Raises SettingsError.
+    """
+    if services.settings.sign_in_groups is None:
+        return None
+    return SignedInPeople(services)
+
+
+def people_here(services: Services) -> SignedInPeople | None:
+    """Return the people of the running services."""
+    people = services.people
+    return people if isinstance(people, SignedInPeople) else None
+
+
+def verify(services: Services) -> None:
+    """Raises MissingPackageError: Authlib is not installed."""
+    people = people_here(services)
+    if people is not None:
+        _ = people.provider
+
+
+def check_access(services: Services) -> Iterator[Finding]:
+    """Check that groups see reports. Raises IdentityProviderError: the provider does
+    not answer.
+    """
+    people = people_here(services)
+    if people is None:
+        return
+    spelled = [str(value) for value in people.countries()]
+    for country in people.groups.countries():
+        if resolve_country(country, spelled)[0] not in spelled:
+            yield Finding("warning", "", "group_without_reports", *_unknown(country))
+    provider = people.provider
+    if provider is not None:
+        provider.check()
+        yield Finding("ok", "", "sign_in", f"{provider.issuer} answers")
+
+
+def _unknown(country: str) -> tuple[str, str]:
+    return (
+        f"SIGN_IN_GROUPS names {country}, and no report is on it: its groups see "
+        "nothing of it.",
+        "Write the country as the reports do: python -m chatbot documents list.",
+    )
