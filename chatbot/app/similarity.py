@@ -12,10 +12,11 @@ import numpy as np
 
 from ..config.settings import Settings
 from ..domain import Match
+from ..domain.documents import best_matches
 from ..domain.errors import InvalidRequestError
 from ..domain.scope import Value
 from ..search.pipeline import settled_search
-from ..search.ranking import best_of, searched_scopes
+from ..search.ranking import searched_scopes
 from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates
 from ..stores.chunks import chunk_to_json
 from .services import Services
@@ -78,7 +79,7 @@ def similarity_search(
             found += store.vector_search(
                 vector, top_k=count, scope=one, num_candidates=candidates(limit)
             )
-        return best_of(found, count), []
+        return best_matches(found, count), []
 
     near, _ = settled_search(search, limit, documents.visible)
     scores = {match.chunk_id: match.score for match in near}

@@ -7,17 +7,17 @@ inside by their parts, passages and figures one by one.
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..domain import Chunk, DocumentRecord, Match, Scope, Vector
 from ..domain.documents import Matrix, Part
-from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry, Indicators, ReportedFigure
+from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
 from ..domain.scope import Value
 from .repositories.documents import (
@@ -28,47 +28,15 @@ from .repositories.documents import (
     ReportIndex,
     parts_inside,
 )
-from .repositories.figures import FigureChange, FigurePage, FigureRepository
+from .repositories.figures import FigureReader
 
-__all__ = ["UNKNOWN", "FigureReader", "Reader", "Readers", "narrowed"]
+__all__ = ["UNKNOWN", "Reader", "Readers", "narrowed"]
 UNKNOWN = ""
 """The key of what may change without a new version."""
 MAX_KEPT_LIMITS = 64
 """Limits of callers of which the reports inside are kept."""
 EVERYTHING = Scope()
 Entries = Callable[[], Sequence[GlossaryEntry]]
-
-
-class FigureReader(Protocol):
-    """The table of figures, to be read: see `FigureRepository`."""
-
-    def find(
-        self,
-        scope: Scope,
-        *,
-        headings: Collection[str] = (),
-        label: str | None = None,
-        year: int | None = None,
-        document_id: str = "",
-    ) -> list[ReportedFigure]:
-        """Return the figures in a scope in reading order."""
-
-    def page(
-        self,
-        scope: Scope,
-        *,
-        indicator: str = "",
-        year: int | None = None,
-        limit: int,
-        after: str = "",
-    ) -> FigurePage:
-        """Return a page of figures by indicator."""
-
-    def changes(self, document_id: str) -> list[FigureChange]:
-        """Return what former versions of a report stated differently."""
-
-    def indicators(self, scope: Scope = EVERYTHING) -> Indicators:
-        """Return the labels of each heading in a scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +166,11 @@ class LimitedDocuments(ReportCatalog):
         record = self._whole.get(document_id)
         return narrowed(record, self.limit) if record else None
 
+    def is_whole(self, document_id: str) -> bool:
+        """Return whether a report is inside with all of its parts."""
+        record = self.index().records.get(document_id)
+        return record is not None and not record.part_of
+
 
 def _key(index: ReportIndex, entries: Sequence[GlossaryEntry]) -> str | None:
     parts = list(map(str, entries))
@@ -211,58 +184,6 @@ def _key(index: ReportIndex, entries: Sequence[GlossaryEntry]) -> str | None:
             f"{record.part_of} {record.chunks}"
         )
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
-
-
-class LimitedFigures:
-    """The figures inside of a limit."""
-
-    def __init__(self, figures: FigureRepository, documents: LimitedDocuments) -> None:
-        self._whole = figures
-        self._documents = documents
-        self._limit = documents.limit
-
-    def find(
-        self,
-        scope: Scope,
-        *,
-        headings: Collection[str] = (),
-        label: str | None = None,
-        year: int | None = None,
-        document_id: str = "",
-    ) -> list[ReportedFigure]:
-        inside = scope.limited_to(self._limit)
-        if inside is None:
-            return []
-        return self._whole.find(
-            inside, headings=headings, label=label, year=year, document_id=document_id
-        )
-
-    def page(
-        self,
-        scope: Scope,
-        *,
-        indicator: str = "",
-        year: int | None = None,
-        limit: int,
-        after: str = "",
-    ) -> FigurePage:
-        inside = scope.limited_to(self._limit)
-        if inside is None:
-            return FigurePage([], 0, None)
-        return self._whole.page(
-            inside, indicator=indicator, year=year, limit=limit, after=after
-        )
-
-    def changes(self, document_id: str) -> list[FigureChange]:
-        """Return none of a report in parts: a change does not say of which one."""
-        record = self._documents.index().records.get(document_id)
-        if record is None or record.part_of:
-            return []
-        return self._whole.changes(document_id)
-
-    def indicators(self, scope: Scope = EVERYTHING) -> Indicators:
-        inside = scope.limited_to(self._limit)
-        return {} if inside is None else self._whole.indicators(inside)
 
 
 class LimitedGlossary:
@@ -325,7 +246,7 @@ class Readers:
     def __init__(
         self,
         documents: DocumentRepository,
-        figures: FigureRepository,
+        figures: FigureReader,
         glossary: Entries,
         passages: Callable[[], Passages],
     ) -> None:
@@ -351,7 +272,7 @@ class Readers:
     def _inside(self, limit: Scope) -> Reader:
         inside = LimitedDocuments(self._documents, limit)
         glossary = LimitedGlossary(self._glossary, inside, self._passages)
-        figures = LimitedFigures(self._figures, inside)
+        figures = self._figures.inside_of(inside.limit, inside.is_whole)
         return Reader(limit, inside, figures, glossary.entries, self._passages)
 
 

@@ -456,6 +456,15 @@ class Match:
     chunk: Chunk | None = None
 
 
+def best_matches(matches: Iterable[Match], count: int | None = None) -> list[Match]:
+    """Return the ``count`` best matches (None = all) of one search or of several, each
+    passage once; ties by id.
+    """
+    by_id = {match.chunk_id: match for match in matches}
+    ordered = sorted(by_id.values(), key=lambda match: (-match.score, match.chunk_id))
+    return ordered[:count]
+
+
 @dataclass(frozen=True, slots=True)
 class SearchHit(Inlines):
     """A chunk with its scores; None for a search that did not score it.

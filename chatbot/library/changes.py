@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..database.reader import FigureReader
+from ..database.repositories.figures import FigureReader
 from ..domain import DocumentRecord, Scope
 from ..domain.documents import Report
 

@@ -17,7 +17,14 @@ from weakref import WeakKeyDictionary
 
 from ..domain import QuerySettings, RequestContext, Scope, Usage
 from ..domain.chat import Aggregation, StepTiming, Threshold
-from ..domain.documents import Chunk, DocumentRecord, Match, SearchHit, Vector
+from ..domain.documents import (
+    Chunk,
+    DocumentRecord,
+    Match,
+    SearchHit,
+    Vector,
+    best_matches,
+)
 from ..domain.protocols import (
     Embedder,
     HybridStore,
@@ -34,7 +41,6 @@ from . import RETRIEVAL_METHODS, RetrievalMethod
 from .ordering import DEPTH, Refiner, SearchText, by_edition, search_text
 from .ranking import (
     adaptive_threshold,
-    best_of,
     merge_untagged,
     searched_scopes,
     split_by_country_tag,
@@ -303,7 +309,7 @@ class _Search:
             of_scope = self._matches(text, vector, one, count)
             near += of_scope[0]
             worded += of_scope[1]
-        return best_of(near, count), best_of(worded, count)
+        return best_matches(near, count), best_matches(worded, count)
 
     def _matches(
         self, text: SearchText, vector: Vector, scope: Scope, count: int

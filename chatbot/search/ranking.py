@@ -268,15 +268,6 @@ def _holds_passages(scope: Scope, catalog: Catalog) -> bool:
     )
 
 
-def best_of(matches: Iterable[Match], count: int) -> list[Match]:
-    """Return the best ``count`` of the matches of several scopes, each passage once;
-    ties by id, as a store orders them.
-    """
-    by_id = {match.chunk_id: match for match in matches}
-    ordered = sorted(by_id.values(), key=lambda match: (-match.score, match.chunk_id))
-    return ordered[:count]
-
-
 def merge_untagged(
     tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
 ) -> list[SearchHit]:

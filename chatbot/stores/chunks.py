@@ -17,7 +17,7 @@ from ..database import rows as forms
 from ..database.changes import PASSAGES, Change, Changes
 from ..database.core import Collection, Database, Json
 from ..database.ordinary_indexes import OrdinaryIndex
-from ..domain import Chunk, Match, Scope, Vector
+from ..domain import Chunk, Scope, Vector
 from ..domain.documents import Matrix
 from ..domain.errors import EmbedderMismatchError, SearchEngineError
 from ..domain.scope import NO_VALUE
@@ -337,11 +337,6 @@ def chunk_from_json(
         url=forms.text_value(row.get("url")),
         confidence=row.get("confidence"),
     )
-
-
-def best_matches(matches: Iterable[Match], top_k: int | None = None) -> list[Match]:
-    """Return the ``top_k`` best (None = all), ties by id."""
-    return sorted(matches, key=lambda match: (-match.score, match.chunk_id))[:top_k]
 
 
 def no_direction() -> SearchEngineError:

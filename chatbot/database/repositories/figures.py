@@ -95,12 +95,18 @@ class FigureChange:
     at: str
 
 
-class FigureRepository:
-    """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
+@dataclass(slots=True)
+class _Results:
+    """What readers of all limits have read, as of these numbers of changes."""
+
+    kept: tuple[tuple[int, int], dict[str, Any]] = ((-1, -1), {})
+
+
+class FigureReader:
+    """Collections `figures` and `figure_changes`, to be read. Thread-safe.
 
     ``fields``: those that scopes filter. ``visible``: what questions may see.
-    ``reports``: the ids of the reports in a scope that names some. `figure_versions`
-    names the versions whose figures are all stored.
+    ``reports``: the ids of the reports in a scope that names some.
     """
 
     def __init__(
@@ -110,16 +116,211 @@ class FigureRepository:
         visible: Callable[[], VisibleVersions] = EveryVersion,
         reports: Callable[[Scope], Iterable[str]] = lambda scope: (),
     ) -> None:
+        self._database = database
         self._rows = database["figures"]
         self._written = database["figure_versions"]
         self._changed = database["figure_changes"]
         self._changes = database.changes
-        self._embedded = database.embedded
-        """No other program writes this database."""
         self._fields = tuple(fields)
         self._visible_versions = visible
         self._reports = reports
-        self._kept: tuple[tuple[int, int], dict[str, Any]] = ((-1, -1), {})
+        self._limit = Scope()
+        self._is_whole: Callable[[str], bool] = lambda document_id: True
+        self._results = _Results()
+
+    def inside_of(
+        self, limit: Scope, is_whole: Callable[[str], bool]
+    ) -> "FigureReader":
+        """Return a reader of what is inside of a caller's limit. ``is_whole``: whether
+        a report is inside with all of its parts.
+        """
+        reader = FigureReader(
+            self._database, self._fields, self._visible_versions, self._reports
+        )
+        reader._limit = limit
+        reader._is_whole = is_whole
+        reader._results = self._results
+        return reader
+
+    def _inside(self, scope: Scope) -> Scope | None:
+        """Return the part of a scope that is inside of the limit."""
+        if not self._limit:
+            return scope
+        return scope.limited_to(self._limit)
+
+    def find(
+        self,
+        scope: Scope,
+        *,
+        headings: Collection[str] = (),
+        label: str | None = None,
+        year: int | None = None,
+        document_id: str = "",
+    ) -> list[ReportedFigure]:
+        """Return the figures in a scope in reading order, repeated ones too.
+        ``headings``, ``label``, ``year`` (the figure's own) and ``document_id`` narrow
+        them; case does not count. All are ``newest``.
+        """
+        inside = self._inside(scope)
+        if inside is None:
+            return []
+        conditions = self._filter(inside)
+        if document_id:
+            conditions["document_id"] = document_id
+        if headings:
+            conditions["heading_key"] = {
+                "$in": sorted({heading.casefold() for heading in headings})
+            }
+        if year is not None:
+            conditions["of_year"] = year
+        figures = map(
+            _figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)]))
+        )
+        return [
+            figure
+            for figure in figures
+            if label is None or figure.label.casefold() == label.casefold()
+        ]
+
+    def page(
+        self,
+        scope: Scope,
+        *,
+        indicator: str = "",
+        year: int | None = None,
+        limit: int,
+        after: str = "",
+    ) -> FigurePage:
+        """Return up to ``limit`` figures by indicator, subject, year and edition, after
+        the cursor ``after``.
+
+        ``indicator``: a heading or what follows it ("Median age: male"), in any case;
+        "" = all. While a report is being replaced, the total counts both of its
+        versions. Raises InvalidRequestError: ``after`` is no cursor.
+        """
+        inside = self._inside(scope)
+        if inside is None:
+            return FigurePage([], 0, None)
+        prefix = ""
+        if indicator.strip():
+            prefix = f"{' '.join(indicator.split()).casefold()}: "
+        conditions = self._filter(inside)
+        if year is not None:
+            conditions["of_year"] = year
+        listed = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
+        start = max(prefix, _read_cursor(after)) if after else prefix
+        rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
+        # One figure over the limit says that there is a page after this one.
+        marked = list(islice(self._marked(rest, limit + 1), limit + 1))
+
+        def count() -> int:
+            if (
+                year is not None
+                or prefix
+                or self._written.find_one({"listed": -1}, {"_id": 1})
+            ):
+                return self._rows.count(listed)
+            # All figures of a scope: their versions have counted them.
+            counted = {**conditions, "listed": {"$exists": True}}
+            versions = self._visible(self._written.find(counted))
+            return sum(row["listed"] for row in versions)
+
+        total = self._keep(listed, count)
+        end = (
+            base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=")
+            if marked[limit:]
+            else None
+        )
+        return FigurePage([figure for _, figure in marked[:limit]], total, end)
+
+    def changes(self, document_id: str) -> list[FigureChange]:
+        """Return what replaced or removed versions of a report stated differently, the
+        latest first. A change does not say of which part of a report it is, so there is
+        none of a report that is inside in part.
+        """
+        if not self._is_whole(document_id):
+            return []
+        order = [("at", -1), ("_id", 1)]
+        rows = self._changed.find(
+            {"document_id": document_id}, sort=order, limit=SHOWN_CHANGES
+        )
+        return [from_row(FigureChange, row) for row in rows]
+
+    def indicators(self, scope: Scope = Scope()) -> Indicators:  # noqa: B008  # frozen and empty
+        """Return the labels of each heading in a scope, with the number of subjects
+        that have each.
+        """
+        inside = self._inside(scope)
+        if inside is None:
+            return {}
+        condition = self._filter(inside)
+
+        def read() -> Indicators:
+            pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
+            for one in sorted(self._rows.distinct("series", condition)):
+                heading, label, _ = one.split(SEPARATOR)
+                if heading:
+                    pairs[heading][label] += 1
+            return dict(pairs)
+
+        return self._keep({"indicators": condition}, read)
+
+    def _keep(self, key: Json, read: Callable[[], T]) -> T:
+        """Return what ``read`` returned for this key since the last change of figures,
+        or of the catalogue, which says what is visible.
+        """
+        state = self._changes.state()
+        if state.is_open(FIGURES, CATALOG):
+            return read()
+        numbers = (state.of(FIGURES), state.of(CATALOG))
+        kept = self._results.kept
+        if kept[0] != numbers:
+            kept = self._results.kept = numbers, {}
+        return keep(kept[1], json.dumps(key, sort_keys=True, default=str), read)
+
+    def _filter(self, scope: Scope) -> Json:
+        conditions: Json = {**scope.to_mql()}
+        if scope.collections:
+            conditions["collection"] = {"$in": list(scope.collections)}
+        if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
+            # They have an index, unlike the names of reports.
+            conditions["document_id"] = {"$in": ids} if len(ids) > 1 else ids[0]
+        return conditions
+
+    def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
+        visible = self._visible_versions()
+        return (
+            row
+            for row in rows
+            if visible.shows_version(row["document_id"], row["version"])
+        )
+
+    def _marked(
+        self, condition: Json, least: int
+    ) -> Iterator[tuple[str, ReportedFigure]]:
+        """At least so many figures, where there are, with their places; ``newest``
+        within the condition.
+        """
+        count = 0
+        rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
+        # Figures of the same indicator, subject and year are marked together.
+        for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
+            together = list(group)
+            yield from zip(
+                (row["place"] for row in together),
+                newest_marked(map(_figure, together)),
+                strict=True,
+            )
+            count += len(together)
+            if count >= least:
+                return
+
+
+class FigureRepository(FigureReader):
+    """Collections `figures`, `figure_versions` and `figure_changes`. Thread-safe.
+
+    `figure_versions` names the versions whose figures are all stored.
+    """
 
     def write(
         self,
@@ -206,7 +407,7 @@ class FigureRepository:
             if one.status == "ready"
         ]
         changed: frozenset[str] | None = frozenset()
-        if not self._embedded and not all(one.version for one, _ in ready):
+        if not self._database.embedded and not all(one.version for one, _ in ready):
             followed = self._written.find_one({"_id": FOLLOWED})
             position = followed["position"] if followed else 0
             changed = self._changes.since(position, PASSAGES).ids
@@ -235,93 +436,6 @@ class FigureRepository:
             change["figure_versions"].update_one(
                 {"_id": FOLLOWED}, {"$set": {"position": position}}, upsert=True
             )
-
-    def find(
-        self,
-        scope: Scope,
-        *,
-        headings: Collection[str] = (),
-        label: str | None = None,
-        year: int | None = None,
-        document_id: str = "",
-    ) -> list[ReportedFigure]:
-        """Return the figures in a scope in reading order, repeated ones too.
-        ``headings``, ``label``, ``year`` (the figure's own) and ``document_id`` narrow
-        them; case does not count. All are ``newest``.
-        """
-        conditions = self._filter(scope)
-        if document_id:
-            conditions["document_id"] = document_id
-        if headings:
-            conditions["heading_key"] = {
-                "$in": sorted({heading.casefold() for heading in headings})
-            }
-        if year is not None:
-            conditions["of_year"] = year
-        figures = map(
-            _figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)]))
-        )
-        return [
-            figure
-            for figure in figures
-            if label is None or figure.label.casefold() == label.casefold()
-        ]
-
-    def page(
-        self,
-        scope: Scope,
-        *,
-        indicator: str = "",
-        year: int | None = None,
-        limit: int,
-        after: str = "",
-    ) -> FigurePage:
-        """Return up to ``limit`` figures by indicator, subject, year and edition, after
-        the cursor ``after``.
-
-        ``indicator``: a heading or what follows it ("Median age: male"), in any case;
-        "" = all. While a report is being replaced, the total counts both of its
-        versions. Raises InvalidRequestError: ``after`` is no cursor.
-        """
-        prefix = (
-            f"{' '.join(indicator.split()).casefold()}: " if indicator.strip() else ""
-        )
-        conditions = self._filter(scope) | ({} if year is None else {"of_year": year})
-        inside = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
-        start = max(prefix, _read_cursor(after)) if after else prefix
-        rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
-        # One figure over the limit says that there is a page after this one.
-        marked = list(islice(self._marked(rest, limit + 1), limit + 1))
-
-        def count() -> int:
-            if (
-                year is not None
-                or prefix
-                or self._written.find_one({"listed": -1}, {"_id": 1})
-            ):
-                return self._rows.count(inside)
-            # All figures of a scope: their versions have counted them.
-            counted = {**conditions, "listed": {"$exists": True}}
-            versions = self._visible(self._written.find(counted))
-            return sum(row["listed"] for row in versions)
-
-        total = self._keep(inside, count)
-        end = (
-            base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=")
-            if marked[limit:]
-            else None
-        )
-        return FigurePage([figure for _, figure in marked[:limit]], total, end)
-
-    def changes(self, document_id: str) -> list[FigureChange]:
-        """Return what replaced or removed versions of a report stated differently, the
-        latest first.
-        """
-        order = [("at", -1), ("_id", 1)]
-        rows = self._changed.find(
-            {"document_id": document_id}, sort=order, limit=SHOWN_CHANGES
-        )
-        return [from_row(FigureChange, row) for row in rows]
 
     def record_changes(self, document_id: str, old: str, new: str = "") -> None:
         """Keep what ``old`` states otherwise than the later version ``new``, "" = the
@@ -378,34 +492,6 @@ class FigureRepository:
             texts[key] = f"{texts[key]}; {figure.text}" if key in texts else figure.text
         return texts
 
-    def indicators(self, scope: Scope = Scope()) -> Indicators:  # noqa: B008  # frozen and empty
-        """Return the labels of each heading in a scope, with the number of subjects
-        that have each.
-        """
-        condition = self._filter(scope)
-
-        def read() -> Indicators:
-            pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
-            for one in sorted(self._rows.distinct("series", condition)):
-                heading, label, _ = one.split(SEPARATOR)
-                if heading:
-                    pairs[heading][label] += 1
-            return dict(pairs)
-
-        return self._keep({"indicators": condition}, read)
-
-    def _keep(self, key: Json, read: Callable[[], T]) -> T:
-        """Return what ``read`` returned for this key since the last change of figures,
-        or of the catalogue, which says what is visible.
-        """
-        state = self._changes.state()
-        if state.is_open(FIGURES, CATALOG):
-            return read()
-        numbers = (state.of(FIGURES), state.of(CATALOG))
-        if self._kept[0] != numbers:
-            self._kept = numbers, {}
-        return keep(self._kept[1], json.dumps(key, sort_keys=True, default=str), read)
-
     def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
         seen: set[tuple[str, str, int | None, str]] = set()
         for chunk, statements in chunks:
@@ -442,43 +528,6 @@ class FigureRepository:
                         f"{figure.indicator.casefold()}: ", figure.subject, *when, last
                     )
                 yield row
-
-    def _filter(self, scope: Scope) -> Json:
-        conditions: Json = {**scope.to_mql()}
-        if scope.collections:
-            conditions["collection"] = {"$in": list(scope.collections)}
-        if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
-            # They have an index, unlike the names of reports.
-            conditions["document_id"] = {"$in": ids} if len(ids) > 1 else ids[0]
-        return conditions
-
-    def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
-        visible = self._visible_versions()
-        return (
-            row
-            for row in rows
-            if visible.shows_version(row["document_id"], row["version"])
-        )
-
-    def _marked(
-        self, condition: Json, least: int
-    ) -> Iterator[tuple[str, ReportedFigure]]:
-        """At least so many figures, where there are, with their places; ``newest``
-        within the condition.
-        """
-        count = 0
-        rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
-        # Figures of the same indicator, subject and year are marked together.
-        for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
-            together = list(group)
-            yield from zip(
-                (row["place"] for row in together),
-                newest_marked(map(_figure, together)),
-                strict=True,
-            )
-            count += len(together)
-            if count >= least:
-                return
 
 
 def _marker(document_id: str, version: str) -> str:

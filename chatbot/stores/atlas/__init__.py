@@ -17,9 +17,9 @@ from ...database.core import CommandError, Json
 from ...database.failures import PASSING, THROTTLED
 from ...database.rows import id_forms, id_text, usable_vector
 from ...domain import Chunk, Match, Scope, Vector
-from ...domain.documents import to_score
+from ...domain.documents import best_matches, to_score
 from .. import StoreTraits
-from ..chunks import MongoChunks, best_matches
+from ..chunks import MongoChunks
 from .collection import IndexedCollection, SentPipelines
 from .errors import explain, is_away, no_reranking
 from .indexes import IndexHealth, index_plans, index_status

@@ -31,10 +31,10 @@ import numpy as np
 
 from ...database.changes import PASSAGES
 from ...domain import Chunk, Match, Scope, Vector
-from ...domain.documents import Matrix, to_score
+from ...domain.documents import Matrix, best_matches, to_score
 from ...domain.errors import SearchEngineError, SettingsError
 from .. import StoreTraits
-from ..chunks import BuiltStore, best_matches, read_surroundings
+from ..chunks import BuiltStore, read_surroundings
 from ..keywords import (
     MAX_REFINED_PASSAGES,
     Bm25,
