@@ -1,6 +1,6 @@
 # Every task of this repository: make, or make TASK.
 .DEFAULT_GOAL := help
-.PHONY: help install serve test quick lint types page format check wheel house lock pin soak mongoeco
+.PHONY: help install serve test quick lint types page format check wheel house lock pin soak presets mongoeco
 
 help:     ## list the tasks
 	@grep -hE '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/	/'
@@ -50,6 +50,9 @@ mongoeco: ## run contracts and kills on a second MongoDB server; needs network a
 	.ci/mongoeco
 	python -m pytest -m "nightly or not nightly" -k second_server tests/contracts tests/database
 	python -m benchmarks kills --library "second server"
+
+presets:  ## compare each preset with its seed's system on every store
+	python -m pytest -m "nightly or not nightly" tests/answering/test_presets.py
 
 soak:     ## mixed traffic for 30 minutes, with everything that was accepted checked
 	python -m benchmarks soak --minutes 30 --server gunicorn
