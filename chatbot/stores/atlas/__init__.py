@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -28,10 +27,21 @@ from .pipelines import probe_search, rerank_pipeline
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Hybrid = tuple[list[Match], list[Match]]
-WEIGHED_CANDIDATES = 200
-"""Rows with words of the question that are weighed here for a limited caller, at
-least.
+MIN_WEIGHED_ROWS = 200
+"""Rows with words of the question that are weighed here for a limited caller: the rank
+of a word is that among these, so there have to be more than are shown.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class BothSearches:
+    """The rows that one collection has for a hybrid search, and why the server refused
+    to make it in one round trip; None = it did not.
+    """
+
+    nearest: list[Json]
+    with_words: list[Json]
+    refusal: str | None = None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -49,35 +59,31 @@ class AtlasStore(MongoChunks):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        planned = index_plans(
-            self.settings, {self.slot: self.dimensions}, database=self.database
-        )
-        health = {
-            (plan.collection, plan.kind): IndexHealth(self.database, plan, self.clock)
-            for plan in planned
-        }
         self._max_time_ms = int(self.settings.mongodb_timeout * 1000)
         self._trace = SentPipelines()
-        shared = (
-            self.embedding_field,
-            self.dimensions,
-            self._max_time_ms,
-            self._trace,
-            self.clock,
-            self.changes,
-            self.database.at_once,
-            self.passages,
-        )
+        self._rank_fusion: bool | None = None
+        health: dict[tuple[str, str], IndexHealth] = {}
+        for plan in index_plans(
+            self.settings, {self.slot: self.dimensions}, database=self.database
+        ):
+            index = IndexHealth(self.database, plan, self.clock)
+            health[plan.collection, plan.kind] = index
         self._indexed = [
             IndexedCollection(
-                self.database[name],
-                health[name, "vectorSearch"],
-                health[name, "search"],
-                *shared,
+                collection=self.database[name],
+                vectors=health[name, "vectorSearch"],
+                texts=health[name, "search"],
+                path=self.embedding_field,
+                dimensions=self.dimensions,
+                max_time_ms=self._max_time_ms,
+                trace=self._trace,
+                clock=self.clock,
+                changes=self.changes,
+                at_once=self.database.at_once,
+                passages=self.passages,
             )
             for name in self._names
         ]
-        self._rank_fusion: bool | None = None
 
     def vector_search(
         self,
@@ -91,12 +97,11 @@ class AtlasStore(MongoChunks):
         not declared, overload) and EmbedderMismatchError.
         """
         numbers: list[float] = self._check(vector).tolist()
-        return self._best(
-            self._each(
-                scope, lambda one: one.near(numbers, top_k, scope, num_candidates)
-            ),
-            top_k,
-        )
+
+        def search(collection: IndexedCollection) -> list[Json]:
+            return collection.nearest(numbers, top_k, scope, num_candidates)
+
+        return self._best(self._search_each(scope, search), top_k)
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
         """Return the best chunks of the scope's collections by the engine's BM25; none
@@ -105,22 +110,30 @@ class AtlasStore(MongoChunks):
         Raises: SearchEngineError: no collection has a text index that answers; where
             one has, the others are left out.
         """
-        rows = self._each(
-            scope,
-            lambda one: one.worded(query, self._words_needed(top_k, scope), scope),
-        )
-        matches = self._best_worded(query, rows, top_k, scope)
-        failures = [
-            failure
-            for one in self._inside(scope)
-            if (failure := one.texts.known_failure())
-        ]
-        others = (
-            index_status(self.database, one.texts.target) for one in self._indexed
-        )
-        if failures and not matches and not any(other.queryable for other in others):
-            raise failures[0]
-        return matches
+        rows_needed = self._rows_needed(top_k, scope)
+
+        def search(collection: IndexedCollection) -> list[Json]:
+            return collection.best_by_words(query, rows_needed, scope)
+
+        rows = self._search_each(scope, search)
+        matches = self._best_by_words(query, rows, top_k, scope)
+        if matches:
+            return matches
+        for collection in self._in_scope(scope):
+            failure = collection.texts.known_failure()
+            if failure is None:
+                continue
+            if not self._searches_words():
+                raise failure
+            break
+        return []
+
+    def _searches_words(self) -> bool:
+        """Return whether any collection has a text index that answers."""
+        for collection in self._indexed:
+            if index_status(self.database, collection.texts.target).queryable:
+                return True
+        return False
 
     def hybrid_search(
         self,
@@ -137,41 +150,45 @@ class AtlasStore(MongoChunks):
         """
         numbers: list[float] = self._check(vector).tolist()
         fuses = bool(query.strip()) and not scope.is_limited and self._has_rank_fusion()
-        words_needed = self._words_needed(top_k, scope)
+        rows_needed = self._rows_needed(top_k, scope)
 
-        def both(one: IndexedCollection) -> tuple[list[Json], list[Json], str | None]:
-            rows, refusal = None, None
-            if fuses and not one.texts.known_failure():
+        def search(collection: IndexedCollection) -> BothSearches:
+            refusal = None
+            if fuses and not collection.texts.known_failure():
                 try:
-                    rows = one.fused(query, numbers, top_k, scope, num_candidates)
+                    fused = collection.fused(
+                        query, numbers, top_k, scope, num_candidates
+                    )
+                    if fused is not None:
+                        return BothSearches(*fused)
                 except CommandError as error:
-                    if is_away(error) or error.reason == THROTTLED:
-                        raise explain(error, one.vectors.target) from error
-                    if error.reason not in PASSING:
-                        refusal = error.server_message
-            if rows is None:
-                rows = (
-                    one.near(numbers, top_k, scope, num_candidates),
-                    one.worded(query, words_needed, scope),
-                )
+                    refusal = _refusal(error, collection)
+            nearest = collection.nearest(numbers, top_k, scope, num_candidates)
+            with_words = collection.best_by_words(query, rows_needed, scope)
             # Where the text index answers, the stage is refused, not the index.
-            return *rows, None if one.texts.known_failure() else refusal
+            if collection.texts.known_failure():
+                refusal = None
+            return BothSearches(nearest, with_words, refusal)
 
-        results = self._each(scope, both)
-        if refused := [refusal for _, (*_, refusal) in results if refusal is not None]:
-            self._rank_fusion = False
-            log.warning(
-                "$rankFusion is refused, both searches run one by one: %s", refused[0]
-            )
-        near = [(one, near) for one, (near, _, _) in results]
-        worded = [(one, words) for one, (_, words, _) in results]
-        return self._best(near, top_k), self._best_worded(query, worded, top_k, scope)
+        nearest = []
+        with_words = []
+        for collection, searches in self._search_each(scope, search):
+            nearest.append((collection, searches.nearest))
+            with_words.append((collection, searches.with_words))
+            if searches.refusal is not None and self._rank_fusion:
+                self._rank_fusion = False
+                log.warning(
+                    "$rankFusion is refused, both searches run one by one: %s",
+                    searches.refusal,
+                )
+        by_words = self._best_by_words(query, with_words, top_k, scope)
+        return self._best(nearest, top_k), by_words
 
-    def _words_needed(self, top_k: int, scope: Scope) -> int:
+    def _rows_needed(self, top_k: int, scope: Scope) -> int:
         """Return how many rows the keyword search asks the engine for."""
-        return max(top_k, WEIGHED_CANDIDATES) if scope.is_limited else top_k
+        return max(top_k, MIN_WEIGHED_ROWS) if scope.is_limited else top_k
 
-    def _best_worded(
+    def _best_by_words(
         self,
         query: str,
         rows: list[tuple[IndexedCollection, list[Json]]],
@@ -183,97 +200,120 @@ class AtlasStore(MongoChunks):
         """
         if not scope.is_limited:
             return self._best(rows, top_k)
-        found = self._best(rows, self._words_needed(top_k, scope))
+        matches = self._best(rows, self._rows_needed(top_k, scope))
         texts = [
-            self.terms_of(match.chunk.search_text) if match.chunk else ()
-            for match in found
+            self.terms_of(match.chunk.search_text) for match in matches if match.chunk
         ]
         scores = self._bm25.of_candidates(self.terms_of(query), texts)
         weighed = (
             replace(match, score=score)
-            for match, score in zip(found, scores, strict=True)
+            for match, score in zip(matches, scores, strict=True)
             if score > 0
         )
         return best_matches(weighed, top_k)
 
-    def _each(
+    def _search_each(
         self, scope: Scope, search: Callable[[IndexedCollection], T]
     ) -> list[tuple[IndexedCollection, T]]:
         """Search the collections of the scope at once."""
-        inside, sent = self._inside(scope), self._trace.sent
+        collections = self._in_scope(scope)
+        results = self._at_once(collections, search)
+        return list(zip(collections, results, strict=True))
 
-        def run(one: IndexedCollection) -> tuple[IndexedCollection, T]:
-            self._trace.sent = sent  # in the thread that runs it
-            return one, search(one)
+    def _at_once(
+        self,
+        collections: list[IndexedCollection],
+        call: Callable[[IndexedCollection], T],
+    ) -> list[T]:
+        """Make a call for each collection, in threads, and return the results."""
+        sent = self._trace.sent
 
-        return self.database.at_once([partial(run, one) for one in inside])
+        def calling(collection: IndexedCollection) -> Callable[[], T]:
+            def run() -> T:
+                self._trace.sent = sent  # in the thread that runs it
+                return call(collection)
+
+            return run
+
+        return self.database.at_once(
+            [calling(collection) for collection in collections]
+        )
 
     def _has_rank_fusion(self) -> bool:
         """Return whether the server has `$rankFusion`; it is asked once."""
         if self._rank_fusion is None:
-            self._rank_fusion = probe_search(
-                self.database, self._names[:2][-1]
-            ).rank_fusion
+            reports = self._names[:2][-1]  # the general collection is the first
+            self._rank_fusion = probe_search(self.database, reports).rank_fusion
         return self._rank_fusion
 
     def without_keywords(self, scope: Scope) -> list[str]:
-        return [one.name for one in self._inside(scope) if one.texts.known_failure()]
+        return [
+            collection.name
+            for collection in self._in_scope(scope)
+            if collection.texts.known_failure()
+        ]
 
     @contextmanager
     def traced(self) -> Iterator[list[tuple[str, list[Json]]]]:
-        outer, sent = self._trace.sent, list[tuple[str, list[Json]]]()
+        outer_trace = self._trace.sent
+        sent: list[tuple[str, list[Json]]] = []
         self._trace.sent = sent
         try:
             yield sent
         finally:
-            self._trace.sent = outer
+            self._trace.sent = outer_trace
+            # They were sent at once, so their order is chance.
             sent.sort(
-                key=lambda one: self._names.index(one[0])
-            )  # they were sent at once
-            if outer is not None:
-                outer += sent
+                key=lambda name_and_pipeline: self._names.index(name_and_pipeline[0])
+            )
+            if outer_trace is not None:
+                outer_trace += sent
 
     def relevance(self, query: str, chunks: Sequence[Chunk]) -> dict[str, float]:
+        names = list(dict.fromkeys(chunk.collection for chunk in chunks))
+        if not names:  # only whether the server has the stage is asked then
+            names = [self._names[0]]
         scores: dict[str, float] = {}
-        for name in (
-            dict.fromkeys(chunk.collection for chunk in chunks)
-            if chunks
-            else self._names[:1]
-        ):
+        for name in names:
             ids = id_forms(chunk.id for chunk in chunks if chunk.collection == name)
+            pipeline = rerank_pipeline(query, ids, self.settings.rerank_model or "")
             try:
-                pipeline = rerank_pipeline(query, ids, self.settings.rerank_model or "")
                 rows = self.database[name].search(
                     pipeline, max_time_ms=self._max_time_ms
                 )
             except CommandError as error:
                 raise no_reranking(error) from error
-            scores |= {id_text(row["_id"]): float(row["score"]) for row in rows}
+            for row in rows:
+                scores[id_text(row["_id"])] = float(row["score"])
         return scores
 
     def retire(self, document_id: str, *, keep: AnyOf[str] = ()) -> list[str]:
-        kept = set(keep)
-        return [id for one in self._indexed for id in one.retire(document_id, kept)]
+        kept_ids = set(keep)
+        retired: list[str] = []
+        for collection in self._indexed:
+            retired += collection.retire(document_id, kept_ids)
+        return retired
 
     def unfollowed(
         self, document_id: str, *, written: AnyOf[str] = (), retired: AnyOf[str] = ()
     ) -> set[str]:
-        looks = [
-            partial(one.unfollowed, document_id, written, retired)
-            for one in self._indexed
-        ]
-        return set().union(*self.database.at_once(looks))
+        def unfollowed(collection: IndexedCollection) -> set[str]:
+            return collection.unfollowed(document_id, written, retired)
+
+        return set().union(*self._at_once(self._indexed, unfollowed))
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]
     ) -> dict[str, float]:
         """Leave out chunks that are gone or have no embedding of this size."""
-        unit, field = _unit(self._check(vector)), self.embedding_field
+        unit = _unit(self._check(vector))
         scores: dict[str, float] = {}
-        for collection in self.collections() if chunk_ids else ():
-            for row in collection.find(
-                {"_id": {"$in": id_forms(chunk_ids)}}, {field: 1}
-            ):
+        if not chunk_ids:
+            return scores
+        field = self.embedding_field
+        query = {"_id": {"$in": id_forms(chunk_ids)}}
+        for collection in self.collections():
+            for row in collection.find(query, {field: 1}):
                 stored = usable_vector(row.get(field), self.dimensions)
                 if stored is not None:
                     scores[id_text(row["_id"])] = to_score(float(_unit(stored) @ unit))
@@ -283,32 +323,50 @@ class AtlasStore(MongoChunks):
         """Check that each collection with documents has a vector index that answers;
         name those without keywords.
         """
-        answer = self.database.ping()
-        for one in self._indexed:
-            if failure := one.vectors.failure():
+        description = f"{self.database.ping()}; $vectorSearch on "
+        description += ", ".join(self._names)
+        for collection in self._indexed:
+            failure = collection.vectors.failure()
+            if failure:
                 raise failure
-        lacking = [one.name for one in self._indexed if one.texts.failure()]
-        words = (
-            f"; keywords are not searched in {', '.join(lacking)} (python -m chatbot "
-            "index status)"
-        )
-        return (
-            f"{answer}; $vectorSearch on "
-            f"{', '.join(self._names)}{words if lacking else ''}"
-        )
+        without_words = [
+            collection.name
+            for collection in self._indexed
+            if collection.texts.failure()
+        ]
+        if without_words:
+            description += (
+                f"; keywords are not searched in {', '.join(without_words)} (python -m "
+                "chatbot index status)"
+            )
+        return description
 
-    def _inside(self, scope: Scope) -> list[IndexedCollection]:
-        return [one for one in self._indexed if scope.holds(one.name)]
+    def _in_scope(self, scope: Scope) -> list[IndexedCollection]:
+        return [
+            collection for collection in self._indexed if scope.holds(collection.name)
+        ]
 
     def _best(
-        self, rows: list[tuple[IndexedCollection, list[Json]]], top_k: int
+        self, answers: list[tuple[IndexedCollection, list[Json]]], top_k: int
     ) -> list[Match]:
-        found = ((one.name, row) for one, answer in rows for row in answer)
-        matches = (
-            Match(id_text(row["_id"]), float(row["score"]), self._chunk(row, name))
-            for name, row in found
-        )
+        matches = []
+        for collection, rows in answers:
+            for row in rows:
+                chunk = self._chunk(row, collection.name)
+                score = float(row["score"])
+                matches.append(Match(id_text(row["_id"]), score, chunk))
         return best_matches(matches, top_k)
+
+
+def _refusal(error: CommandError, collection: IndexedCollection) -> str | None:
+    """Return the server's words where it refuses the stage itself, None where it will
+    not the next time. Raises SearchEngineError: the engine is away or overloaded.
+    """
+    if is_away(error) or error.reason == THROTTLED:
+        raise explain(error, collection.vectors.target) from error
+    if error.reason in PASSING:
+        return None
+    return error.server_message
 
 
 def _unit(vector: Vector) -> Vector:

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyOf
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 from ...database.changes import PASSAGES, Changes
@@ -27,28 +26,29 @@ from .errors import NOT_QUERYABLE, UNDECLARED, translate_refusals
 from .indexes import TEXT_PATHS, IndexHealth
 
 log = logging.getLogger(__name__)
-EXACT_BELOW = 10_000
-"""Passages that an exact search may compare: below so many MongoDB advises it."""
+MAX_EXACT_PASSAGES = 10_000
+"""Passages from which on the search is approximate: MongoDB advises to compare all of
+fewer.
+"""
 REMEMBERED_SECONDS = 30.0
 """Seconds for which a number of rows is used: it only chooses between two right
 answers, so an old one does no harm.
 """
-REMEMBERED_SCOPES = 500
-RETIRED_AT_ONCE = 200
+MAX_REMEMBERED_SCOPES = 500
+"""More than are asked for in REMEMBERED_SECONDS."""
+MAX_RETIRED_PER_CALL = 200
 """Rows that one call retires. It is one operation for the quota of a free cluster,
 whatever its number of rows, and ends well within MONGODB_TIMEOUT.
 """
 SETTLING_SECONDS = 60.0
-"""The time after which an engine has followed a deletion."""
+"""The time after which an engine has followed a deletion, twice what was observed."""
 YEAR = "year"
 TEXT_YEARS_SECONDS = 600.0
 """Seconds between two looks for rows with their year as text: another program writes
 them, and rarely.
 """
-FIRST_TEXT_YEAR, LAST_TEXT_YEAR = 1900, 2100
+TEXT_YEARS = range(1900, 2101)
 """Years that a range of years names as text."""
-WIDER = 4
-"""The factor by which more is requested where the server dropped rows."""
 
 
 class SentPipelines(threading.local):
@@ -80,8 +80,8 @@ class IndexedCollection:
     passages: PassageCount | None = None
     _total: tuple[float, int] = (float("-inf"), 0)
     """When the rows were counted last, and their number."""
-    _most_found: dict[Scope, tuple[float, int]] = field(default_factory=dict)
-    """By scope the number of rows that the widest search found, and when."""
+    _widest_search: dict[Scope, tuple[float, int]] = field(default_factory=dict)
+    """By scope when its widest search was made, and how many rows it found."""
     _text_years: tuple[float, bool] = (float("-inf"), False)
     """When a row with its year as text was looked for, and whether there was one."""
     _shrank_at: float = float("-inf")
@@ -91,7 +91,7 @@ class IndexedCollection:
     def name(self) -> str:
         return self.collection.name
 
-    def near(
+    def nearest(
         self,
         vector: Sequence[float],
         top_k: int,
@@ -101,21 +101,20 @@ class IndexedCollection:
         """Return at least the ``top_k`` nearest rows, with all that tie with the last
         of them.
         """
-        # The vector index can filter what is inside: an index of another program may
-        # lack fields.
+        # An index of another program may lack fields, by which it cannot filter.
         declared = self.vectors.target.theirs
-        all_of = self._as_stored(scope).conditions
-        parts = tuple(
-            item for item in all_of if declared is None or item[0] in declared
-        )
-        inside, rest = (
-            replace(scope, conditions=parts),
-            Scope(tuple(item for item in all_of if item not in parts)),
-        )
+        in_index = []
+        not_in_index = []
+        for name, condition in self._as_stored(scope).conditions:
+            if declared is None or name in declared:
+                in_index.append((name, condition))
+            else:
+                not_in_index.append((name, condition))
+        index_scope = replace(scope, conditions=tuple(in_index))
 
         def pipeline(limit: int) -> list[Json]:
             return [
-                self._vector_stage(vector, inside, limit, num_candidates),
+                self._vector_stage(vector, index_scope, limit, num_candidates),
                 *pipelines.ranked("vectorSearchScore"),
             ]
 
@@ -125,25 +124,32 @@ class IndexedCollection:
             top_k,
             ties=num_candidates is None,
             counted=scope,
-            rest=rest,
+            unfiltered=Scope(tuple(not_in_index)),
         )
-        if not rows and top_k > 0 and (failure := self.vectors.failure()):
-            raise failure
+        if not rows and top_k > 0:
+            failure = self.vectors.failure()
+            if failure:
+                raise failure
         return rows
 
-    def worded(self, query: str, top_k: int, scope: Scope) -> list[Json]:
+    def best_by_words(self, query: str, top_k: int, scope: Scope) -> list[Json]:
         """Return the best rows by keywords, with ties; none where the index cannot
         answer, which is noted. For a limited caller the score is the number of words.
         """
         if not query.strip() or self.texts.known_failure():
             return []
         scope = self._as_stored(scope)
-        rest = scope if self.texts.target.theirs is not None else Scope()
-        inside = Scope() if rest else scope
-        build = pipelines.text_stage
+        index_scope = scope
+        unfiltered = Scope()
+        if self.texts.target.theirs is not None:  # another program's has no filters
+            index_scope = Scope()
+            unfiltered = scope
+        build_stage = pipelines.text_stage
         if scope.is_limited:
-            build = pipelines.counted_words_stage
-        stage = build(index=self.texts.target.index, query=query, scope=inside)
+            build_stage = pipelines.counted_words_stage
+        stage = build_stage(
+            index=self.texts.target.index, query=query, scope=index_scope
+        )
 
         def pipeline(limit: int) -> list[Json]:
             # The engine returns best first, so the cut comes before the sort: otherwise
@@ -152,7 +158,7 @@ class IndexedCollection:
             return [stage, {"$limit": limit}, *pipelines.ranked("searchScore")]
 
         try:
-            rows = self._best_rows(self.texts, pipeline, top_k, rest=rest)
+            rows = self._best_rows(self.texts, pipeline, top_k, unfiltered=unfiltered)
         except SearchEngineError as error:
             if error.reason != NOT_QUERYABLE:
                 raise
@@ -169,8 +175,8 @@ class IndexedCollection:
         scope: Scope,
         num_candidates: int | None = None,
     ) -> tuple[list[Json], list[Json]] | None:
-        """Return what `near` and `worded` find, from `$rankFusion`; None where retired
-        rows are in the way.
+        """Return what `nearest` and `best_by_words` find, from `$rankFusion`; None
+        where retired rows are in the way.
 
         Raises:
             CommandError: the server refuses it.
@@ -183,25 +189,29 @@ class IndexedCollection:
         text = pipelines.text_stage(
             index=self.texts.target.index, query=query, scope=stored
         )
-        rows = self._send(
-            pipelines.rank_fusion_pipeline(
-                vector_stage=stage, text_stage=text, limit=top_k
-            )
+        pipeline = pipelines.rank_fusion_pipeline(
+            vector_stage=stage, text_stage=text, limit=top_k
         )
-        if any(map(is_retired, rows)):
-            return None
-        scored = [(pipelines.leg_scores(row.get("details")), row) for row in rows]
-        near, worded = (
-            [{**row, "score": scores[leg]} for scores, row in scored if leg in scores]
-            for leg in ("vector", "keyword")
-        )
-        if not worded:
+        nearest: list[Json] = []
+        with_words: list[Json] = []
+        for row in self._send(pipeline):
+            if is_retired(row):
+                return None
+            scores = pipelines.leg_scores(row.get("details"))
+            if "vector" in scores:
+                nearest.append({**row, "score": scores["vector"]})
+            if "keyword" in scores:
+                with_words.append({**row, "score": scores["keyword"]})
+        if not with_words:
             self.texts.failure()
-        if not near and (failure := self.vectors.failure()):
-            raise failure
-        if len(near) < top_k and self._lacks_rows(near, self.vectors, top_k, scope):
-            near = self.near(vector, top_k, scope, num_candidates)
-        return near, worded
+        if not nearest:
+            failure = self.vectors.failure()
+            if failure:
+                raise failure
+        short = len(nearest) < top_k
+        if short and self._lacks_rows(nearest, self.vectors, top_k, scope):
+            nearest = self.nearest(vector, top_k, scope, num_candidates)
+        return nearest, with_words
 
     def retire(self, document_id: str, keep: set[str]) -> list[str]:
         """See `protocols.LateStore`."""
@@ -209,18 +219,21 @@ class IndexedCollection:
             "$set": {"document_id": f"{RETIRED_PREFIX}{document_id}"},
             "$unset": dict.fromkeys((*WITHOUT_EMBEDDING, *TEXT_PATHS), ""),
         }
-        both = {"document_id": {"$in": [document_id, f"{RETIRED_PREFIX}{document_id}"]}}
-        rows = [
-            row
-            for row in self.collection.find(both, {"document_id": 1})
-            if row["_id"] not in keep
-        ]
-        searchable = [row["_id"] for row in rows if not is_retired(row)]
-        for start in range(0, len(searchable), RETIRED_AT_ONCE):
-            batch = searchable[start : start + RETIRED_AT_ONCE]
+        document_ids = [document_id, f"{RETIRED_PREFIX}{document_id}"]
+        query = {"document_id": {"$in": document_ids}}
+        ids: list[str] = []
+        searchable: list[Any] = []
+        for row in self.collection.find(query, {"document_id": 1}):
+            if row["_id"] in keep:
+                continue
+            ids.append(str(row["_id"]))
+            if not is_retired(row):
+                searchable.append(row["_id"])
+        for start in range(0, len(searchable), MAX_RETIRED_PER_CALL):
+            batch = searchable[start : start + MAX_RETIRED_PER_CALL]
             with self.changes.of([document_id], PASSAGES) as change:
                 change[self.name].update_many({"_id": {"$in": batch}}, update)
-        return [str(row["_id"]) for row in rows]
+        return ids
 
     def unfollowed(
         self, document_id: str, written: AnyOf[str], retired: AnyOf[str]
@@ -228,44 +241,43 @@ class IndexedCollection:
         """See `protocols.LateStore`. An index that cannot answer is not waited for: it
         reads all rows when built.
         """
-        embedded = {"_id": {"$in": list(written)}, self.path: {"$exists": True}}
-        gone = {"_id": {"$in": list(retired)}}
-        here, leaving, rows = self.at_once(
+        arriving, leaving, rows = self.at_once(
             [
-                partial(self._ids, embedded if written else None),
-                partial(self._ids, gone if retired else None),
-                partial(self.collection.count, {"document_id": document_id}),
+                lambda: self._stored_ids(written, {self.path: {"$exists": True}}),
+                lambda: self._stored_ids(retired, {}),
+                lambda: self.collection.count({"document_id": document_id}),
             ]
         )
-        if not (here or leaving):
+        if not (arriving or leaving):
             return set()
-        most = rows + len(leaving)
-        waiting: set[str] = set()
+        limit = max(1, rows + len(leaving))
+        unfollowed: set[str] = set()
         for indexed in self.at_once(
             [
-                partial(self._listed, index, document_id, most)
-                for index in (self.vectors, self.texts)
+                lambda: self._indexed_ids(self.vectors, document_id, limit),
+                lambda: self._indexed_ids(self.texts, document_id, limit),
             ]
         ):
             if indexed is not None:
-                waiting |= (here - indexed) | (leaving & indexed)
-        return waiting
+                unfollowed |= (arriving - indexed) | (leaving & indexed)
+        return unfollowed
 
-    def _ids(self, filter: Json | None) -> set[str]:
-        """Return the ids of the matches; None matches nothing."""
-        if filter is None:
+    def _stored_ids(self, ids: AnyOf[str], condition: Json) -> set[str]:
+        """Return those of the ids whose rows exist and meet a condition."""
+        if not ids:
             return set()
-        return {str(row["_id"]) for row in self.collection.find(filter, {"_id": 1})}
+        query = {"_id": {"$in": list(ids)}, **condition}
+        return {str(row["_id"]) for row in self.collection.find(query, {"_id": 1})}
 
-    def _listed(
-        self, index: IndexHealth, document_id: str, most: int
+    def _indexed_ids(
+        self, index: IndexHealth, document_id: str, limit: int
     ) -> set[str] | None:
-        """Return the ids that an index has of the document, ``most`` at most; None
+        """Return the ids that an index has of the document, ``limit`` at most; None
         where it cannot be asked.
         """
         if index.failure() is not None:
             return None
-        target, limit = index.target, max(1, most)
+        target = index.target
         pipeline = pipelines.listing_pipeline(
             target, document_id, dimensions=self.dimensions, path=self.path, limit=limit
         )
@@ -275,9 +287,8 @@ class IndexedCollection:
         except SearchEngineError as error:
             if error.reason != UNDECLARED:
                 raise
-            if (
-                target.index not in self._undeclared
-            ):  # of an older release: documents are shown without waiting
+            # An index of an older release: documents are shown without waiting.
+            if target.index not in self._undeclared:
                 self._undeclared.add(target.index)
                 log.warning("%s", error.message)
             return None
@@ -297,28 +308,25 @@ class IndexedCollection:
         if not self._has_text_years():
             return scope
         if isinstance(condition, Range):
-            first = max(condition.gte or 0, FIRST_TEXT_YEAR)
-            last = LAST_TEXT_YEAR
-            if condition.lte is not None:
-                last = min(condition.lte, LAST_TEXT_YEAR)
-            numbers = tuple(range(first, last + 1))
-            if not numbers:
+            years = tuple(year for year in TEXT_YEARS if condition.matches(year))
+            if not years:
                 return scope
-            condition = Values(numbers)
+            condition = Values(years)
         texts = tuple(str(year) for year in condition.values if year != NO_VALUE)
-        both = Values((*condition.values, *texts), condition.or_none)
-        conditions = {**dict(scope.conditions), YEAR: both}
+        conditions = dict(scope.conditions)
+        conditions[YEAR] = Values((*condition.values, *texts), condition.or_none)
         return replace(scope, conditions=Scope.of(conditions).conditions)
 
     def _has_text_years(self) -> bool:
         """Return whether a row has its year as text, as of a while ago."""
-        looked_at, found = self._text_years
+        looked_at, has_text_years = self._text_years
         if self.clock() - looked_at > TEXT_YEARS_SECONDS:
-            # Only texts are compared with texts. Our own rows have "" for no year.
+            # Only texts are compared with texts. Our own rows have "" for no year; ":"
+            # comes after the digits.
             texts = {YEAR: {"$gt": NO_VALUE, "$lt": ":"}}
-            found = self.collection.find_one(texts, {"_id": 1}) is not None
-            self._text_years = self.clock(), found
-        return found
+            has_text_years = self.collection.find_one(texts, {"_id": 1}) is not None
+            self._text_years = (self.clock(), has_text_years)
+        return has_text_years
 
     def _vector_stage(
         self,
@@ -330,26 +338,25 @@ class IndexedCollection:
         """`$vectorSearch` for the ``limit`` nearest chunks inside the scope, exact or
         approximate as fits.
         """
-        least, most = self._inside(scope)
-        number: int | None = None
+        min_rows, max_rows = self._bounds_of(scope)
+        compared: int | None = None
         if scope.is_limited:
             # What others have must not decide how this scope is searched.
-            if self._inside(scope.widest())[0] >= EXACT_BELOW:
+            if self._bounds_of(scope.widest())[0] >= MAX_EXACT_PASSAGES:
                 limit = min(limit, pipelines.MAX_CANDIDATES)
-                number = pipelines.MAX_CANDIDATES
-        elif num_candidates is not None or most >= EXACT_BELOW:
+                compared = pipelines.MAX_CANDIDATES
+        elif num_candidates is not None or max_rows >= MAX_EXACT_PASSAGES:
             limit = min(limit, pipelines.MAX_CANDIDATES)
-            share = max(least, 1) / max(self._rows(), 1)
-            number = num_candidates or pipelines.candidates(limit, share)
-            number = max(number, limit)
-        index = self.vectors.target.index
+            share = max(min_rows, 1) / max(self._rows(), 1)
+            compared = num_candidates or pipelines.candidates(limit, share)
+            compared = max(compared, limit)
         return pipelines.vector_stage(
-            index=index,
+            index=self.vectors.target.index,
             path=self.path,
             vector=vector,
             scope=scope,
             limit=limit,
-            num_candidates=number,
+            num_candidates=compared,
         )
 
     def _best_rows(
@@ -360,7 +367,7 @@ class IndexedCollection:
         *,
         ties: bool = True,
         counted: Scope | None = None,
-        rest: Scope = Scope(),  # noqa: B008  # frozen and empty
+        unfiltered: Scope = Scope(),  # noqa: B008  # frozen and empty
     ) -> list[Json]:
         """At least the ``top_k`` best rows, with every row that ties with the last of
         them if ``ties``.
@@ -369,40 +376,29 @@ class IndexedCollection:
         needed, and more again while that one ties with the last, while some rows only
         wait to be deleted, and while there are fewer rows than are ``counted`` in that
         scope: the server drops rows that are gone without an error. Rows outside of
-        ``rest``, which the index cannot filter, are left out here.
+        ``unfiltered``, which the index cannot filter, are left out here.
         """
-        names = [name for name, _ in rest.conditions]
-        limit = needed = top_k + 1 if ties else top_k
+        needed = top_k + 1 if ties else top_k
+        limit = needed
         while top_k > 0:
             with translate_refusals(index.target):
                 answer = self._send(pipeline(limit))
-            rows = [row for row in answer if not is_retired(row)]
-            rows = [
-                row
-                for row in rows
-                if rest.matches(
-                    {name: filter_value(name, row.get(name)) for name in names}
-                )
-            ]
-            full = len(answer) >= limit
-            tied = (
-                full
-                and len(rows) > top_k
-                and rows[-1]["score"] >= rows[top_k - 1]["score"]
-            )
-            short = len(rows) < needed and (
-                full
-                or (
-                    counted is not None
-                    and self._lacks_rows(rows, index, needed, counted)
-                )
-            )
+            rows = [row for row in answer if _is_in_scope(row, unfiltered)]
+            is_cut = len(answer) >= limit  # the engine may have more
+            tied = is_cut and _last_ties(rows, top_k)
+            short = False
+            if len(rows) < needed:
+                short = is_cut
+                if not is_cut and counted is not None:
+                    short = self._lacks_rows(rows, index, needed, counted)
             if limit >= pipelines.MAX_CANDIDATES or not (tied or short):
                 if short and counted is not None:
                     # No search finds more of the scope, however many are counted.
-                    self._remember_most(counted, len(rows))
+                    self._remember_widest_search(counted, len(rows))
                 return rows
-            limit = min((WIDER if short else 2) * limit, pipelines.MAX_CANDIDATES)
+            # Dropped rows are many at once, ties are few.
+            growth = 4 if short else 2
+            limit = min(growth * limit, pipelines.MAX_CANDIDATES)
         return []
 
     def _lacks_rows(
@@ -412,22 +408,29 @@ class IndexedCollection:
         where none were deleted lately: only then may the engine still give ids that the
         server drops.
         """
-        if len(rows) >= min(needed, self._most_to_find(scope)):
+        if len(rows) >= min(needed, self._max_to_find(scope)):
             return False
         if not rows and index.failure():
             return False
         self._count_rows()
         shrank = self.clock() - self._shrank_at < SETTLING_SECONDS
-        return shrank and len(rows) < min(needed, self._most_to_find(scope))
+        return shrank and len(rows) < min(needed, self._max_to_find(scope))
 
-    def _most_to_find(self, scope: Scope) -> int:
+    def _max_to_find(self, scope: Scope) -> int:
         """Return a bound of the rows that a search of the scope may find."""
-        at, found = self._most_found.get(Scope(scope.conditions), (float("-inf"), 0))
-        if self.clock() - at < REMEMBERED_SECONDS:
-            return found
-        return self._inside(scope)[1]
+        widest_search = self._widest_search.get(Scope(scope.conditions))
+        if widest_search is not None:
+            searched_at, rows = widest_search
+            if self.clock() - searched_at < REMEMBERED_SECONDS:
+                return rows
+        return self._bounds_of(scope)[1]
 
-    def _inside(self, scope: Scope) -> tuple[int, int]:
+    def _remember_widest_search(self, scope: Scope, rows: int) -> None:
+        if len(self._widest_search) >= MAX_REMEMBERED_SCOPES:
+            self._widest_search.clear()
+        self._widest_search[Scope(scope.conditions)] = (self.clock(), rows)
+
+    def _bounds_of(self, scope: Scope) -> tuple[int, int]:
         """Return the least and the greatest number of rows inside the scope, without
         looking at them: of those that the catalogue does not know, none or all may be
         inside.
@@ -438,19 +441,14 @@ class IndexedCollection:
         if self.passages is None:
             return 0, total
         collections = (self.name,)
-        inside = self.passages(Scope(scope.conditions, collections))
-        known = self.passages(Scope(collections=collections))
-        return inside, inside + max(0, total - known)
-
-    def _remember_most(self, scope: Scope, found: int) -> None:
-        if len(self._most_found) >= REMEMBERED_SCOPES:
-            self._most_found.clear()
-        self._most_found[Scope(scope.conditions)] = self.clock(), found
+        in_scope = self.passages(Scope(scope.conditions, collections))
+        in_catalogue = self.passages(Scope(collections=collections))
+        return in_scope, in_scope + max(0, total - in_catalogue)
 
     def _rows(self) -> int:
         """Return the number of rows as of a moment ago."""
-        at, total = self._total
-        if self.clock() - at < REMEMBERED_SECONDS:
+        counted_at, total = self._total
+        if self.clock() - counted_at < REMEMBERED_SECONDS:
             return total
         return self._count_rows()
 
@@ -458,9 +456,22 @@ class IndexedCollection:
         """Return the number of rows now, which the server keeps, and note when it has
         fallen.
         """
-        _, before = self._total
+        _, previous_total = self._total
         total = self.collection.estimated_count()
-        if total < before:
+        if total < previous_total:
             self._shrank_at = self.clock()
-        self._total = self.clock(), total
+        self._total = (self.clock(), total)
         return total
+
+
+def _is_in_scope(row: Json, scope: Scope) -> bool:
+    """Return whether a row is in the scope and not only waits to be deleted."""
+    if is_retired(row):
+        return False
+    values = {name: filter_value(name, row.get(name)) for name, _ in scope.conditions}
+    return scope.matches(values)
+
+
+def _last_ties(rows: Sequence[Json], top_k: int) -> bool:
+    """Return whether a row after the ``top_k`` best is as good as the last of those."""
+    return len(rows) > top_k and rows[-1]["score"] >= rows[top_k - 1]["score"]

@@ -20,7 +20,9 @@ FOLLOWED_BY = "document_id"
 declared in every index.
 """
 OVERLOADED = 489
-NOT_QUERYABLE, UNDECLARED = "index_not_queryable", "field_undeclared"
+"""MongoDB's code for a search engine that sheds load."""
+NOT_QUERYABLE = "index_not_queryable"
+UNDECLARED = "field_undeclared"
 """Reasons of errors of one index, not of the question: its state, and a field that it
 does not declare.
 """
@@ -112,7 +114,7 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     """Return the cause and the remedy of known refusals, and the server's words of
     others.
     """
-    message, index = error.server_message, target.described
+    message = error.server_message
     if error.server_code == OVERLOADED:
         return failure("throttled")
     if is_away(error):
@@ -121,23 +123,32 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
         return failure("no_engine")
     if _ZERO.search(message):
         return no_direction()
-    if match := _NOT_READY.search(message):
-        return not_queryable(target, match["state"] or match["new"])
+    not_ready = _NOT_READY.search(message)
+    if not_ready:
+        return not_queryable(target, not_ready["state"] or not_ready["new"])
     for pattern, name in _WRONG_INDEX:
-        if match := pattern.search(message):
-            groups, definition = match.groupdict(), json.dumps(target.definition)
-            declare = (
-                "Run:"
-                if groups.get("path") == FOLLOWED_BY
-                else "Add it to FILTER_FIELDS and run:"
-            )
-            return failure(
-                name, index=index, definition=definition, declare=declare, **groups
-            )
+        match = pattern.search(message)
+        if match:
+            return _wrong_index(name, match.groupdict(), target)
     return SearchEngineError(
         f"The search engine refused a search of {target.collection!r}: {message}",
         remedy=error.remedy,
         retry_after=error.retry_after,
+    )
+
+
+def _wrong_index(
+    name: str, details: dict[str, str | None], target: "SearchTarget"
+) -> SearchEngineError:
+    declare = "Add it to FILTER_FIELDS and run:"
+    if details.get("path") == FOLLOWED_BY:  # this program's own, in every definition
+        declare = "Run:"
+    return failure(
+        name,
+        index=target.described,
+        definition=json.dumps(target.definition),
+        declare=declare,
+        **details,
     )
 
 
@@ -146,8 +157,10 @@ def no_reranking(error: CommandError) -> SearchEngineError:
     limits, and can be off.
     """
     if _RATE_LIMIT.search(error.server_message):
-        wait = _SECONDS.search(error.server_message)
-        seconds = math.ceil(float(wait[1])) if wait else RATE_LIMIT_SECONDS
+        seconds = RATE_LIMIT_SECONDS
+        stated = _SECONDS.search(error.server_message)
+        if stated:
+            seconds = math.ceil(float(stated[1]))
         return SearchEngineError(
             "MongoDB's model service limits the rate of $rerank.",
             remedy=(
@@ -156,14 +169,15 @@ def no_reranking(error: CommandError) -> SearchEngineError:
             ),
             retry_after=seconds,
         )
-    lacking = error.server_code in NO_ENGINE_CODES
+    message = f"MongoDB refused $rerank: {error.server_message}"
+    if error.server_code in NO_ENGINE_CODES:
+        message = "This MongoDB server has no $rerank."
     return SearchEngineError(
-        "This MongoDB server has no $rerank."
-        if lacking
-        else f"MongoDB refused $rerank: {error.server_message}",
-        remedy="It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in "  # noqa: E501
-        "the project's settings); "
-        "RERANKER=none does without.",
+        message,
+        remedy=(
+            "It is a preview of Atlas (MongoDB 8.3+, Native Reranking switched on in "
+            "the project's settings); RERANKER=none does without."
+        ),
         retry_after=error.retry_after,
     )
 
@@ -175,7 +189,6 @@ def not_queryable(
     is the server's own.
     """
     if state == "FAILED":
-        return failure(
-            "failed", index=target.described, detail=f" ({message})" if message else ""
-        )
+        detail = f" ({message})" if message else ""
+        return failure("failed", index=target.described, detail=detail)
     return failure("not_ready", index=target.described, state=state)

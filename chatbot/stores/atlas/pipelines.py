@@ -3,7 +3,6 @@
 embedding.
 """
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,9 +16,10 @@ from ...language.analysis import WORD_PATTERN
 from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
 from .indexes import TEXT_PATHS, SearchTarget
 
-MIN_CANDIDATES, MAX_CANDIDATES = 1_000, 10_000
-"""MAX_CANDIDATES is the engine's bound on ``numCandidates``."""
-CANDIDATES_PER_RESULT = 20
+MIN_CANDIDATES = 1_000
+"""So many find nearly everything where few results are wanted, in milliseconds."""
+MAX_CANDIDATES = 10_000
+"""The engine's bound on ``numCandidates``."""
 
 
 def candidates(limit: int, share: float = 1.0) -> int:
@@ -28,7 +28,7 @@ def candidates(limit: int, share: float = 1.0) -> int:
     sparser with the filter: the square root keeps recall up without comparing
     everything.
     """
-    unfiltered = max(MIN_CANDIDATES, CANDIDATES_PER_RESULT * limit)
+    unfiltered = max(MIN_CANDIDATES, 20 * limit)  # MongoDB advises 20 for a result
     return min(MAX_CANDIDATES, math.ceil(unfiltered / math.sqrt(min(share, 1.0))))
 
 
@@ -47,10 +47,12 @@ def vector_stage(
     query: Json = {"index": index, "path": path, "queryVector": list(vector)}
     if scope.conditions:
         query["filter"] = scope.to_mql()
-    shape: Json = (
-        {"exact": True} if num_candidates is None else {"numCandidates": num_candidates}
-    )
-    return {"$vectorSearch": {**query, **shape, "limit": limit}}
+    if num_candidates is None:
+        query["exact"] = True
+    else:
+        query["numCandidates"] = num_candidates
+    query["limit"] = limit
+    return {"$vectorSearch": query}
 
 
 MAX_WORDS = 300
@@ -63,11 +65,11 @@ def text_stage(*, index: str, query: str, scope: Scope) -> Json:
     """Return `$search` for any word of ``query`` (the first MAX_WORDS different ones),
     inside the scope. The filter does not count in the score.
     """
-    words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
+    words = _different_words(query)
     if len(words) > MAX_WORDS:
-        query = " ".join(itertools.islice(words, MAX_WORDS))
-    compound: Json = {"must": [{"text": {"query": query, "path": list(TEXT_PATHS)}}]}
-    return {"$search": {"index": index, "compound": {**compound, **_inside(scope)}}}
+        query = " ".join(words[:MAX_WORDS])
+    clause = {"text": {"query": query, "path": list(TEXT_PATHS)}}
+    return _search_stage(index, {"must": [clause]}, scope)
 
 
 def counted_words_stage(*, index: str, query: str, scope: Scope) -> Json:
@@ -75,34 +77,39 @@ def counted_words_stage(*, index: str, query: str, scope: Scope) -> Json:
     has. The engine weighs a word by all rows of the index, also by those that a limited
     caller may not see; a constant for each word says nothing of them.
     """
-    words = dict.fromkeys(WORD_PATTERN.findall(query.casefold()))
-    one: Json = {"constant": {"value": 1}}
+    score: Json = {"constant": {"value": 1}}
     clauses = [
-        {"text": {"query": word, "path": list(TEXT_PATHS), "score": one}}
-        for word in itertools.islice(words, MAX_WORDS)
+        {"text": {"query": word, "path": list(TEXT_PATHS), "score": score}}
+        for word in _different_words(query)[:MAX_WORDS]
     ]
-    compound: Json = {"should": clauses, "minimumShouldMatch": 1}
-    return {"$search": {"index": index, "compound": {**compound, **_inside(scope)}}}
+    return _search_stage(index, {"should": clauses, "minimumShouldMatch": 1}, scope)
 
 
-def _inside(scope: Scope) -> Json:
-    if not scope.conditions:
-        return {}
-    return {"filter": [_clause(path, one) for path, one in scope.conditions]}
+def _different_words(query: str) -> list[str]:
+    return list(dict.fromkeys(WORD_PATTERN.findall(query.casefold())))
+
+
+def _search_stage(index: str, compound: Json, scope: Scope) -> Json:
+    if scope.conditions:
+        filters = [_clause(path, condition) for path, condition in scope.conditions]
+        compound["filter"] = filters
+    return {"$search": {"index": index, "compound": compound}}
 
 
 def _clause(path: str, condition: Condition) -> Json:
+    """Return the filter of one condition."""
     if isinstance(condition, Range):
         return {"range": {"path": path, **condition.to_json()}}
     values = condition.values
     if condition.or_none:
         values = tuple(dict.fromkeys((*values, NO_VALUE)))
-    either = [_any_of(path, group) for group in by_type(values)]
+    # The engine takes the values of one type in a clause.
+    clauses = [_any_of(path, group) for group in by_type(values)]
     if condition.or_none:
-        either.append({"compound": {"mustNot": [{"exists": {"path": path}}]}})
-    if len(either) == 1:
-        return either[0]
-    return {"compound": {"should": either, "minimumShouldMatch": 1}}
+        clauses.append({"compound": {"mustNot": [{"exists": {"path": path}}]}})
+    if len(clauses) == 1:
+        return clauses[0]
+    return {"compound": {"should": clauses, "minimumShouldMatch": 1}}
 
 
 def _any_of(path: str, values: Sequence[Value]) -> Json:
@@ -116,10 +123,9 @@ def ranked(score: str) -> list[Json]:
     """Return the stages that read the ``score`` of a search stage, order by it, and
     leave the embedding out.
     """
-    order = {"$sort": {"score": -1, "_id": 1}}
     return [
         {"$addFields": {"score": {"$meta": score}}},
-        order,
+        {"$sort": {"score": -1, "_id": 1}},
         {"$project": dict(WITHOUT_EMBEDDING)},
     ]
 
@@ -150,14 +156,16 @@ def leg_scores(details: Any) -> dict[str, float]:
     """Return the score each input pipeline of `$rankFusion` gave a document; a pipeline
     that missed it has none.
     """
-    legs = details.get("details", []) if isinstance(details, Mapping) else []
-    return {
-        str(leg["inputPipelineName"]): float(leg["value"])
-        for leg in legs
-        if isinstance(leg.get("value"), (int, float))
-        and isinstance(leg.get("rank"), int)
-        and leg["rank"] > 0
-    }
+    scores: dict[str, float] = {}
+    if not isinstance(details, Mapping):
+        return scores
+    for leg in details.get("details", []):
+        value = leg.get("value")
+        rank = leg.get("rank")
+        # A rank of 0, or none, is that of a pipeline that missed it.
+        if isinstance(value, (int, float)) and isinstance(rank, int) and rank > 0:
+            scores[str(leg["inputPipelineName"])] = float(value)
+    return scores
 
 
 def listing_pipeline(
@@ -173,18 +181,17 @@ def listing_pipeline(
             {"$limit": limit},
         ]
     else:
-        scope, anywhere = (
-            Scope.of({FOLLOWED_BY: Values((document_id,))}),
-            [1.0] + [0.0] * (dimensions - 1),
+        # Any vector but zeros will do: there are no more rows than the limit.
+        any_vector = [1.0] + [0.0] * (dimensions - 1)
+        stage = vector_stage(
+            index=target.index,
+            path=path,
+            vector=any_vector,
+            scope=Scope.of({FOLLOWED_BY: Values((document_id,))}),
+            limit=limit,
+            num_candidates=None,
         )
-        query: Json = {
-            "index": target.index,
-            "path": path,
-            "vector": anywhere,
-            "scope": scope,
-            "limit": limit,
-        }
-        stages = [vector_stage(**query, num_candidates=None)]
+        stages = [stage]
     return [*stages, {"$project": {"_id": 1}}]
 
 
@@ -197,7 +204,8 @@ def rerank_pipeline(query: str, ids: Sequence[Any], model: str = "") -> list[Jso
         "path": TEXT_FIELD,
         "numDocsToRerank": max(1, len(ids)),
     }
-    stage |= {"model": model} if model else {}
+    if model:
+        stage["model"] = model
     match = {"_id": {"$in": list(ids)}, TEXT_FIELD: {"$type": "string"}}
     return [
         {"$match": match},
@@ -248,12 +256,12 @@ def probe_search(database: Database, collection: str) -> SearchCapabilities:
     # Any refusal counts: servers that know the stage may lack `scoreDetails` or
     # `$meta`.
     rank_fusion = text and _refusal(database, collection, fused) is None
-    names = [
-        "$vectorSearch",
-        *(["$search"] if text else []),
-        *(["$rankFusion"] if rank_fusion else []),
-    ]
-    return SearchCapabilities(True, rank_fusion, ", ".join(names))
+    stages = ["$vectorSearch"]
+    if text:
+        stages.append("$search")
+    if rank_fusion:
+        stages.append("$rankFusion")
+    return SearchCapabilities(True, rank_fusion, ", ".join(stages))
 
 
 def _refusal(
@@ -266,8 +274,7 @@ def _refusal(
         database[collection].search(pipeline)
     except CommandError as error:
         if is_away(error):
-            raise explain(
-                error, SearchTarget(collection, PROBE_INDEX, "vectorSearch", {})
-            ) from error
+            target = SearchTarget(collection, PROBE_INDEX, "vectorSearch", {})
+            raise explain(error, target) from error
         return error
     return None
