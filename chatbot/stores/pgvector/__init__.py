@@ -54,24 +54,30 @@ from .table import (
 
 TABLE = "chunks"
 CONNECTIONS_PER_THREAD = 2
+"""A question searches by vectors and by words at once."""
 _STATUS = f"""
-    SELECT split_part(current_setting('server_version'), ' ', 1), extversion, EXISTS (SELECT FROM {TABLE})
-    FROM pg_extension WHERE extname = 'vector'"""  # noqa: E501
+    SELECT split_part(current_setting('server_version'), ' ', 1), extversion,
+        EXISTS (SELECT FROM {TABLE})
+    FROM pg_extension WHERE extname = 'vector'"""
 EXACT_ROWS = 1000
-"""Passages up to which all are compared when there is no scope."""
+"""Passages up to which all are compared when there is no scope: the index finds them
+faster from then on.
+"""
 EXACT_ROWS_IN_SCOPE = 20_000
 """Passages in a scope up to which all are compared: 15,000 of 384 dimensions take as
 long as the index, finding all.
 """
-SPARE = 8
-"""Rows fetched beyond those needed, to see whether the last ones tie."""
-MAX_EF = 1000
+SPARE_ROWS = 8
+"""Rows fetched beyond those needed, to see whether the last ones tie: few passages have
+the same vector.
+"""
+MAX_EF_SEARCH = 1000
 """pgvector's own bound."""
 Row = tuple[float, str]
 """Cosine distance, 0 to 2, and id."""
 EVERYTHING = Scope()
-MAX_KEPT_STATISTICS = 64
-"""Limits of callers whose statistics are kept."""
+MAX_CACHED_STATISTICS = 64
+"""Limits of callers whose statistics are kept; so many roles are rare."""
 MAX_TERMS = 64
 """Distinct words of a question that are scored, the rarest; each costs time on every
 passage found.
@@ -97,10 +103,12 @@ def scan_settings(scope: Scope, top_k: int) -> dict[str, str | int]:
     (relaxed), which finds more and is sorted here. Sorts are made expensive, so that
     the planner takes the index.
     """
-    most = MAX_EF if scope else min(MAX_EF, max(200, 2 * top_k))
+    ef_search = MAX_EF_SEARCH
+    if not scope:
+        ef_search = min(MAX_EF_SEARCH, max(200, 2 * top_k))
     return {
         "hnsw.iterative_scan": "relaxed_order",
-        "hnsw.ef_search": most,
+        "hnsw.ef_search": ef_search,
         "enable_sort": "off",
     }
 
@@ -121,7 +129,7 @@ def nearest(
     distance = f"{table.embedding} <=> %(vector)s::vector AS distance"
     exact = (
         f"WITH compared AS MATERIALIZED (SELECT id, {distance} FROM {table.name} "
-        f"WHERE {table.embedding} IS NOT NULL AND {condition} LIMIT %(most)s) "
+        f"WHERE {table.embedding} IS NOT NULL AND {condition} LIMIT %(compared)s) "
         "SELECT id, distance, (SELECT count(*) FROM compared) FROM compared ORDER "
         "BY distance, id LIMIT %(rows)s"
     )
@@ -131,22 +139,24 @@ def nearest(
         f"ORDER BY {indexed} <=> %(vector)s::{kind} LIMIT %(rows)s) AS near"
     )
 
-    def run(query: str, limit: int, most: int | None = None) -> list[tuple[Any, ...]]:
-        return connection.execute(
-            query, {**parameters, "vector": vector, "rows": limit, "most": most}
-        ).fetchall()
+    def run(
+        query: str, limit: int, compared: int | None = None
+    ) -> list[tuple[Any, ...]]:
+        values = {"vector": vector, "rows": limit, "compared": compared}
+        return connection.execute(query, {**parameters, **values}).fetchall()
 
     if table.indexable:
-        most = EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
-        rows = run(exact, top_k, most + 1)
-        if not rows or rows[0][2] <= most:
+        max_compared = EXACT_ROWS_IN_SCOPE if scope else EXACT_ROWS
+        rows = run(exact, top_k, max_compared + 1)
+        if not rows or rows[0][2] <= max_compared:
             return _ranked(rows)
-        for limit in (top_k + SPARE, 4 * (top_k + SPARE)):
-            near = _ranked(run(through_index, limit))
+        for limit in (top_k + SPARE_ROWS, 4 * (top_k + SPARE_ROWS)):
+            nearest_rows = _ranked(run(through_index, limit))
             # Whatever the index leaves out, or cuts through ties, the exact search
             # below has the last word.
-            if len(near) == limit and near[-1][0] > near[top_k - 1][0]:
-                return near[:top_k]
+            is_full = len(nearest_rows) == limit
+            if is_full and nearest_rows[-1][0] > nearest_rows[top_k - 1][0]:
+                return nearest_rows[:top_k]
     return _ranked(run(exact, top_k))
 
 
@@ -190,19 +200,21 @@ class Statistics:
         that any passage has.
         """
         terms = {term[:MAX_TERM_CHARACTERS] for term in terms}
-        if new := [term for term in terms if term not in self.frequencies]:
+        new = [term for term in terms if term not in self.frequencies]
+        if new:
             condition, parameters = self.table.scope_condition(self.limit)
-            parameters |= {"terms": new, "queries": list(map(quote_term, new))}
-            for term, frequency in fetch(
-                _FREQUENCIES.format(self.table.name, condition), parameters
-            ):
+            parameters["terms"] = new
+            parameters["queries"] = [quote_term(term) for term in new]
+            query = _FREQUENCIES.format(self.table.name, condition)
+            for term, frequency in fetch(query, parameters):
                 self.frequencies[str(term)] = int(frequency)
-        present = sorted(
+        rarest_first = sorted(
             (self.frequencies[term], term) for term in terms if self.frequencies[term]
         )
+        # Passages may have been added since the rows were counted.
         return {
-            term: inverse_document_frequency(max(self.rows, n), n)
-            for n, term in present[:MAX_TERMS]
+            term: inverse_document_frequency(max(self.rows, frequency), frequency)
+            for frequency, term in rarest_first[:MAX_TERMS]
         }
 
     def search(
@@ -216,28 +228,26 @@ class Statistics:
         """Return the statement for (id, BM25 score), best first, ties by id, and its
         parameters; ``idf`` has terms.
         """
-        counted = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
+        counts = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
         condition, parameters = self.table.scope_condition(scope)
-        norm, norm_per_term = bm25.norms(max(self.average_length, 1.0))
+        summands = []
         for number, term in enumerate(idf):
+            summands.append(_SCORE.format(number))
             parameters[f"term{number}"] = quote_term(term)
-            parameters[f"weight{number}"] = (bm25.k1 + 1) * counted[term] * idf[term]
+            parameters[f"weight{number}"] = (bm25.k1 + 1) * counts[term] * idf[term]
         query = (
-            f"SELECT id, {' + '.join(map(_SCORE.format, range(len(idf))))} AS "
-            f"score FROM {self.table.name}, "
+            f"SELECT id, {' + '.join(summands)} AS score FROM {self.table.name}, "
             "LATERAL (SELECT %(norm)s::float8 + %(norm_per_term)s::float8 * "
             "term_count AS norm) AS lengths "
             f"WHERE terms @@ %(any)s::tsquery AND {condition} ORDER BY score DESC, "
             "id LIMIT %(top_k)s"
         )
-        any_term = " | ".join(map(quote_term, idf))
-        return query, {
-            **parameters,
-            "norm": norm,
-            "norm_per_term": norm_per_term,
-            "any": any_term,
-            "top_k": top_k,
-        }
+        norm, norm_per_term = bm25.norms(max(self.average_length, 1.0))
+        parameters["norm"] = norm
+        parameters["norm_per_term"] = norm_per_term
+        parameters["any"] = " | ".join(quote_term(term) for term in idf)
+        parameters["top_k"] = top_k
+        return query, parameters
 
 
 class PgvectorStore(BuiltStore):
@@ -263,12 +273,10 @@ class PgvectorStore(BuiltStore):
                 "postgresql://user:password@host/reports."
             )
         self._timeout = self.settings.mongodb_timeout
-        uri, threads = (
-            self.settings.postgres_uri.get_secret_value(),
-            self.settings.threads,
-        )
         self._connections = Connections(
-            uri, size=CONNECTIONS_PER_THREAD * threads, timeout=self._timeout
+            self.settings.postgres_uri.get_secret_value(),
+            size=CONNECTIONS_PER_THREAD * self.settings.threads,
+            timeout=self._timeout,
         )
         self._table = ChunkTable(
             TABLE, self.embedding_field, self.dimensions, self.fields
@@ -297,24 +305,18 @@ class PgvectorStore(BuiltStore):
         rows = []
         for chunk, vector in zip(chunks, vectors, strict=True):
             self.check_length(vector, f"passage {chunk.id}")
-            collection, terms = (
-                chunk.collection or self._names[0],
+            row = to_row(
+                chunk,
                 self.terms_of(chunk.search_text),
+                vector,
+                collection=chunk.collection or self._names[0],
+                language=self.settings.language,
             )
-            rows.append(
-                to_row(
-                    chunk,
-                    terms,
-                    vector,
-                    collection=collection,
-                    language=self.settings.language,
-                )
-            )
+            rows.append(row)
         if not rows:
             return
-        rows.sort(
-            key=lambda row: str(row["id"])
-        )  # one order for all writers, so that they cannot deadlock
+        # One order for all writers, so that they cannot deadlock.
+        rows.sort(key=lambda row: str(row["id"]))
         self.prepare()  # it may take long, and the change must not
         ids = {chunk.document_id for chunk in chunks}
         with (
@@ -345,10 +347,8 @@ class PgvectorStore(BuiltStore):
         if not chunk_ids:
             return []
         query = f"SELECT {COLUMN_LIST} FROM {TABLE} WHERE id = ANY(%(ids)s)"
-        chunks = {
-            row[0]: to_chunk(row)
-            for row in self._rows(query, {"ids": clean(list(chunk_ids))})
-        }
+        rows = self._rows(query, {"ids": clean(list(chunk_ids))})
+        chunks = {row[0]: to_chunk(row) for row in rows}
         return [chunks[chunk_id] for chunk_id in chunk_ids if chunk_id in chunks]
 
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
@@ -361,10 +361,10 @@ class PgvectorStore(BuiltStore):
             f"AND {column} IS NOT NULL"
         )
         rows = self._rows(query, {"id": clean(document_id)}, binary=True)
-        vectors = [row[-1].to_numpy() for row in rows]
-        return [to_chunk(row[:-1]) for row in rows], np.vstack(
-            vectors
-        ) if rows else np.empty((0, 0), np.float32)
+        if not rows:
+            return [], np.empty((0, 0), np.float32)
+        chunks = [to_chunk(row[:-1]) for row in rows]
+        return chunks, np.vstack([row[-1].to_numpy() for row in rows])
 
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int
@@ -408,38 +408,40 @@ class PgvectorStore(BuiltStore):
             )
         )
         scores = {str(chunk_id): float(score) for chunk_id, score in rows}
-        numbers, chunks = (
-            {term: number for number, term in enumerate(idf)},
-            self.get(list(scores)),
-        )
-        in_order = (
-            (term[:MAX_TERM_CHARACTERS] for term in self.terms_of(chunk.search_text))
-            for chunk in chunks
-        )
-        texts = [
-            np.asarray([numbers.get(term, -1) for term in terms], np.int32)
-            for terms in in_order
-        ]
+        return best_matches(self._by_proximity(scores, idf), top_k)
+
+    def _by_proximity(
+        self, scores: Mapping[str, float], idf: Mapping[str, float]
+    ) -> list[Match]:
+        """Return the passages with these BM25 scores, scored also by how close together
+        they have the words.
+        """
+        numbers = {term: number for number, term in enumerate(idf)}
+        chunks = self.get(list(scores))
+        texts = []
+        for chunk in chunks:
+            terms = self.terms_of(chunk.search_text)
+            # -1 stands for all words that the question does not have.
+            text = [numbers.get(term[:MAX_TERM_CHARACTERS], -1) for term in terms]
+            texts.append(np.asarray(text, np.int32))
         by_words = np.asarray([scores[chunk.id] for chunk in chunks], np.float64)
-        by_both = with_proximity(
-            by_words, texts, dict(enumerate(idf.values()))
-        ).tolist()
-        matches = (
+        refined = with_proximity(by_words, texts, dict(enumerate(idf.values())))
+        return [
             Match(chunk.id, score, chunk)
-            for chunk, score in zip(chunks, by_both, strict=True)
-        )
-        return best_matches(matches, top_k)
+            for chunk, score in zip(chunks, refined.tolist(), strict=True)
+        ]
 
     def _statistics_of(self, scope: Scope) -> Statistics:
         """Return the frequencies of words among what the caller may see."""
         position = self.changes.state().of(PASSAGES)
         limit = scope.widest() if scope.is_limited else EVERYTHING
         statistics = self._statistics.get(limit)
-        if statistics is None or statistics.position != position:
-            if len(self._statistics) >= MAX_KEPT_STATISTICS:
-                self._statistics.clear()
-            statistics = Statistics.read(self._table, position, self._rows, limit)
-            self._statistics[limit] = statistics
+        if statistics is not None and statistics.position == position:
+            return statistics
+        if len(self._statistics) >= MAX_CACHED_STATISTICS:
+            self._statistics.clear()
+        statistics = Statistics.read(self._table, position, self._rows, limit)
+        self._statistics[limit] = statistics
         return statistics
 
     def vector_scores(
@@ -448,7 +450,8 @@ class PgvectorStore(BuiltStore):
         """Raises as `vector_search` does."""
         if not chunk_ids:
             return {}
-        unit, column = self._check(vector), self._table.embedding
+        unit = self._check(vector)
+        column = self._table.embedding
         distance = f"{column} <=> %(vector)s::vector"
         query = (
             f"SELECT id, {distance} FROM {TABLE} WHERE id = ANY(%(ids)s) AND {column} "
@@ -463,11 +466,8 @@ class PgvectorStore(BuiltStore):
 
     def count(self, scope: Scope) -> int:
         condition, parameters = self._table.scope_condition(scope)
-        return int(
-            self._rows(f"SELECT count(*) FROM {TABLE} WHERE {condition}", parameters)[
-                0
-            ][0]
-        )
+        query = f"SELECT count(*) FROM {TABLE} WHERE {condition}"
+        return int(self._rows(query, parameters)[0][0])
 
     def without_vector(self) -> int:
         of_zeros = f"({self._table.embedding} <#> {self._table.embedding}) >= 0"
@@ -479,11 +479,11 @@ class PgvectorStore(BuiltStore):
 
     def ping(self) -> str:
         """Reads the table too, and so fails where that does not work."""
-        server, extension, filled = self._rows(_STATUS, {})[0]
-        return (
-            f"PostgreSQL {server}, pgvector {extension}, table "
-            f"{TABLE}{'' if filled else ' (empty)'}"
-        )
+        server, extension, has_rows = self._rows(_STATUS, {})[0]
+        description = f"PostgreSQL {server}, pgvector {extension}, table {TABLE}"
+        if not has_rows:
+            description += " (empty)"
+        return description
 
     def close(self) -> None:
         self._connections.close()
@@ -500,7 +500,7 @@ class PgvectorStore(BuiltStore):
         except SearchEngineError as error:
             if error.reason == "table_missing":
                 self._prepared = False
-                # they know the types of an extension that may be recreated
+                # They know the types of an extension that may be recreated.
                 self._connections.drop_idle()
             raise
 

@@ -17,14 +17,11 @@ from ...domain.errors import MissingPackageError, SearchEngineError, SettingsErr
 try:
     import psycopg
     from pgvector.psycopg import register_vector
-except (
-    ImportError
-) as missing:  # also "no pq wrapper available": psycopg without its binary part
+except ImportError as missing:
+    # Also "no pq wrapper available": psycopg without its binary part.
     raise MissingPackageError(
-        (
-            "The vector search 'pgvector' needs the Python packages 'psycopg', with "
-            "its binary part, and 'pgvector'."
-        ),
+        "The vector search 'pgvector' needs the Python packages 'psycopg', with its "
+        "binary part, and 'pgvector'.",
         remedy="Install it: pip install -r requirements-pgvector.txt",
     ) from missing
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -48,19 +45,18 @@ class Connections:
         read; it is not shown.
         """
         try:
-            given = conninfo_to_dict(uri)
+            options = conninfo_to_dict(uri)
         except psycopg.ProgrammingError:
             raise SettingsError(
                 "POSTGRES_URI cannot be used: it is no PostgreSQL connection string."
             ) from None
         defaults: dict[str, Any] = {
             "application_name": "report-chat",
-            "connect_timeout": max(2, math.ceil(timeout)),
+            "connect_timeout": max(2, math.ceil(timeout)),  # libpq's smallest is 2
+            "keepalives_idle": 10,
+            "tcp_user_timeout": int(1000 * timeout),
         }
-        defaults |= {"keepalives_idle": 10, "tcp_user_timeout": int(1000 * timeout)}
-        self._conninfo = make_conninfo(
-            uri, **{name: defaults[name] for name in defaults if name not in given}
-        )
+        self._conninfo = make_conninfo(uri, **{**defaults, **options})
         self._timeout = timeout
         self._free = threading.BoundedSemaphore(size)
         self._lock = threading.Lock()
@@ -86,25 +82,28 @@ class Connections:
                 yield connection
                 connection.commit()
             finally:
-                with suppress(psycopg.Error):
-                    if connection.info.transaction_status != TransactionStatus.IDLE:
-                        connection.rollback()
-                with self._lock:
-                    again = (
-                        not self._closed
-                        and connection.info.transaction_status == TransactionStatus.IDLE
-                    )
-                    if again:
-                        self._idle.append(connection)
-                if not again:
-                    connection.close()
+                self._take_back(connection)
         except psycopg.Error as error:
             raise explain(error) from error
         finally:
             self._free.release()
 
+    def _take_back(self, connection: Connection) -> None:
+        """Roll back what was not committed, and keep a connection that still works."""
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.rollback()
+        with self._lock:
+            is_idle = connection.info.transaction_status == TransactionStatus.IDLE
+            if is_idle and not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()
+
     def _begin(self, settings: list[list[str]]) -> Connection:
-        """Return an idle connection that still works, else a new one."""
+        """Return an idle connection that still works, else a new one. ``settings``: the
+        names and the values of PostgreSQL's settings.
+        """
         with self._lock:
             idle = self._idle.pop() if self._idle else None
         if idle is not None:
@@ -113,8 +112,8 @@ class Connections:
                 return idle
             except psycopg.OperationalError:
                 idle.close()
-                # the server went away meanwhile; each of these could take a time-out to
-                # say so
+                # The server went away meanwhile; each of these could take a time-out to
+                # say so.
                 self.drop_idle()
         # Prepared statements get lost in poolers and would fix plans that should follow
         # the scope.
@@ -129,7 +128,8 @@ class Connections:
     def drop_idle(self) -> None:
         """Close the connections that are not in use."""
         with self._lock:
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
         for connection in idle:
             connection.close()
 
@@ -153,7 +153,8 @@ def explain(error: psycopg.Error) -> SearchEngineError:
     if code is None:
         # Errors before the connection is accepted have no code, only a text.
         row = failure.read(str(error))
-        return failure(row.name if row else "away")
+        name = row.name if row else "away"
+        return failure(name)
     problem = f"{type(error).__name__}, code {code}"
     # The first two characters of a SQLSTATE are its class.
     row = failure.find(code, code[:2])

@@ -9,7 +9,7 @@ always bound, names quoted.
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any
@@ -23,16 +23,16 @@ from ...domain.errors import EmbedderMismatchError
 from .connections import Connection, failure
 
 LOCK = 0x7265706F7274
-"""Advisory lock: one process at a time creates the table."""
-MAX_VECTOR = 2000
-"""Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC it does in half,
-beyond that not at all.
+"""Advisory lock: one process at a time creates the table. The number is "report"."""
+MAX_VECTOR_DIMENSIONS = 2000
+"""Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC_DIMENSIONS it does
+in half, beyond that not at all.
 """
-MAX_HALFVEC = 4000
+MAX_HALFVEC_DIMENSIONS = 4000
 MAX_TERM_CHARACTERS = 500
-"""PostgreSQL takes 2,046 bytes."""
+"""PostgreSQL takes 2,046 bytes, and a character has up to four."""
 _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
-COLUMNS = tuple(_COLUMN_NAMES.get(part.name, part.name) for part in fields(Chunk))
+COLUMNS = tuple(_COLUMN_NAMES.get(field.name, field.name) for field in fields(Chunk))
 COLUMN_LIST = ", ".join(COLUMNS)
 _TABLE = files(__package__).joinpath("table.sql").read_text("utf-8")
 _ADDED = ("figure_years", "url", "language", "confidence")
@@ -64,14 +64,14 @@ class ChunkTable:
     @property
     def indexable(self) -> bool:
         """Return whether HNSW can index vectors of this length."""
-        return self.dimensions <= MAX_HALFVEC
+        return self.dimensions <= MAX_HALFVEC_DIMENSIONS
 
     @property
     def indexed(self) -> tuple[str, str]:
         """The expression that the HNSW index holds, and its type: halfvec where vector
         is too long for an index.
         """
-        if self.dimensions <= MAX_VECTOR:
+        if self.dimensions <= MAX_VECTOR_DIMENSIONS:
             return self.embedding, "vector"
         kind = f"halfvec({self.dimensions})"
         return f"({self.embedding}::{kind})", kind
@@ -117,8 +117,9 @@ class ChunkTable:
             "SELECT extversion FROM pg_extension WHERE extname = 'vector'"
         ).fetchone()
         if row is not None:
-            if [int(part) for part in str(row[0]).split(".")[:2]] < [0, 8]:
-                raise failure("extension_outdated", version=str(row[0]))
+            version = str(row[0])
+            if [int(number) for number in version.split(".")[:2]] < [0, 8]:
+                raise failure("extension_outdated", version=version)
             return
         try:
             connection.execute("CREATE EXTENSION vector")
@@ -134,36 +135,35 @@ class ChunkTable:
         or the column does not exist.
         """
         row = connection.execute(_DIMENSIONS, [self.name, column]).fetchone()
-        return None if row is None else int(row[0])
+        if row is None:
+            return None
+        return int(row[0])
 
     def _missing_indexes(self, connection: Connection) -> list[str]:
         """Return the statements that create them."""
-        indexes = {
+        definitions = {
             "document_id_idx": "(document_id)",
             "collection_idx": "(collection)",
             "terms_idx": "USING gin (terms)",
-            **{f"by_{name}": f"({field_sql(name)})" for name in self.filter_fields},
         }
+        for name in self.filter_fields:
+            definitions[f"by_{name}"] = f"({field_sql(name)})"
         if self.indexable:
-            operators = (
-                "vector_cosine_ops"
-                if self.dimensions <= MAX_VECTOR
-                else "halfvec_cosine_ops"
-            )
-            indexes[f"{self.embedding}_hnsw"] = (
-                f"USING hnsw ({self.indexed[0]} {operators})"
-            )
+            operators = "halfvec_cosine_ops"
+            if self.dimensions <= MAX_VECTOR_DIMENSIONS:
+                operators = "vector_cosine_ops"
+            hnsw = f"USING hnsw ({self.indexed[0]} {operators})"
+            definitions[f"{self.embedding}_hnsw"] = hnsw
         existing = {str(name) for (name,) in connection.execute(_INDEXES, [self.name])}
-        return [
-            (
-                f"CREATE INDEX IF NOT EXISTS {sql.Identifier(name).as_string(None)} ON "
-                f"{self.name} {definition}"
-            )
-            for name, definition in (
-                (f"{self.name}_{suffix}", indexes[suffix]) for suffix in indexes
-            )
-            if name not in existing
-        ]
+        statements = []
+        for suffix, definition in definitions.items():
+            index = f"{self.name}_{suffix}"
+            if index not in existing:
+                quoted = sql.Identifier(index).as_string(None)
+                statements.append(
+                    f"CREATE INDEX IF NOT EXISTS {quoted} ON {self.name} {definition}"
+                )
+        return statements
 
     @property
     def upsert(self) -> str:
@@ -176,37 +176,34 @@ class ChunkTable:
             "figure_years": "integer[]",
             "terms": "tsvector",
         }
-        parameters = (*COLUMNS, "language", "terms", "term_count", "embedding")
-        values = (
-            f"%({name})s" + (f"::{casts[name]}" if name in casts else "")
-            for name in parameters
-        )
-        columns = [
-            self.embedding if name == "embedding" else name for name in parameters
-        ]
-        names, replaced = (
-            ", ".join(columns),
-            ", ".join(f"EXCLUDED.{column}" for column in columns),
-        )
+        names = (*COLUMNS, "language", "terms", "term_count")
+        values = []
+        for name in names:
+            cast = f"::{casts[name]}" if name in casts else ""
+            values.append(f"%({name})s{cast}")
+        values.append("%(embedding)s")
+        columns = (*names, self.embedding)
+        column_list = ", ".join(columns)
+        replacements = ", ".join(f"EXCLUDED.{column}" for column in columns)
         return (
-            f"INSERT INTO {self.name} ({names}) VALUES ({', '.join(values)}) "
-            f"ON CONFLICT (id) DO UPDATE SET ({names}) = ROW ({replaced})"
+            f"INSERT INTO {self.name} ({column_list}) VALUES ({', '.join(values)}) "
+            f"ON CONFLICT (id) DO UPDATE SET ({column_list}) = ROW ({replacements})"
         )
 
     def scope_condition(self, scope: Scope) -> tuple[str, dict[str, Any]]:
         """Return a condition and its parameters (``scope0``, ...). A field that is no
         filter field matches nothing.
         """
-        parts: list[str] = []
+        tests: list[str] = []
         parameters: dict[str, Any] = {}
 
-        def bound(value: Any) -> str:
+        def bind(value: Any) -> str:
             name = f"scope{len(parameters)}"
             parameters[name] = value
             return f"%({name})s"
 
         if scope.collections:
-            parts.append(f"collection = ANY({bound(clean(scope.collections))}::text[])")
+            tests.append(f"collection = ANY({bind(clean(scope.collections))}::text[])")
         for name, condition in scope.conditions:
             if name not in self.filter_fields:
                 return "FALSE", {}
@@ -214,17 +211,17 @@ class ChunkTable:
             if isinstance(condition, Range):
                 # jsonb orders values of different types too: without this a string
                 # would be above every number.
-                parts.append(f"jsonb_typeof({value}) = 'number'")
+                tests.append(f"jsonb_typeof({value}) = 'number'")
                 for operator, end in ((">=", condition.gte), ("<=", condition.lte)):
                     if end is not None:
-                        parts.append(f"{value} {operator} {bound(Jsonb(end))}::jsonb")
-            else:
-                values = bound(list(map(Jsonb, clean(condition.values))))
-                among = f"{value} = ANY({values}::jsonb[])"
-                parts.append(
-                    f"({among} OR {value} IS NULL)" if condition.or_none else among
-                )
-        return " AND ".join(parts) or "TRUE", parameters
+                        tests.append(f"{value} {operator} {bind(Jsonb(end))}::jsonb")
+                continue
+            values = [Jsonb(allowed) for allowed in clean(condition.values)]
+            test = f"{value} = ANY({bind(values)}::jsonb[])"
+            if condition.or_none:
+                test = f"({test} OR {value} IS NULL)"
+            tests.append(test)
+        return " AND ".join(tests) or "TRUE", parameters
 
 
 def to_row(
@@ -238,23 +235,22 @@ def to_row(
     """``terms`` are the chunk's index terms, ``language`` the one they are stemmed in.
     A vector of zeros is no embedding: nothing can be near it.
     """
-    metadata: Mapping[str, Any] = {
-        "document_name": chunk.document_name,
-        **chunk.metadata,
-    }
+    # The document's name is a filter field, too.
+    metadata = {"document_name": clean(chunk.document_name)}
+    for name, value in chunk.metadata.items():
+        metadata[clean(name)] = clean(value)
+    embedding = np.asarray(vector, np.float32) if np.any(vector) else None
     return {
         **{
-            _COLUMN_NAMES.get(part.name, part.name): clean(getattr(chunk, part.name))
-            for part in fields(Chunk)
+            _COLUMN_NAMES.get(field.name, field.name): clean(getattr(chunk, field.name))
+            for field in fields(Chunk)
         },
-        "metadata": Jsonb(
-            {clean(name): clean(value) for name, value in metadata.items()}
-        ),
+        "metadata": Jsonb(metadata),
         "collection": clean(collection),
         "language": language,
         "terms": to_tsvector(terms),
         "term_count": len(terms),
-        "embedding": np.asarray(vector, np.float32) if np.any(vector) else None,
+        "embedding": embedding,
     }
 
 
@@ -263,10 +259,11 @@ def to_tsvector(terms: Sequence[str]) -> str:
     count (D = 1, ... A = 4 or more).
     """
     counts = Counter(term[:MAX_TERM_CHARACTERS] for term in terms)
-    return " ".join(
-        f"{quote_term(term)}:1{'DCBA'[min(count, 4) - 1]}"
-        for term, count in counts.items()
-    )
+    entries = []
+    for term, count in counts.items():
+        weight = "DCBA"[min(count, 4) - 1]
+        entries.append(f"{quote_term(term)}:1{weight}")
+    return " ".join(entries)
 
 
 def quote_term(term: str) -> str:
@@ -279,16 +276,12 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     only.
     """
     values = dict(zip(COLUMNS, row, strict=True))
-    start, end = values.pop("start_offset"), values.pop("end_offset")
-    metadata = {
-        name: value
-        for name, value in values.pop("metadata").items()
-        if name != "document_name"
-    }
-    lists = {name: tuple(values[name]) for name in ("labels", "figure_years")}
-    return Chunk(
-        **{**values, **lists, "start": start, "end": end, "metadata": metadata}
-    )
+    for name, column in _COLUMN_NAMES.items():
+        values[name] = values.pop(column)
+    for name in ("labels", "figure_years"):
+        values[name] = tuple(values[name])
+    values["metadata"].pop("document_name", None)
+    return Chunk(**values)
 
 
 _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
@@ -300,4 +293,6 @@ def clean(value: Any) -> Any:
     """
     if isinstance(value, str):
         return _FORBIDDEN.sub("\ufffd", value)
-    return list(map(clean, value)) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [clean(item) for item in value]
+    return value
