@@ -3,8 +3,9 @@ embedded, which passages are chosen, and which calls a language model gets.
 
 Where the text leaves something open or two seeds disagree, the resolution of
 docs/requirements.md holds: one scale of scores (R-D5), fusion (R-B6), the order of
-work (R-B7), one call for the relevance of several passages (R-C9), no reflection
-after the last round (R-C10). None has a branch for a kind of question.
+work (R-B7), one call for the relevance of a search's passages (R-C9), no reflection
+after the last round or one that adds nothing (R-C10). None has a branch for a kind
+of question.
 """
 
 import itertools
@@ -105,7 +106,7 @@ def hybrid(model: Model, request: Request, base: Base) -> None:
         + 0.3 * by_keyword.get(one.text, 0.0) / best
         for one in base
     }
-    found = [one for one in base if {one.text} & (by_vector.keys() | by_keyword.keys())]
+    found = [one for one in base if one.text in by_vector or one.text in by_keyword]
     fetched = sorted(found, key=lambda one: -fused[one.text])[:10]
     model.chat("answer", request.query, round_robin(fetched)[:3])
 
@@ -122,8 +123,7 @@ def deterministic(model: Model, request: Request, base: Base) -> None:
 def deep(model: Model, request: Request, base: Base) -> None:
     """Answer as seed 002 does: a router chooses one of three agents."""
     base = base_of(model, request, base)
-    agents = {"naive": naive_rag, "deep": deep_search, "chain": chain_of_rag}
-    agents[model.chat("route", request.query)](model, request.query, base)
+    AGENTS[model.chat("route", request.query)](model, request.query, base)
 
 
 def naive_rag(model: Model, query: str, base: Base) -> None:
@@ -138,8 +138,8 @@ def deep_search(model: Model, query: str, base: Base) -> None:
         for one in open_queries:
             chunks = search(model, one, base)[:5]
             added += [chunks[i] for i in model.chat("relevance", one, chunks)]
-        kept = deduplicated([*kept, *added])
-        if round + 1 == MAX_ROUNDS["deep"]:
+        before, kept = kept, deduplicated([*kept, *added])
+        if len(kept) == len(before) or round + 1 == MAX_ROUNDS["deep"]:
             break
         open_queries = model.chat("reflect", query, kept)[: MAX_QUERIES["reflect"]]
         if not open_queries:
@@ -159,6 +159,11 @@ def chain_of_rag(model: Model, query: str, base: Base) -> None:
     model.chat("answer", query, deduplicated(kept))
 
 
+AGENTS: dict[str, Callable[[Model, str, Base], None]] = {
+    "naive": naive_rag,
+    "deep": deep_search,
+    "chain": chain_of_rag,
+}
 SYSTEMS: dict[str, Callable[[Model, Request, Base], None]] = {
     "adaptive": adaptive,
     "compression": compression,

@@ -8,6 +8,7 @@ On the embedded store every day; at night also on MongoDB's search engine, and
     python -m pytest -m "nightly or not nightly" tests/answering/test_presets.py
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,13 @@ from tests.answering.recorded_model import (
     embedding,
     frame_of,
 )
-from tests.answering.seed_systems import SYSTEMS, Passage, Request, round_robin
+from tests.answering.seed_systems import (
+    AGENTS,
+    SYSTEMS,
+    Passage,
+    Request,
+    round_robin,
+)
 from tests.app.web.knowledge import added
 from tests.conftest import ingest_file, write_report
 from tests.data import cases
@@ -43,9 +50,11 @@ CASES = cases(__file__)
 KINDS: dict[str, Json] = {case["kind"]: case for case in CASES["questions"]}
 NEUTRAL: dict[str, Json] = {case["route"]: case for case in CASES["neutral"]}
 """Questions of no such kind, one for each agent of seed 002."""
+FURTHER: dict[str, Json] = {case["kind"]: case for case in CASES["further"]}
+"""Kinds besides the ten that something in the product treats in a way of its own."""
 FILTERING = {"adaptive", "compression"}
 """Presets whose seeds filter by metadata."""
-EVERY_KIND = tuple(KINDS)
+EVERY_KIND = (*KINDS, *FURTHER)
 DEPARTURES: dict[str, tuple[str, ...]] = {
     "adaptive": EVERY_KIND,
     "compression": EVERY_KIND,
@@ -54,6 +63,8 @@ DEPARTURES: dict[str, tuple[str, ...]] = {
     "deterministic": EVERY_KIND,
 }
 """The kinds of question that a preset does not yet treat as its seed does."""
+OFFERED = re.compile(r"^\d+\. \w+: ", re.MULTILINE)
+"""An agent that the router may choose."""
 SUMMARISING = tuple(SYSTEMS)
 """Presets that write a summary of each upload, which no seed does."""
 SPREAD = (0.35, 0.4, 0.5)
@@ -68,6 +79,8 @@ class System:
     app: Flask
     server: Recording
     base: list[Passage]
+    is_by_request: bool = False
+    """True if each question names the preset, and no setting does."""
     frames: dict[str, str] = field(default_factory=dict)
 
     def ask(self, case: Json) -> Run:
@@ -77,6 +90,8 @@ class System:
         if self.preset in FILTERING:
             names.append("report_context")
         body: Json = {name: case[name] for name in names if name in case}
+        if self.is_by_request:
+            body["preset"] = self.preset
         if case.get("attached"):
             body["attachments"] = [
                 {"name": name, "text": text} for name, text in pages().items()
@@ -167,6 +182,8 @@ def system(
     values = settings_of(preset, server, folder)
     # The passages are the same for all presets: a section each.
     values |= {"CHUNK_STRATEGY": "sections", "CHUNK_OVERLAP": "0"}
+    if store == "by request":
+        del values["PRESET"]
     with ExitStack() as stack:
         if store == "atlas":
             database = stack.enter_context(SearchServer(SearchClient()))
@@ -186,7 +203,7 @@ def system(
                 replace(one, separate_fields=tuple(one.text.split("\n", 2)))
                 for one in base
             ]
-        yield System(preset, app, server, base)
+        yield System(preset, app, server, base, store == "by request")
 
 
 def stored(app: Flask, server: Recording, folder: Path) -> list[Passage]:
@@ -213,19 +230,21 @@ def stored(app: Flask, server: Recording, folder: Path) -> list[Passage]:
     return base
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", EVERY_KIND)
 def test_a_preset_does_what_its_seed_does(
     system: System, kind: str, request: pytest.FixtureRequest
 ) -> None:
     if kind in DEPARTURES[system.preset]:
         request.applymarker(pytest.mark.xfail(raises=AssertionError, strict=True))
-    case = KINDS[kind]
+    case = {**KINDS, **FURTHER}[kind]
     ours = system.ask(case)
     seeds = system.ask_the_seed(case)
     assert [one.stage for one in ours.calls] == [one.stage for one in seeds.calls]
     for our, seed in zip(ours.calls, seeds.calls, strict=True):
         assert our.passages == seed.passages, seed.stage
         assert seed.question in our.text
+        if seed.stage == "route":
+            assert len(OFFERED.findall(our.text)) == len(AGENTS)
     assert ours.embedded == seeds.embedded
     # No table, note or rewritten question stands beside passages and question.
     assert ours.frame == system.neutral_frame(case)
