@@ -28,7 +28,7 @@ from typing import Any
 from flask import Flask
 
 from chatbot.app.factory import close_app, create_app, stop_work
-from chatbot.app.services import Services, storage
+from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.stores.atlas.indexes import ensure_indexes
@@ -129,14 +129,14 @@ def application(
     **options: Any,
 ) -> Iterator[tuple[Flask, DistantDatabase]]:
     """A server over the double, without reports."""
-    database, opening = DistantDatabase(SearchClient(), "test"), storage.open_database
+    database = DistantDatabase(SearchClient(), "test")
     common = {"chat_model": "echo", "sample_data": "off", "summaries": "off"}
     with tempfile.TemporaryDirectory() as folder:
-        storage.open_database = lambda settings: database
         app = create_app(
             Settings(
                 data_dir=Path(folder), vector_search="atlas", **{**options, **common}
-            )
+            ),
+            database=database,
         )
         try:
             services: Services = app.extensions["services"]
@@ -144,7 +144,6 @@ def application(
             yield app, database
         finally:
             close_app(app)
-            storage.open_database = opening
 
 
 @contextmanager

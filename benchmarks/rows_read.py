@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from benchmarks.growth import passages, question, records
 from chatbot.app.factory import close_app, create_app, stop_work
-from chatbot.app.services import Services, storage
+from chatbot.app.services import Services
 from chatbot.app.services.preparing import ordinary_indexes
 from chatbot.config.settings import Settings
 from chatbot.database.changes import ANNOUNCED_KINDS
@@ -156,8 +156,6 @@ def library(
         database = CountingServer(client)
     else:
         database = CountingFile(folder / "report-chat.sqlite")
-    opening = storage.open_database
-    storage.open_database = lambda settings: database
     app = create_app(
         Settings(
             data_dir=folder,
@@ -167,7 +165,8 @@ def library(
             chat_model="echo",
             sample_data="off",
             summaries="off",
-        )
+        ),
+        database=database,
     )
     try:
         services: Services = app.extensions["services"]
@@ -182,7 +181,6 @@ def library(
         yield Library(app, database, reports)
     finally:
         close_app(app)
-        storage.open_database = opening
 
 
 def _facts(reports: int) -> Iterator[dict[str, Any]]:

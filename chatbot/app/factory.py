@@ -11,6 +11,7 @@ from flask_cors import CORS
 
 from ..config import STATIC, TEMPLATES
 from ..config.settings import Settings
+from ..database.core import Database
 from ..domain.errors import ChatbotError, SearchEngineError
 from ..extras import load
 from ..stores.atlas.indexes import Polling, ensure_indexes
@@ -47,17 +48,20 @@ FIGURES_SECONDS = 60.0
 """Time between two looks for reports that other programs have changed."""
 
 
-def create_app(settings: Settings | None = None) -> Flask:
+def create_app(
+    settings: Settings | None = None, *, database: Database | None = None
+) -> Flask:
     """Build the application, which also starts without its database: questions then get
-    a 503. Raises SettingsError, UnknownNameError, EmbedderMismatchError: it cannot
-    serve with these settings.
+    a 503. ``database`` stands in for the one that the settings name. Raises
+    SettingsError, UnknownNameError, EmbedderMismatchError: it cannot serve with these
+    settings.
     """
     settings = settings or Settings.from_env()
     app = Flask(__name__, template_folder=TEMPLATES, static_folder=STATIC)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     # A `$sort` means something else when its keys are sorted (`trace.pipeline`).
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    services = app.extensions["services"] = Services(settings)
+    services = app.extensions["services"] = Services(settings, database=database)
     app.extensions["tracing"] = tracer_provider(settings)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     app.extensions["active_streams"] = ActiveStreams(

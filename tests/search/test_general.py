@@ -50,32 +50,28 @@ def app(
         embedding_provider="minilm",
         **own,
     )
-    with pytest.MonkeyPatch.context() as patch:
-        client = SearchClient()
-        if request.param != "embedded":
-            database = MongoDatabase(client, "general")
-            patch.setattr(
-                "chatbot.app.services.storage.open_database", lambda settings: database
-            )
-            settings = settings.override(vector_search="atlas", indexes="never")
-        app = create_app(settings)
-        services: Services = app.extensions["services"]
-        if request.param != "embedded":
-            storage = services.storage
-            create_missing(storage.database, ordinary_indexes(storage))
-            ensure_indexes(storage.database, index_plans(settings, {"": 384}))
-        for name, (text, about) in REPORTS.items():
-            ingest(
-                services,
-                write(folder / name, text, f"{name}.md"),
-                about,
-                identity=f"uploads/{name}.md",
-            )
-        if request.param == "older rows":
-            fields = dict.fromkeys(("country_name", "year", "type"), "")
-            client["general"]["chatbot_data"].update_many({}, {"$unset": fields})
-        yield app
-        close_app(app)
+    client = SearchClient()
+    database = None
+    if request.param != "embedded":
+        database = MongoDatabase(client, "general")
+        settings = settings.override(vector_search="atlas", indexes="never")
+    app = create_app(settings, database=database)
+    services: Services = app.extensions["services"]
+    if database is not None:
+        create_missing(database, ordinary_indexes(services.storage))
+        ensure_indexes(database, index_plans(settings, {"": 384}))
+    for name, (text, about) in REPORTS.items():
+        ingest(
+            services,
+            write(folder / name, text, f"{name}.md"),
+            about,
+            identity=f"uploads/{name}.md",
+        )
+    if request.param == "older rows":
+        fields = dict.fromkeys(("country_name", "year", "type"), "")
+        client["general"]["chatbot_data"].update_many({}, {"$unset": fields})
+    yield app
+    close_app(app)
 
 
 def ask(

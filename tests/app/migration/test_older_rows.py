@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.schema import Mended, Mender
-from chatbot.app.services import Services, storage
+from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.changes import PASSAGES
@@ -173,13 +173,10 @@ def test_a_report_can_be_deleted(services: Services) -> None:
 
 @pytest.mark.parametrize("case", ODD_ROWS, ids=[case["name"] for case in ODD_ROWS])
 def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
-    case: dict[str, Any], settings: Settings, monkeypatch: pytest.MonkeyPatch
+    case: dict[str, Any], settings: Settings
 ) -> None:
-    database, embedder = (
-        MongoDatabase(SearchClient(), "test"),
-        HashingEmbedder(DIMENSIONS),
-    )
-    monkeypatch.setattr(storage, "open_database", lambda settings: database)
+    database = MongoDatabase(SearchClient(), "test")
+    embedder = HashingEmbedder(DIMENSIONS)
     for country, thing in (("Gabon", "manganese"), ("Kenya", "tea")):
         text = f"{country} {thing} exports were worth 1.4 billion dollars."
         about = {
@@ -199,7 +196,8 @@ def test_a_field_of_any_type_stops_neither_the_start_nor_a_question(
     app = create_app(
         settings.override(
             embedding_model=str(DIMENSIONS), vector_search="faiss", indexes="create"
-        )
+        ),
+        database=database,
     )
     client = app.test_client()
     for field, values in case["facet"].items():

@@ -18,6 +18,7 @@ from flask import Flask
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web.server import Server, listen
 from chatbot.config.settings import Settings
+from chatbot.database.core import Database
 
 
 @dataclass
@@ -32,9 +33,11 @@ class Event:
 
 
 @contextmanager
-def application(settings: Settings) -> Iterator[Flask]:
+def application(
+    settings: Settings, *, database: Database | None = None
+) -> Iterator[Flask]:
     """Closed at the end."""
-    made = create_app(settings)
+    made = create_app(settings, database=database)
     yield made
     close_app(made)
 

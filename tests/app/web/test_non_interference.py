@@ -75,16 +75,12 @@ def _atlas(folder: Path) -> Iterator[Any]:
         embedding_model=str(DIMENSIONS),
         indexes="never",
     )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "chatbot.app.services.storage.open_database", lambda settings: database
-        )
-        with application(settings) as app:
-            services: Services = app.extensions["services"]
-            for name in services.settings.chunk_collections:
-                client[folder.name].create_collection(name)
-            ensure_indexes(database, index_plans(services.settings, {"": DIMENSIONS}))
-            yield app
+    with application(settings, database=database) as app:
+        services: Services = app.extensions["services"]
+        for name in services.settings.chunk_collections:
+            client[folder.name].create_collection(name)
+        ensure_indexes(database, index_plans(services.settings, {"": DIMENSIONS}))
+        yield app
 
 
 def _compared(

@@ -25,14 +25,8 @@ QUESTION = "Where does the zebra3 live?"
 
 
 @pytest.fixture
-def engine_client(monkeypatch: pytest.MonkeyPatch) -> SearchClient:
-    """Whatever opens a database gets this one."""
-    made = SearchClient()
-    monkeypatch.setattr(
-        "chatbot.app.services.storage.open_database",
-        lambda settings: MongoDatabase(made, "traced"),
-    )
-    return made
+def engine_client() -> SearchClient:
+    return SearchClient()
 
 
 @pytest.fixture
@@ -45,7 +39,8 @@ def app(
         embedding_model="64",
         indexes="never",
     )
-    created = create_app(changed)
+    database = MongoDatabase(engine_client, "traced")
+    created = create_app(changed, database=database)
     services: Services = created.extensions["services"]
     storage = services.storage
     create_missing(storage.database, ordinary_indexes(storage))
