@@ -60,7 +60,8 @@ def take_over_the_logs(database: Database) -> None:
     database["meta"].delete_many({"_id": {"$in": list(OLD_LOGS)}})
 
 
-MIGRATIONS: tuple[Callable[[Database], None], ...] = (
+Steps = Sequence[Callable[[Database], None]]
+MIGRATIONS: Steps = (
     name_the_slot,
     delete_removed_features,
     take_over_the_logs,
@@ -70,9 +71,9 @@ the version.
 """
 
 
-def newest() -> int:
+def newest(steps: Steps = MIGRATIONS) -> int:
     """Return the schema version that this program writes."""
-    return FIRST_VERSION + len(MIGRATIONS)
+    return FIRST_VERSION + len(steps)
 
 
 def set_version(database: Database, version: int) -> None:
@@ -82,31 +83,31 @@ def set_version(database: Database, version: int) -> None:
     )
 
 
-def require_known(database: Database) -> int:
+def require_known(database: Database, steps: Steps = MIGRATIONS) -> int:
     """Return the schema version of a database. Raises SettingsError: a newer program
     wrote it.
     """
     schema = database["meta"].find_one({"_id": "schema"})
     version = int(schema["version"]) if schema else FIRST_VERSION
-    if version > newest():
+    if version > newest(steps):
         raise SettingsError(
             f"The database has schema version {version}, this program knows "
-            f"versions up to {newest()}. "
+            f"versions up to {newest(steps)}. "
             "Update the program, or use another database (DATA_DIR, MONGODB_DB)."
         )
     return version
 
 
-def migrate(database: Database) -> list[int]:
+def migrate(database: Database, steps: Steps = MIGRATIONS) -> list[int]:
     """Bring the schema up to date, in one process at a time; return the versions whose
     steps ran here. Raises SettingsError: a newer program wrote the database.
     """
-    if require_known(database) == newest():
+    if require_known(database, steps) == newest(steps):
         return []
     with lease(CorpusFacts(database), "migration", JobControl()):
         done = []
-        for version, step in enumerate(MIGRATIONS, start=FIRST_VERSION + 1):
-            if version > require_known(database):
+        for version, step in enumerate(steps, start=FIRST_VERSION + 1):
+            if version > require_known(database, steps):
                 step(database)
                 set_version(database, version)
                 done.append(version)

@@ -13,7 +13,7 @@ import pytest
 
 from chatbot.app.services import Services, retention
 from chatbot.config.settings import Settings
-from chatbot.database.repositories import files as file_repository
+from chatbot.database.repositories.files import FileRepository
 from chatbot.domain import DocumentRecord
 from chatbot.domain.errors import EmbeddingError
 from chatbot.jobs import queue as repository
@@ -346,7 +346,7 @@ def test_an_original_goes_with_its_document(services: Services, start: Start) ->
 
 
 def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(
-    services: Services, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    services: Services, start: Start, tmp_path: Path
 ) -> None:
     start(a="zebra")
     services.ingesting.worker.work_once()
@@ -354,8 +354,8 @@ def test_an_upload_that_is_not_registered_yet_is_not_tidied_away(
     again = services.storage.files.put(write(tmp_path, passages_of("zebra"), "a.md"))
     services.ingesting.originals.tidy()
     assert b"".join(services.storage.files.read(again))
-    monkeypatch.setattr(file_repository, "GRACE_SECONDS", -1.0)
-    services.ingesting.originals.tidy()
+    later = FileRepository(services.storage.database, grace_seconds=-1.0)
+    assert later.keep_only(lambda: []) == 1
     assert rows(services) == (0, 0), "nobody came back for it"
 
 
@@ -366,7 +366,7 @@ def test_a_replaced_original_goes_with_its_version_and_no_other_is_looked_at(
     work_all(services)
     start(a="okapi")
     counted = HookedDatabase(services.storage.database)
-    files = file_repository.FileRepository(counted)  # type: ignore[arg-type]
+    files = FileRepository(counted)  # type: ignore[arg-type]
     originals = replace(services.ingesting.originals, files=files)
     services.ingesting.worker.tidy = originals.tidy_after
     work_all(services)

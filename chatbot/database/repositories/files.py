@@ -27,10 +27,6 @@ from ..core import Database, Json
 FILES, PIECES = "files", "file_pieces"
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold at most 16 MB; a megabyte at a time keeps memory small."""
-GRACE_SECONDS = 3600.0
-"""Seconds for which an unreferenced file is kept, because its upload may not be
-registered yet.
-"""
 MIN_FREE_MB = 100
 """Megabytes of the disk that uploads leave free."""
 PROBE, PROBE_SECONDS = "probe", 10.0
@@ -51,10 +47,22 @@ class FileRepository:
     version 0.5 and before have the file's id as that of their upload.
     """
 
-    def __init__(self, database: Database, *, quota: int | None = None) -> None:
-        """``quota``: megabytes for all files; None = unlimited."""
+    def __init__(
+        self,
+        database: Database,
+        *,
+        quota: int | None = None,
+        grace_seconds: float = 3600.0,
+        piece_bytes: int = PIECE_BYTES,
+    ) -> None:
+        """``quota``: megabytes for all files; None = unlimited. ``grace_seconds``: the
+        time for which an unreferenced file is kept, because its upload may not be
+        registered yet.
+        """
         self._database = database
         self._quota = quota
+        self._grace_seconds = grace_seconds
+        self._piece_bytes = piece_bytes
         self._files = database["files"]
         self._pieces = database["file_pieces"]
         self._meta = database["meta"]
@@ -84,7 +92,7 @@ class FileRepository:
 
     def _find_stored(self, file_id: str) -> Json | None:
         """Return the first complete upload that has all of its pieces; it is not
-        removed for GRACE_SECONDS from now. Uploads that lack pieces are removed.
+        removed within its grace period from now. Uploads that lack pieces are removed.
         """
         for row in self._complete_rows(file_id):
             # Counted after this change: until then it may be removed.
@@ -116,7 +124,7 @@ class FileRepository:
         """
         file.seek(0)
         upload_id = uuid.uuid4().hex
-        count = -(-size // PIECE_BYTES)
+        count = -(-size // self._piece_bytes)
         row = {
             "_id": upload_id,
             "file": file_id,
@@ -131,7 +139,7 @@ class FileRepository:
         for number in range(count):
             piece = {
                 "_id": _piece(upload_id, number),
-                "data": file.read(PIECE_BYTES),
+                "data": file.read(self._piece_bytes),
             }
             with self._changing(PIECES) as pieces:
                 pieces.replace_many([piece])
@@ -211,8 +219,9 @@ class FileRepository:
         among: Collection[str] | None = None,
     ) -> int:
         """Remove the files that nothing refers to and return how many; new ones stay
-        for GRACE_SECONDS. ``referenced`` is called after the list of files was read, so
-        that a file stored later is not removed. ``among``: look at these files only.
+        for their grace period. ``referenced`` is called after the list of files was
+        read, so that a file stored later is not removed. ``among``: look at these files
+        only.
         """
         condition: Json = {}
         if among is not None:
@@ -229,7 +238,7 @@ class FileRepository:
         """Remove an upload, unless it is new, or was stored again or used since ``row``
         was read.
         """
-        if not row["used"] and row["stored"] > _now() - GRACE_SECONDS:
+        if not row["used"] and row["stored"] > _now() - self._grace_seconds:
             return False
         return self._remove(_unchanged(row))
 
@@ -300,7 +309,7 @@ class FileRepository:
             return
         # Files of version 0.4 and before count by their pieces.
         used = sum(
-            int(row.get("bytes", row["pieces"] * PIECE_BYTES))
+            int(row.get("bytes", row["pieces"] * self._piece_bytes))
             for row in self._files.find({}, {"bytes": 1, "pieces": 1})
         )
         if used + size > self._quota * MEGABYTE:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app import schema
 from chatbot.app.factory import create_app
 from chatbot.app.schema import migrate, newest, require_known, set_version
 from chatbot.app.services import Services
@@ -24,33 +23,26 @@ def database(tmp_path: Path) -> Iterator[Database]:
     opened.close()
 
 
-def test_each_step_runs_once_and_in_order(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_step_runs_once_and_in_order(database: Database) -> None:
     ran: list[int] = []
-    monkeypatch.setattr(
-        schema, "MIGRATIONS", (lambda _: ran.append(2), lambda _: ran.append(3))
-    )
-    assert migrate(database) == [2, 3]
-    assert migrate(database) == []
+    steps = (lambda _: ran.append(2), lambda _: ran.append(3))
+    assert migrate(database, steps) == [2, 3]
+    assert migrate(database, steps) == []
     assert ran == [2, 3]
     assert require_known(database) == 3
 
 
-def test_a_step_that_failed_runs_again(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_failed_runs_again(database: Database) -> None:
     outcomes = iter([DatabaseError("down"), None])
 
     def step(_: Database) -> None:
         if error := next(outcomes):
             raise error
 
-    monkeypatch.setattr(schema, "MIGRATIONS", (step,))
     with pytest.raises(DatabaseError, match="down"):
-        migrate(database)
+        migrate(database, [step])
     assert require_known(database) == 1
-    assert migrate(database) == [2]
+    assert migrate(database, [step]) == [2]
 
 
 def test_one_process_at_a_time(database: Database) -> None:

@@ -5,12 +5,13 @@ them.
 import hashlib
 import random
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chatbot.database.core import Database
-from chatbot.database.repositories import files as module
 from chatbot.database.repositories.files import PIECE_BYTES, FileRepository
 from chatbot.domain.errors import NotFoundError
 from tests.fakes.hooked_database import HookedDatabase
@@ -21,9 +22,14 @@ PIECE = 1000
 
 
 @pytest.fixture
-def files(database: Database, monkeypatch: pytest.MonkeyPatch) -> FileRepository:
-    monkeypatch.setattr(module, "PIECE_BYTES", PIECE)
-    return FileRepository(database)
+def files(database: Database) -> FileRepository:
+    return FileRepository(database, piece_bytes=PIECE)
+
+
+def keep_only(database: Database, *kept: str) -> int:
+    """Remove what is not kept, as when the grace period of all files is over."""
+    later = FileRepository(database, grace_seconds=-1.0)
+    return later.keep_only(lambda: kept)
 
 
 def on_disk(tmp_path: Path, size: int, seed: int = 0) -> Path:
@@ -89,13 +95,12 @@ def test_an_unknown_file_is_not_found_before_the_first_piece(
 
 
 def test_a_file_removed_while_it_is_read_is_said(
-    files: FileRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: FileRepository, database: Database, tmp_path: Path
 ) -> None:
     file_id = files.put(on_disk(tmp_path, 2500))
     pieces = files.read(file_id)
     next(pieces)
-    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only(lambda: []) == 1
+    assert keep_only(database) == 1
     with pytest.raises(NotFoundError, match="removed while it was read"):
         list(pieces)
 
@@ -105,53 +110,43 @@ class KilledError(BaseException):
 
 
 def test_an_upload_that_was_killed_is_no_file_and_is_completed_or_tidied(
-    files: FileRepository,
-    database: Database,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    files: FileRepository, database: Database, tmp_path: Path
 ) -> None:
     path = on_disk(tmp_path, 2500)
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_piece", _killing(module._piece, after=2))
-        with pytest.raises(KilledError):
-            files.put(path)
+    killed_after(database, path, pieces=2)
     file_id = hashlib.sha256(path.read_bytes()).hexdigest()
     with pytest.raises(NotFoundError):
         files.read(file_id)
     assert rows(database)[1] == 2
     assert b"".join(files.read(files.put(path))) == path.read_bytes()
     other = on_disk(tmp_path, 2500, seed=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_piece", _killing(module._piece, after=2))
-        with pytest.raises(KilledError):
-            files.put(other)
-    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only(lambda: [file_id]) == 2, "the two that were killed"
+    killed_after(database, other, pieces=2)
+    assert keep_only(database, file_id) == 2, "the two that were killed"
     assert rows(database) == (1, 3), "no piece is left that nobody knows of"
     assert b"".join(files.read(file_id)) == path.read_bytes()
 
 
-def _killing(make, after: int):  # type: ignore[no-untyped-def]
-    def name(file_id: str, number: int) -> str:
-        if number == after:
-            raise KilledError
-        return str(make(file_id, number))
+def killed_after(database: Database, path: Path, *, pieces: int) -> None:
+    """Store so many pieces of a file."""
+    written = count()
 
-    return name
+    def die() -> None:
+        if next(written) == pieces:
+            raise KilledError
+
+    hooked: Any = HookedDatabase(database, {("file_pieces", "replace_many"): die})
+    with pytest.raises(KilledError):
+        FileRepository(hooked, piece_bytes=PIECE).put(path)
 
 
 def test_only_what_is_wanted_is_kept_after_its_grace(
-    files: FileRepository,
-    database: Database,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    files: FileRepository, database: Database, tmp_path: Path
 ) -> None:
     kept, doomed = (files.put(on_disk(tmp_path, 1500, seed)) for seed in range(2))
     assert files.keep_only(lambda: [kept]) == 0, (
         "both are new: one may be about to be registered"
     )
-    monkeypatch.setattr(module, "GRACE_SECONDS", -1.0)
-    assert files.keep_only(lambda: [kept]) == 1
+    assert keep_only(database, kept) == 1
     assert rows(database) == (1, 2)
     assert list(files.read(kept))
     with pytest.raises(NotFoundError):
@@ -268,7 +263,8 @@ def test_an_upload_that_was_taken_for_abandoned_begins_anew(
         assert files.keep_only(lambda: []) == 1
 
     hooks = {("files", "update_one"): once(abandon)}
-    file_id = FileRepository(HookedDatabase(database, hooks)).put(path)
+    hooked: Any = HookedDatabase(database, hooks)
+    file_id = FileRepository(hooked, piece_bytes=PIECE).put(path)
     assert b"".join(files.read(file_id)) == path.read_bytes()
     assert rows(database) == (1, 3)
 
