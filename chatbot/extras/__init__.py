@@ -90,10 +90,15 @@ def _names(settings: Settings) -> list[str]:
 
 
 def check_left_out(extra: Extra, settings: Settings) -> None:
-    """Raise SettingsError if a setting of ``extra`` has a value. An ignored one could
-    open a door.
+    """Raise SettingsError if a setting of ``extra`` differs from its default. An
+    ignored one could open a door.
     """
-    given = [name for name in extra.settings if name in settings.model_fields_set]
+    fields = type(settings).model_fields
+    given = [
+        name
+        for name in extra.settings
+        if getattr(settings, name) != fields[name].default
+    ]
     if not given:
         return
     variables = ", ".join(name.upper() for name in given)

@@ -7,17 +7,37 @@ import sys
 from pathlib import Path
 
 import pytest
+from dotenv import dotenv_values
 
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import SettingsError, UnknownNameError
-from chatbot.extras import EXTRAS, Extra, check_left_out, enabled, extras, load
+from chatbot.extras import EXTRAS, Extra, enabled, extras, load
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
 ROOT = Path(__file__).parent.parent.parent
 ADDRESSES = {"changes": "/api/changes", "operator": "/api/usage"}
 """One address of each extra that has some."""
+VALUES = {
+    "OIDC_CLIENT_ID": "reports",
+    "OIDC_CLIENT_SECRET": "hunter2",
+    "OIDC_GROUPS_CLAIM": "roles",
+    "OIDC_ISSUER": "https://login.example",
+    "SIGN_IN_GROUPS": "groups.toml",
+    "SIGN_IN_HEADERS": "Remote-User",
+    "SOURCES": "others.toml",
+    "SYNC_EVERY": "1h",
+}
+"""A value of each setting that an extra reads."""
+WITH = {
+    "OIDC_ISSUER": {"SIGN_IN_GROUPS": "groups.toml", "OIDC_CLIENT_ID": "reports"},
+    "SIGN_IN_HEADERS": {
+        "SIGN_IN_GROUPS": "groups.toml",
+        "TRUSTED_PROXIES": "127.0.0.1",
+    },
+}
+"""What other settings a setting needs."""
 
 
 def test_a_registered_name_is_that_of_its_extra() -> None:
@@ -52,16 +72,38 @@ def test_all_and_none_stand_alone() -> None:
             Settings.from_env({"EXTRAS": names})
 
 
-def test_a_setting_of_an_extra_that_is_left_out_stops_the_start() -> None:
-    extra = Extra(name="coloured", settings=("temperature", "top_k"))
-    check_left_out(extra, Settings())
-    message = (
-        "TOP_K: EXTRAS leaves out the extra 'coloured', which reads it. Add coloured "
-        "to EXTRAS, or remove the setting."
-    )
-    with pytest.raises(SettingsError) as raised:
-        check_left_out(extra, Settings.from_env({"TOP_K": "5"}))
-    assert raised.value.message == message
+def test_every_setting_of_an_extra_has_a_value_to_try() -> None:
+    assert {name for extra in extras() for name in extra.settings} == {
+        name.lower() for name in VALUES
+    }
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [extra for extra in extras() if extra.settings],
+    ids=lambda extra: extra.name,
+)
+def test_a_setting_of_an_extra_that_is_left_out_stops_the_start(extra: Extra) -> None:
+    for name in (name.upper() for name in extra.settings):
+        values = {**WITH.get(name, {}), name: VALUES[name]}
+        assert enabled(Settings.from_env({**values, "EXTRAS": "all"}))
+        with pytest.raises(SettingsError) as raised:
+            Services(Settings.from_env({**values, "EXTRAS": "none"}))
+        named, _, rest = raised.value.message.partition(": ")
+        assert name in named.split(", ")
+        assert rest == (
+            f"EXTRAS leaves out the extra {extra.name!r}, which reads it. Add "
+            f"{extra.name} to EXTRAS, or remove the setting."
+        )
+
+
+def test_a_copy_of_env_example_starts_without_extras(tmp_path: Path) -> None:
+    values = {
+        name: value or ""
+        for name, value in dotenv_values(ROOT / ".env.example").items()
+    }
+    values |= {"EXTRAS": "none", "DATA_DIR": str(tmp_path)}
+    assert enabled(Settings.from_env(values)) == ()
 
 
 @pytest.mark.parametrize(("extra", "address"), ADDRESSES.items(), ids=ADDRESSES.keys())
