@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ..domain import Vector
 from ..domain.errors import DatabaseError
@@ -182,7 +182,7 @@ class Database(ABC):
         return [call() for call in calls]
 
     mapped: "Mapping[str, Collection]" = MappingProxyType({})
-    """Collections of other programs, by name (`layouts.MappedCollection`)."""
+    """Collections of other programs, by name (`ForeignRows.adapt`)."""
     prefix = ""
     """Before the names of our own collections."""
 
@@ -280,6 +280,18 @@ class Database(ABC):
     @abstractmethod
     def close(self) -> None:
         """Close all connections."""
+
+
+class ForeignRows(Protocol):
+    """What the core asks about collections of passages that another program wrote, and
+    that are only read.
+    """
+
+    def adapt(self, database: Database) -> None:
+        """Set `mapped` and `prefix` of a database that has such collections."""
+
+    def remedy(self, rows: Sequence[Json]) -> str:
+        """Return how a collection with such rows can be read."""
 
 
 class Collection:

@@ -8,7 +8,7 @@ entry points of the group `report_chat.extras`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -44,6 +44,10 @@ class Extra:
     """A function of the services that returns `People` (app/services/people.py), or
     None where nobody signs in but with a key. One extra has it.
     """
+    rows: str = ""
+    """A function of the settings that returns `ForeignRows` (database/core.py). One
+    extra has it.
+    """
     doctor: tuple[str, ...] = ()
     """Checks of the doctor, like `CHECKS` in app/doctor.py, which they follow."""
     background: Mapping[str, str] = field(default_factory=dict)
@@ -56,6 +60,7 @@ OURS = {
     "changes": "chatbot.extras.changes",
     "operator": "chatbot.extras.operator",
     "protocols": "chatbot.extras.protocols",
+    "rows_of_others": "chatbot.extras.rows_of_others",
     "sign_in": "chatbot.extras.sign_in",
     "sources": "chatbot.extras.sources",
 }
@@ -112,3 +117,14 @@ def load(reference: str) -> Any:
     """Import a part of an extra, named as "package.module:name"."""
     module, _, name = reference.partition(":")
     return getattr(import_module(module), name)
+
+
+def answer(extras: Iterable[Extra], hook: str, *arguments: Any) -> Any:
+    """Return what the extra that has a ``hook`` (`people`, `rows`) makes of these
+    arguments; None where none has.
+    """
+    for extra in extras:
+        reference: str = getattr(extra, hook)
+        if reference:
+            return load(reference)(*arguments)
+    return None

@@ -17,13 +17,21 @@ from tests.app.web.live import application
 from tests.conftest import small_settings
 
 ROOT = Path(__file__).parent.parent.parent
-ADDRESSES = {"changes": "/api/changes", "operator": "/api/usage"}
+ADDRESSES = {
+    "changes": "/api/changes",
+    "operator": "/api/usage",
+    "protocols": "/v1/models",
+    "sources": "/api/sources",
+}
 """One address of each extra that has some."""
+WITH_PAGES = ("changes", "operator")
+"""Those that other pages lead to."""
 VALUES = {
     "OIDC_CLIENT_ID": "reports",
     "OIDC_CLIENT_SECRET": "hunter2",
     "OIDC_GROUPS_CLAIM": "roles",
     "OIDC_ISSUER": "https://login.example",
+    "SCHEMA": "langchain",
     "SIGN_IN_GROUPS": "groups.toml",
     "SIGN_IN_HEADERS": "Remote-User",
     "SOURCES": "others.toml",
@@ -31,6 +39,7 @@ VALUES = {
 }
 """A value of each setting that an extra reads."""
 WITH = {
+    "SCHEMA": {"MONGODB_URI": "mongodb://127.0.0.1:1"},
     "OIDC_ISSUER": {"SIGN_IN_GROUPS": "groups.toml", "OIDC_CLIENT_ID": "reports"},
     "SIGN_IN_HEADERS": {
         "SIGN_IN_GROUPS": "groups.toml",
@@ -47,7 +56,8 @@ def test_a_registered_name_is_that_of_its_extra() -> None:
 @pytest.mark.parametrize("extra", extras(), ids=lambda extra: extra.name)
 def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
     commands = [reference for reference, _ in extra.commands.values()]
-    hooks = (*extra.verify, *extra.doctor, *extra.background.values())
+    hooks = [*extra.verify, *extra.doctor, *extra.background.values()]
+    hooks += [hook for hook in (extra.people, extra.rows) if hook]
     for reference in (*extra.blueprints, *commands, *hooks):
         assert load(reference) is not None
     assert set(extra.settings) <= Settings.model_fields.keys()
@@ -120,7 +130,7 @@ def test_an_extra_that_is_left_out_has_no_addresses_and_no_links(
             assert (client.get(address).status_code == 404) == (names == "none")
             page = client.get("/documents").get_data(as_text=True)
             links[names] = set(re.findall(r'href="(/\w+)"', page))
-    assert links[extra] > links["none"]
+    assert (links[extra] > links["none"]) == (extra in WITH_PAGES)
 
 
 class TestInstalled:

@@ -6,7 +6,7 @@ of which a missing field is left out; `$first` is null where the first row has n
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chatbot.database.layouts import value_at
+from chatbot.extras.rows_of_others.layouts import value_at
 
 Row = dict[str, Any]
 

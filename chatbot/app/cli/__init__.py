@@ -56,10 +56,6 @@ COMMANDS = {
         "operation",
         "Check keys, server, collections, indexes and models; exit status...",
     ),
-    "import": (
-        ".migration.commands",
-        "Import a collection of another program with its vectors.",
-    ),
     "copy": (
         ".migration.commands",
         "Copy reports, passages, vectors and conversations between the...",

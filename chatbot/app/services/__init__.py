@@ -26,7 +26,7 @@ from ...domain.errors import (
 )
 from ...domain.protocols import ChatModel, Quoter
 from ...domain.scope import Scope
-from ...extras import enabled, load
+from ...extras import answer, enabled, load
 from ...language.analysis import analyzer
 from ...library.loaders.isolation import ATTACHMENT_LIMITS, UPLOAD_LIMITS, LoaderPool
 from ...library.loaders.ocr import INSTALLED
@@ -66,11 +66,12 @@ class Services:
         self.settings = settings
         self.extras = enabled(settings)
         self._closing = ExitStack()
-        self.storage = open_storage(settings, self._closing, database)
+        foreign_rows = answer(self.extras, "rows", settings)
+        self.storage = open_storage(settings, self._closing, database, foreign_rows)
         self.retention = Retention(self.storage)
         self.answering = Answering(self)
         self.ingesting = Ingesting(self)
-        self.people = self._people()
+        self.people: People | None = answer(self.extras, "people", self)
         self._lock = threading.RLock()
         self._runtime: Runtime | None = None
         self._has_served = False
@@ -78,16 +79,6 @@ class Services:
         replaces.
         """
         self._replaced: list[tuple[Runtime, threading.Timer]] = []
-
-    def _people(self) -> People | None:
-        """Return who signs in by other means than a key; None = nobody. Raises
-        SettingsError.
-        """
-        for extra in self.extras:
-            if extra.people:
-                people: People | None = load(extra.people)(self)
-                return people
-        return None
 
     @property
     def runtime(self) -> Runtime:

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Sequence
 
 from ...database.core import Collection, Json
-from ...database.layouts import LAYOUTS, guess_layout
 from ...database.ordinary_indexes import (
     OrdinaryIndex,
     create_missing,
@@ -23,6 +22,7 @@ from .storage import Storage
 log = logging.getLogger(__name__)
 SAMPLED_ROWS = 20
 """Rows of a collection that say which program made it."""
+WITHOUT_EXTRA = "To read it in place, add rows_of_others to EXTRAS and set SCHEMA."
 
 
 def prepare_database(storage: Storage) -> None:
@@ -69,13 +69,13 @@ def require_own(storage: Storage) -> None:
         problem = _other_programs(storage, collection, rows)
         if not problem:
             continue
-        others = f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
+        remedy = WITHOUT_EXTRA
+        if storage.foreign_rows is not None:
+            remedy = storage.foreign_rows.remedy(rows)
         raise SettingsError(
             f"The collection {name!r} belongs to another program: {problem}. Nothing "
-            "was changed. To read it in place, set "
-            f"SCHEMA={guess_layout(rows) or others}. To leave it alone, set "
-            "MONGODB_COLLECTION and REPORT_COLLECTION to other names. See "
-            "docs/mongodb.md."
+            f"was changed. {remedy} To leave it alone, set MONGODB_COLLECTION and "
+            "REPORT_COLLECTION to other names. See docs/mongodb.md."
         )
 
 

@@ -7,8 +7,7 @@ from ... import __version__
 from ...config.settings import Settings
 from ...database import open_database
 from ...database.changes import Changes
-from ...database.core import Database
-from ...database.layouts import map_collections
+from ...database.core import Database, ForeignRows
 from ...database.repositories.access import AuditLog, KeyRepository
 from ...database.repositories.answers import FeedbackRepository, UnfinishedRepository
 from ...database.repositories.caches import CacheRepository
@@ -61,6 +60,8 @@ class Storage:
     late_engine: Once[Engine]
     late_cookie_secret: Once[bytes]
     late_foreign_changes: Once[ForeignChanges | None]
+    foreign_rows: ForeignRows | None
+    """Reads the rows of other programs; None where an extra does not."""
 
     @property
     def changes(self) -> Changes:
@@ -111,18 +112,21 @@ class Storage:
 
 
 def open_storage(
-    settings: Settings, closing: ExitStack, database: Database | None = None
+    settings: Settings,
+    closing: ExitStack,
+    database: Database | None = None,
+    foreign_rows: ForeignRows | None = None,
 ) -> Storage:
     """Open the database of the settings, or take ``database``; ``closing`` closes it.
-    Raises SettingsError, DatabaseError: it cannot be opened as the settings say.
+    ``foreign_rows`` reads the rows of other programs. Raises SettingsError,
+    DatabaseError: it cannot be opened as the settings say.
     """
     if database is None:
         database = open_database(settings)
     closing.callback(database.close)
     fields, collections = settings.filter_fields, settings.chunk_collections
-    map_collections(
-        database, settings.schema, collections=collections, filter_fields=fields
-    )
+    if foreign_rows is not None:
+        foreign_rows.adapt(database)
     database.guard(collections)
     older = OlderReports(database, collections=collections, filter_fields=fields)
     documents = DocumentRepository(database, fields, older)
@@ -156,6 +160,7 @@ def open_storage(
         late_foreign_changes=Once(
             lambda: _foreign_changes(settings, database, engine.get())
         ),
+        foreign_rows=foreign_rows,
     )
 
 

@@ -12,11 +12,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
-from ...database.layouts import MappedCollection
 from ...database.rows import (
     EMBEDDING_FIELD,
     TEXT_FIELD,
@@ -122,37 +121,13 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
     }
 
 
-def their_indexes(
-    collection: MappedCollection, dimensions: int, fields: Iterable[str]
-) -> list[SearchTarget]:
-    """Return the indexes of another program that have its vectors and its texts,
-    whatever their names.
-    """
-    vector, text = collection.path(EMBEDDING_FIELD), collection.path(TEXT_FIELD)
-    paths = {name: collection.path(name) for name in fields if name != "document_name"}
-    expected: Json = vector_index_definition({"": dimensions}, paths.values())
-    expected = {
-        "fields": [{**expected["fields"][0], "path": vector}, *expected["fields"][1:-1]]
-    }
-    near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
-    for index in collection.search_indexes():
-        definition = index.get("latestDefinition") or {}
-        of_type = {
-            (field.get("type"), field.get("path"))
-            for field in definition.get("fields", ())
-        }
-        mappings = definition.get("mappings") or {}
-        if ("vector", vector) in of_type:
-            near = str(index["name"])
-            declared = frozenset(
-                name for name, path in paths.items() if ("filter", path) in of_type
-            )
-        elif mappings.get("dynamic") or text in mappings.get("fields", ()):
-            words = str(index["name"])
-    return [
-        SearchTarget(collection.name, near, "vectorSearch", expected, theirs=declared),
-        SearchTarget(collection.name, words, "search", {}, theirs=frozenset()),
-    ]
+@runtime_checkable
+class HasIndexes(Protocol):
+    """A collection of another program, with search indexes of its own."""
+
+    def index_plans(
+        self, dimensions: int, fields: Iterable[str]
+    ) -> list[SearchTarget]: ...
 
 
 def index_plans(
@@ -174,17 +149,13 @@ def index_plans(
         list(dict.fromkeys(settings.chunk_collections)),
         settings.filter_fields,
     )
-    if database is not None and settings.schema:
-        mapped = (
-            one
-            for one in map(database.__getitem__, names)
-            if isinstance(one, MappedCollection)
-        )
-        return [
-            plan
-            for one in mapped
-            for plan in their_indexes(one, next(iter(dimensions.values())), fields)
-        ]
+    if database is not None and database.mapped:
+        size = next(iter(dimensions.values()))
+        plans: list[SearchTarget] = []
+        for collection in database.mapped.values():
+            if isinstance(collection, HasIndexes):
+                plans += collection.index_plans(size, fields)
+        return plans
     options = json.loads(settings.index_options or "{}")
     vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.cli import main
-from chatbot.app.migration.location import Location
+from chatbot.app.location import Location
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from tests.conftest import KENYA_2023, write_report

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from bson import ObjectId
 
+from chatbot.app.location import Location
 from chatbot.app.migration.copy import OTHERS, Copier
-from chatbot.app.migration.location import Location
 from chatbot.app.schema import set_version
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database

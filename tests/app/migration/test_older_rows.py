@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 from bson import ObjectId, json_util
-from click.testing import CliRunner
 
-from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.schema import Mended, Mender
 from chatbot.app.services import Services
@@ -272,46 +270,3 @@ def test_an_interrupted_mend_goes_on(services: Services) -> None:
     assert listed(services) == before
     mend(services)
     assert listed(services) == before
-
-
-def test_older_rows_are_imported_into_another_database(
-    settings: Settings, tmp_path: Path
-) -> None:
-    database = open_database(settings.override(data_dir=tmp_path / "older"))
-    write_older_rows(database)
-    database.close()
-    environment = {
-        "DATA_DIR": str(tmp_path / "new"),
-        "EMBEDDING_PROVIDER": "hashing",
-        "EMBEDDING_MODEL": str(DIMENSIONS),
-        "CHAT_MODEL": "echo",
-        "SAMPLE_DATA": "off",
-    }
-    arguments = [
-        "import",
-        "--from",
-        "report_chatting",
-        "--as",
-        "chatbot",
-        "--database",
-        str(tmp_path / "older"),
-    ]
-    for imported in ("3 reports with 4 passages", "0 reports with 0 passages"):
-        assert (
-            f"{imported} imported"
-            in CliRunner().invoke(cli, arguments, env=environment).output
-        )
-    with Services(Settings.from_env(environment)) as services:
-        records = {
-            (one.name, one.metadata["year"], one.chunks)
-            for one in services.storage.documents.all()
-        }
-        assert records == {
-            ("Kenya 2023", 2023, 2),
-            ("Kenya 2022", 2022, 1),
-            ("Peru 2023", 2023, 1),
-        }
-        passages = services.runtime.store.stored(
-            services.storage.documents.all()[0].id
-        )[0]
-        assert all(passage.section and passage.page for passage in passages)

@@ -13,13 +13,13 @@ import numpy as np
 
 from ...database import rows as forms
 from ...database.core import Database, Json
-from ...database.layouts import READ, Layout, MappedCollection
 from ...domain import Chunk, DocumentRecord, Embedder, Vector
 from ...domain.errors import DatabaseError, EmbedderMismatchError
 from ...language.reported_figures import figure_years
 from ...library.pipeline import Ingestor
 from ...library.sources import document_id
 from ...stores.chunks import chunk_from_json
+from .layouts import READ, Layout, MappedCollection
 
 PROBED = 3
 """Rows whose texts are embedded to see whether their vectors are of the configured

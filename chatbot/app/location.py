@@ -8,10 +8,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Literal
 
-from ...config.settings import Settings
-from ...database import EMBEDDED_FILE, open_database, open_file
-from ...database.core import Database
-from ...domain.errors import InvalidRequestError
+from ..config.settings import Settings
+from ..database import EMBEDDED_FILE, open_database, open_file
+from ..database.core import Database
+from ..domain.errors import InvalidRequestError
 
 SQLITE_SUFFIXES = {".sqlite", ".sqlite3", ".db"}
 _SERVER = re.compile(

@@ -8,11 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-from ..domain.documents import SECTION_SEPARATOR
-from ..domain.errors import ReadOnlyError, read_table
-from ..domain.scope import NO_VALUE
-from . import rows as forms
-from .core import Collection, Database, Group, Json
+from ...config.settings import Settings
+from ...database import rows as forms
+from ...database.core import Collection, Database, Group, Json
+from ...domain.documents import SECTION_SEPARATOR
+from ...domain.errors import ReadOnlyError, read_table
+from ...domain.scope import NO_VALUE
+from ...stores.atlas.indexes import (
+    TEXT_INDEX,
+    VECTOR_INDEX,
+    SearchTarget,
+    vector_index_definition,
+)
 
 _TABLE = read_table(__package__, "layouts")
 IDENTITIES, ALIASES, OUR_NAMES = (
@@ -191,24 +198,34 @@ program.
 """
 
 
-def map_collections(
-    database: Database,
-    schema: Sequence[str],
-    *,
-    collections: Iterable[str],
-    filter_fields: Sequence[str],
-) -> None:
-    """Have the database read ``collections`` in the layout of ``schema``, the setting
-    SCHEMA; do nothing where it is empty.
-    """
-    if not schema or database.mapped:
-        return
-    layout = read_layout(schema)
-    database.prefix = OWN_PREFIX
-    database.mapped = {
-        name: MappedCollection(name, database, layout, filter_fields)
-        for name in collections
-    }
+class RowsOfOthers:
+    """One of `ForeignRows`, by the settings."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def adapt(self, database: Database) -> None:
+        """Have the database read the collections of passages in the layout of SCHEMA;
+        do nothing where it is not set.
+        """
+        if not self._settings.schema or database.mapped:
+            return
+        layout = read_layout(self._settings.schema)
+        fields = self._settings.filter_fields
+        database.prefix = OWN_PREFIX
+        database.mapped = {
+            name: MappedCollection(name, database, layout, fields)
+            for name in self._settings.chunk_collections
+        }
+
+    def remedy(self, rows: Sequence[Json]) -> str:
+        schema = guess_layout(rows)
+        if not schema:
+            schema = f"{' or '.join(LAYOUTS)}, or text=FIELD,embedding=FIELD"
+        return f"To read it in place, set SCHEMA={schema}."
+
+
+rows_of = RowsOfOthers
 
 
 class MappedCollection(Collection):
@@ -297,6 +314,35 @@ class MappedCollection(Collection):
         others = [path for path in dict.fromkeys(values) if path not in paths]
         groups = super().group(self.condition(filter), paths, others)
         return [(self._noted(row, first), number) for row, number in groups]
+
+    def index_plans(self, dimensions: int, fields: Iterable[str]) -> list[SearchTarget]:
+        """Return the search indexes that have the vectors and the texts, whatever
+        their names. See `HasIndexes`.
+        """
+        vector, text = self.path(forms.EMBEDDING_FIELD), self.path(forms.TEXT_FIELD)
+        paths = {name: self.path(name) for name in fields if name != "document_name"}
+        planned: Json = vector_index_definition({"": dimensions}, paths.values())
+        first, *filters = planned["fields"]
+        expected = {"fields": [{**first, "path": vector}, *filters[:-1]]}
+        near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
+        for index in self.search_indexes():
+            definition = index.get("latestDefinition") or {}
+            of_type = {
+                (field.get("type"), field.get("path"))
+                for field in definition.get("fields", ())
+            }
+            mappings = definition.get("mappings") or {}
+            if ("vector", vector) in of_type:
+                near = str(index["name"])
+                declared = frozenset(
+                    name for name, path in paths.items() if ("filter", path) in of_type
+                )
+            elif mappings.get("dynamic") or text in mappings.get("fields", ()):
+                words = str(index["name"])
+        return [
+            SearchTarget(self.name, near, "vectorSearch", expected, theirs=declared),
+            SearchTarget(self.name, words, "search", {}, theirs=frozenset()),
+        ]
 
     def _noted(self, row: Json, fields: Sequence[str]) -> Json:
         """Return a row with our names, and note how its report's rows are found."""
