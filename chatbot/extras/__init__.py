@@ -49,7 +49,9 @@ class Extra:
     extra has it.
     """
     doctor: tuple[str, ...] = ()
-    """Checks of the doctor, like `CHECKS` in app/doctor.py, which they follow."""
+    """Checks of the installation: functions of the services that yield findings
+    (app/findings.py); `doctor` of the extra operator runs them.
+    """
     background: Mapping[str, str] = field(default_factory=dict)
     """Work beside the requests by its name: functions of the services and of an event
     that ends them (`Startup.background`).

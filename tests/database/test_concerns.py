@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.doctor import check_database
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
+from chatbot.extras.operator.doctor import check_database
 from tests.fakes.wire_faults import Answer, rows
 from tests.fakes.wire_proxy import WireProxy
 from tests.rows import outside

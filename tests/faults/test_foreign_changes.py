@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.doctor import diagnose
 from chatbot.database.core import Database
+from chatbot.extras.operator.doctor import diagnose
 from tests.fakes.nx_server import wait_until
 from tests.fakes.wire_faults import Action, Answer, failure
 from tests.fakes.wire_proxy import WireProxy

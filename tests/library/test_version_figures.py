@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.doctor import check_data
 from chatbot.app.schema import Mender
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Scope
 from chatbot.domain.errors import DatabaseError
+from chatbot.extras.operator.doctor import check_data
 from tests.library.helpers import (
     REPORT_ID,
     KilledError,

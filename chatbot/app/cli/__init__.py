@@ -52,10 +52,6 @@ COMMANDS = {
         "maintenance",
         "The search indexes of MongoDB ($vectorSearch and $search).",
     ),
-    "doctor": (
-        "operation",
-        "Check keys, server, collections, indexes and models; exit status...",
-    ),
     "copy": (
         ".migration.commands",
         "Copy reports, passages, vectors and conversations between the...",

@@ -1,6 +1,5 @@
 """Run an installation: the server, its check, keys, and feedback."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ from ...config.settings import Settings, in_url
 from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError, SettingsError
 from ...language.counts import count_of
-from ..doctor import Finding, diagnose_settings
 from ..evaluation import COLUMNS as QUESTION_COLUMNS
 from ..evaluation import RATED, SEVERAL
 from ..factory import close_app, create_app
@@ -18,14 +16,12 @@ from ..services import Services
 from ..services.preparing import prepare_database
 from ..web.files import csv_text
 from ..web.server import Server, listen
-from . import Commands, print_json, write_text
+from . import Commands, write_text
 
-FINDINGS = 1
 WITHOUT_KEY = {
     "read": "Without a key, people can ask and look.",
     "keys": "Access without a key is off.",
 }
-COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 @click.command()
@@ -62,30 +58,6 @@ def serve(settings: Settings, host: str | None, port: int | None) -> None:
         Server(app, settings).run([listening])
     finally:
         close_app(app)
-
-
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.pass_obj
-def doctor(settings: Settings, as_json: bool) -> None:
-    """Check keys, server, collections, indexes and models; exit status 1 if something
-    is wrong.
-
-    Example: python -m chatbot doctor
-    """
-    findings: list[Finding] = []
-    for finding in diagnose_settings(settings):
-        findings.append(finding)
-        if not as_json:
-            label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
-            name = f"  [{finding.name}]" if finding.remedy else ""
-            click.echo(f"{label}{finding.area:14}{finding.message}{name}")
-            if finding.remedy:
-                click.echo(f"{'':22}-> {finding.remedy}")
-    if as_json:
-        print_json([asdict(finding) for finding in findings])
-    if any(finding.severity == "error" for finding in findings):
-        raise SystemExit(FINDINGS)
 
 
 keys = Commands("keys")

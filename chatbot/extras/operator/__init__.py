@@ -1,5 +1,5 @@
-"""What an administrator looks after: the page `/operator`, keys, usage, metrics, stored
-conversations and the audit log.
+"""What an administrator looks after: the page `/operator`, keys, usage, metrics, the
+check of the installation, stored conversations and the audit log.
 """
 
 from .. import Extra
@@ -18,6 +18,10 @@ def build() -> Extra:
             "conversations": (
                 f"{commands}:conversations",
                 "The stored conversations: list, delete.",
+            ),
+            "doctor": (
+                f"{commands}:doctor",
+                "Check keys, server, collections, indexes and models; exit status...",
             ),
             "usage": (
                 f"{commands}:usage",

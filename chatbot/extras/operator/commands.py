@@ -1,17 +1,23 @@
-"""Commands of an administrator: usage and its costs, stored conversations, and who
-changed what.
+"""Commands of an administrator: the check of the installation, usage and its costs,
+stored conversations, and who changed what.
 """
 
+from dataclasses import asdict
 from typing import Any
 
 import click
 
 from ...app.cli import Commands, command, print_json
+from ...app.findings import Finding
 from ...app.services import Services
+from ...config.settings import Settings
 from ...domain.costs import Sums, UsageReport, add_up_stages
 from ...domain.json import to_json
 from ...language.counts import count_of
+from .doctor import diagnose_settings
 
+FINDINGS = 1
+COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 COLUMNS = (
     "questions",
     "calls",
@@ -23,6 +29,30 @@ COLUMNS = (
     "cost",
 )
 STAGE_COLUMNS = ("runs", "calls", "tokens", "embedding", "seconds")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.pass_obj
+def doctor(settings: Settings, as_json: bool) -> None:
+    """Check keys, server, collections, indexes and models; exit status 1 if something
+    is wrong.
+
+    Example: python -m chatbot doctor
+    """
+    findings: list[Finding] = []
+    for finding in diagnose_settings(settings):
+        findings.append(finding)
+        if not as_json:
+            label = click.style(f"{finding.severity:8}", fg=COLOURS[finding.severity])
+            name = f"  [{finding.name}]" if finding.remedy else ""
+            click.echo(f"{label}{finding.area:14}{finding.message}{name}")
+            if finding.remedy:
+                click.echo(f"{'':22}-> {finding.remedy}")
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    if any(finding.severity == "error" for finding in findings):
+        raise SystemExit(FINDINGS)
 
 
 @command()

@@ -9,7 +9,7 @@ from flask import Response, make_response, render_template
 from pydantic import Field, SecretStr, StringConstraints
 from typing_extensions import TypedDict
 
-from ...app.doctor import Finding, diagnose
+from ...app.findings import Finding
 from ...app.web.access import activity, library, require_everything
 from ...app.web.asking import Filter
 from ...app.web.callers import caller
@@ -30,6 +30,7 @@ from ...domain import ApiKey
 from ...domain.callers import KeyRole
 from ...domain.costs import UsageReport
 from ...domain.validation import NOT_BLANK
+from .doctor import diagnose
 
 operator = Views("operator", __name__)
 HIDDEN = "**********"

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from flask import request, url_for
 
-from ...app.doctor import Finding
+from ...app.findings import Finding
 from ...app.services import Services
 from ...app.services.people import SignedOut
 from ...app.web.cookies import unsealed

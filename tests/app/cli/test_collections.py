@@ -11,6 +11,7 @@ from tests.app.cli.conftest import Run, opened
 from tests.conftest import write_report
 from tests.fakes.nx_server import NxThread
 
+pytestmark = pytest.mark.extras("all")
 COLLECTIONS = "news: Daily news.; report_chatting: Country reports."
 
 

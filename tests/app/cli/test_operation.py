@@ -111,13 +111,3 @@ def test_help_of_a_command_makes_no_data_folder(run: Run, tmp_path: Path) -> Non
     folder = tmp_path / "new"
     assert run("documents", "list", "--help", DATA_DIR=str(folder)).status == 0
     assert not folder.exists()
-
-
-def test_the_doctor_says_that_the_data_folder_cannot_be_made(
-    run: Run, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    result = run("doctor", "--json", DATA_DIR=str(tmp_path / "file" / "data"))
-    (failure,) = [one for one in json.loads(result.out) if one["severity"] == "error"]
-    assert (result.status, failure["area"]) == (1, "database")
-    assert "Set DATA_DIR to a folder" in failure["remedy"]

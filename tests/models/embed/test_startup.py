@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from chatbot.app.doctor import diagnose
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
+from chatbot.extras.operator.doctor import diagnose
 from chatbot.models.embed import EMBEDDERS
 from tests.data import cases
 from tests.library.helpers import until

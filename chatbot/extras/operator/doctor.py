@@ -5,22 +5,25 @@ and says how to mend it.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
-from ..config.settings import Settings, is_loopback, misspelt_settings
-from ..database.core import Collection
-from ..database.ordinary_indexes import missing_indexes
-from ..database.repositories.documents import SEVERAL
-from ..database.rows import (
+from ...app.findings import Finding, Severity
+from ...app.services import Services
+from ...app.services.preparing import ordinary_indexes
+from ...config.settings import Settings, is_loopback, misspelt_settings
+from ...database.core import Collection
+from ...database.ordinary_indexes import missing_indexes
+from ...database.repositories.documents import SEVERAL
+from ...database.rows import (
     TEXT_FIELD,
     WITHOUT_EMBEDDING,
     embedding_field,
     text_value,
     usable_vector,
 )
-from ..domain import (
+from ...domain import (
     Chunk,
     Context,
     DocumentRecord,
@@ -30,27 +33,29 @@ from ..domain import (
     Scope,
     SearchHit,
 )
-from ..domain.errors import ChatbotError, DependencyError, SearchEngineError, read_table
-from ..domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
-from ..domain.request import RequestContext
-from ..domain.scope import NO_VALUE
-from ..extras import load
-from ..language.counts import count_of, estimate_tokens
-from ..library.description import unread_language
-from ..models.replies.stream import Reply
-from ..stores.atlas.indexes import (
+from ...domain.errors import (
+    ChatbotError,
+    DependencyError,
+    SearchEngineError,
+    read_table,
+)
+from ...domain.protocols import ChatModel, CountingStore, Quoter, RerankingStore
+from ...domain.request import RequestContext
+from ...domain.scope import NO_VALUE
+from ...language.counts import count_of, estimate_tokens
+from ...library.description import unread_language
+from ...models.replies.stream import Reply
+from ...stores.atlas.indexes import (
     LEFT_OVER,
     IndexStatus,
     SearchTarget,
     index_kind,
     index_status,
 )
-from ..stores.atlas.pipelines import probe_search
-from ..stores.chunks import chunk_from_json, is_retired
-from .services import Services
-from .services.preparing import ordinary_indexes
+from ...stores.atlas.pipelines import probe_search
+from ...stores.chunks import chunk_from_json, is_retired
+from .. import load
 
-Severity = Literal["ok", "warning", "error"]
 SAMPLED = 1_000
 """Rows of each collection that are checked."""
 RERANKED, QUERY_CHARACTERS = 8, 200
@@ -79,19 +84,6 @@ _PROMPT = Prompt(
     "Does the model answer?",
     Context((_PASSAGE,)),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """``name`` is stable and machine-readable; ``remedy`` is a command or an action,
-    empty if nothing is wrong. `diagnose` adds the area of a check.
-    """
-
-    severity: Severity
-    area: str
-    name: str
-    message: str
-    remedy: str = ""
 
 
 _FINDINGS = read_table(__package__, "doctor")

@@ -12,12 +12,13 @@ import pytest
 from pydantic import SecretStr
 from pymongo.errors import OperationFailure
 
-from chatbot.app import doctor
-from chatbot.app.doctor import Finding, check_access, check_data, diagnose
+from chatbot.app.findings import Finding
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Chunk
+from chatbot.extras.operator import doctor
+from chatbot.extras.operator.doctor import check_access, check_data, diagnose
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
