@@ -19,7 +19,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope
 from chatbot.domain.documents import Matrix
@@ -60,7 +60,7 @@ def real_vectors(bench: Path) -> Matrix:
         settings = Settings(
             data_dir=Path(folder), embedding_provider="minilm", sample_data="off"
         )
-        with Services(settings) as services:
+        with build(settings) as services:
             embedder = services.runtime.embedder.uncached
             vectors = np.empty((len(texts), embedder.dimensions), dtype=np.float32)
             for start in range(0, len(texts), BATCH):

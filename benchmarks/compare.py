@@ -37,7 +37,7 @@ import numpy as np
 
 from benchmarks import embedder_share
 from benchmarks.approximate_search import held_out, make_vectors, real_vectors
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.database.rows import decode_vector
@@ -341,7 +341,7 @@ def passages(data_dir: Path, target: Path) -> int:
     others.
     """
     texts, vectors = [], []
-    with Services(Settings(data_dir=data_dir, sample_data="off")) as services:
+    with build(Settings(data_dir=data_dir, sample_data="off")) as services:
         for name in services.settings.chunk_collections:
             for row in services.storage.database[name].find({}):
                 texts.append(

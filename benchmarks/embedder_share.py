@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
+from chatbot.app.services.once import Once
 from chatbot.config import SAMPLE_DATA
 from chatbot.config.settings import Settings
 from chatbot.domain import Vector
@@ -80,9 +81,9 @@ def ingest(embedder: Counted, data: Path) -> float:
         chat_model="extractive",
         sample_data="off",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         # The one in use, without the vectors that ship with the reports.
-        vars(services.runtime)["embedder"] = embedder
+        services.runtime._embedder = Once(lambda: embedder)
         _ = services.ingesting.ingestor
         reports = folder_sources(SAMPLE_DATA)[:REPORTS]
         began = time.perf_counter()

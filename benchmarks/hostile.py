@@ -32,7 +32,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import LoadError
 from chatbot.library.sources import Source
@@ -274,7 +274,7 @@ def measured(only: list[str]) -> dict[str, Row]:
         settings = Settings(
             data_dir=Path(folder), chat_model="extractive", sample_data="off"
         )
-        with Services(settings) as services:
+        with build(settings) as services:
             usual = passages_of(services, prose(HONEST))
             honest = {
                 way: measure(server, prose(HONEST))["cpu"] / usual

@@ -159,7 +159,7 @@ def deployment() -> Iterator[Callable[[str, float], Measured]]:
                 upload(client, database, {f"{country}{year}.md": text})
         stop_work(app)  # its threads look for files, which no question waits for
         time.sleep(1)
-        model: Any = services.answering.chat_model
+        model: Any = services.models.chat
         stream = model.stream
 
         def noted(*arguments: Any, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config import SAMPLE_DATA, WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.domain.cancellation import Cancellation
@@ -38,7 +38,7 @@ def main() -> None:
         settings = Settings(
             data_dir=Path(folder), embedding_provider="minilm", sample_data="off"
         )
-        with Services(settings) as services:
+        with build(settings) as services:
             texts, embedder = sample_texts(services), services.runtime.embedder.uncached
             existing = WarmCache(output)
             vectors = {

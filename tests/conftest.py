@@ -19,7 +19,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from werkzeug.routing import Rule
 
-from chatbot.app.services import Services, runtime
+from chatbot.app.services import Services, build, runtime
 from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database import embedded
@@ -192,7 +192,7 @@ def server() -> Iterator[FakeOpenAI]:
 def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with the tables and indexes of an empty database, made once."""
     folder = tmp_path_factory.mktemp("prepared") / "data"
-    with Services(small_settings(folder)) as opened:
+    with build(small_settings(folder)) as opened:
         prepare_database(opened.storage)
     return folder
 
@@ -201,7 +201,7 @@ def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def services(settings: Settings, prepared_data: Path) -> Iterator[Services]:
     if not settings.data_dir.exists():
         shutil.copytree(prepared_data, settings.data_dir)
-    with Services(settings) as opened:
+    with build(settings) as opened:
         yield opened
 
 

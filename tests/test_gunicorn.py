@@ -13,7 +13,7 @@ from ssl import create_default_context
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from tests.app.cli.processes import address, call
 from tests.fakes.nx_server import wait_until
@@ -114,9 +114,7 @@ def test_a_stop_puts_back_what_is_being_read(tmp_path: Path) -> None:
             )
             call(url, "POST", "/api/documents", form, "multipart/form-data; boundary=x")
             server.wait_for(EMBEDDINGS)
-    with Services(
-        Settings(data_dir=tmp_path, embedding_provider="hashing")
-    ) as services:
+    with build(Settings(data_dir=tmp_path, embedding_provider="hashing")) as services:
         [[file]] = [job.files for job in services.storage.ingestions.latest(1)]
         assert (file.state, file.detail, file.tries) == (
             "waiting",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.answering.conversation import Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Cancellation, Question, Scope
 from chatbot.extras.operator.doctor import diagnose
@@ -38,7 +38,7 @@ def ask(
 ) -> Answer:
     scope = services.storage.scopes.resolve(filters)
     asked = Question(query, scope, top_k=5, retrieval_method=method, mode="direct")
-    *_, last = services.answering.chat.stream(asked, cancel=Cancellation())
+    *_, last = services.chat.stream(asked, cancel=Cancellation())
     assert isinstance(last, Saved)
     return last.answer
 
@@ -52,7 +52,7 @@ def test_passages_whose_database_was_lost_are_found(
     said = [finding.message for finding in findings if finding.name == "count"]
     assert f"pgvector: {services.runtime.store.count(Scope())} passages" in said
     assert not [one for one in said if one.startswith("collection")]
-    with Services(settings.override(data_dir=tmp_path / "new")) as anew:
+    with build(settings.override(data_dir=tmp_path / "new")) as anew:
         [found] = [finding for finding in diagnose(anew) if finding.severity == "error"]
     assert found.name == "passages_of_another_database"
     assert "restore its backup" in found.remedy

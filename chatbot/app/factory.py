@@ -15,7 +15,7 @@ from ..database.core import Database
 from ..domain.errors import ChatbotError, SearchEngineError
 from ..extras import load
 from ..stores.atlas.indexes import Polling, ensure_indexes
-from .services import Services
+from .services import Services, build
 from .services.index_changes import require_leave
 from .web.asking import asking
 from .web.catalog import catalog
@@ -61,7 +61,7 @@ def create_app(
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     # A `$sort` means something else when its keys are sorted (`trace.pipeline`).
     app.json.sort_keys = False  # type: ignore[attr-defined]
-    services = app.extensions["services"] = Services(settings, database=database)
+    services = app.extensions["services"] = build(settings, database=database)
     app.extensions["tracing"] = tracer_provider(settings)
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     app.extensions["active_streams"] = ActiveStreams(

@@ -19,13 +19,13 @@ from ..search.pipeline import settled_search
 from ..search.ranking import searched_scopes
 from ..stores.atlas.pipelines import MAX_CANDIDATES, candidates
 from ..stores.chunks import chunk_to_json
-from .services import Services
+from .services import Services, build
 
 
 @cache
 def _services() -> Services:
     """Open the services with the first call; they are closed with the process."""
-    services = Services(Settings.from_env())
+    services = build(Settings.from_env())
     atexit.register(services.close)
     return services
 

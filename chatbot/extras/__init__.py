@@ -41,7 +41,7 @@ class Extra:
     stop.
     """
     people: str = ""
-    """A function of the services that returns `People` (app/services/people.py), or
+    """A function of the storage that returns `People` (app/services/people.py), or
     None where nobody signs in but with a key. One extra has it.
     """
     rows: str = ""

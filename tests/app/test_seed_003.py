@@ -21,7 +21,7 @@ from chatbot import similarity_search
 from chatbot.app import similarity
 from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.domain import Chunk, DocumentRecord
@@ -147,7 +147,7 @@ def store_as_they_are(settings: Settings) -> None:
 
 def store_in_postgres(settings: Settings) -> None:
     """Bring his rows into the table of passages, each as a report of its own."""
-    with Services(settings) as services:
+    with build(settings) as services:
         for name in INDEXES:
             for number, row in enumerate(rows_of(name)):
                 identity = f"{name}-{number}"

@@ -7,7 +7,7 @@ import pytest
 
 from chatbot import create_embedding, similarity_search
 from chatbot.app import similarity
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS
 from chatbot.database.mongo import MongoDatabase
@@ -50,7 +50,7 @@ def services(
     if name == "pgvector":
         changed = changed.override(postgres_uri=postgres.empty_database())
     database = MongoDatabase(client, "similar") if name == "atlas" else None
-    with Services(changed, database=database) as opened:
+    with build(changed, database=database) as opened:
         if database is not None:
             opened.prepare()
             ensure_indexes(database, index_plans(changed, {"": 64}))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from tests.browser.conftest import serving
 from tests.conftest import KENYA_2023, ingest_file, write_report
@@ -56,7 +56,7 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
         f"kenya-{year}": KENYA_2023.replace("2023", str(year))
         for year in range(1970, 2025)
     }
-    with Services(
+    with build(
         Settings(data_dir=folder, sample_data="off", summaries="off")
     ) as services:
         for name, markdown in files.items():

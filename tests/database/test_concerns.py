@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.core import Database
@@ -116,7 +116,7 @@ def test_a_row_that_exists_is_not_written(database: Database, proxy: WireProxy) 
 def test_the_doctor_names_options_of_the_uri_that_are_not_followed(
     settings: Settings, database: Database
 ) -> None:
-    with Services(settings, database=database) as services:
+    with build(settings, database=database) as services:
         found = {finding.name: finding for finding in check_database(services)}
     finding = found["uri_options_overruled"]
     assert finding.severity == "warning"

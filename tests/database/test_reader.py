@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.app.services.library import Library
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
@@ -39,7 +39,7 @@ def services(settings: Settings) -> Iterator[Services]:
         }
         outside(database, "report_chatting").insert_one(row)
     database.close()
-    with Services(settings) as opened:
+    with build(settings) as opened:
         yield opened
 
 

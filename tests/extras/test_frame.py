@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from dotenv import dotenv_values
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import SettingsError, UnknownNameError
 from chatbot.extras import EXTRAS, Extra, enabled, extras, load
@@ -72,7 +72,7 @@ def test_the_default_is_every_extra_and_none_is_no_extra() -> None:
 
 def test_an_unknown_extra_stops_the_start_with_the_valid_names(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError) as raised:
-        Services(small_settings(tmp_path, extras="changes,chnages"))
+        build(small_settings(tmp_path, extras="changes,chnages"))
     assert "'chnages' is not a valid extra. Valid: all, changes" in str(raised.value)
 
 
@@ -98,7 +98,7 @@ def test_a_setting_of_an_extra_that_is_left_out_stops_the_start(extra: Extra) ->
         values = {**WITH.get(name, {}), name: VALUES[name]}
         assert enabled(Settings.from_env({**values, "EXTRAS": "all"}))
         with pytest.raises(SettingsError) as raised:
-            Services(Settings.from_env({**values, "EXTRAS": "none"}))
+            build(Settings.from_env({**values, "EXTRAS": "none"}))
         named, _, rest = raised.value.message.partition(": ")
         assert name in named.split(", ")
         assert rest == (

@@ -21,7 +21,7 @@ from typing import Any
 
 from pymongo.errors import NetworkTimeout, OperationFailure
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import changes
 from chatbot.database.core import Database
@@ -254,7 +254,7 @@ class Process:
             sample_data="off",
             summaries="off",
         )
-        self.site = Site(Services(settings, database=self._database), folder)
+        self.site = Site(build(settings, database=self._database), folder)
         self.actor: Actor | None = None
 
     def begin(

@@ -18,7 +18,7 @@ from typing import Any
 
 from pymongo import MongoClient
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database import EMBEDDED_FILE
@@ -98,7 +98,7 @@ class Library(ABC):
             threads=2,
             cache_seconds=CACHE_SECONDS if cache else 0,
         )
-        services = Services(settings, database=self.database(script))
+        services = build(settings, database=self.database(script))
         self._open.append(services)
         return Site(services, self.files)
 

@@ -242,7 +242,7 @@ def answer(site: Site, text: str, place: Place, caller: Caller) -> Saved | None:
     )
     saved: Saved | None = None
     with request_cache():
-        for event in site.services.answering.chat.stream(
+        for event in site.services.chat.stream(
             question, place=place, cancel=Cancellation(), caller=caller
         ):
             if isinstance(event, Saved):
@@ -326,7 +326,7 @@ def _shown(site: Site) -> Iterator[tuple[str, Any]]:
     records = storage.documents.all()
     for words in WORDS:
         for method in ("vector", "bm25"):
-            found = services.runtime.retriever.retrieve(
+            found = services.everything.retriever.retrieve(
                 words, top_k=10, scope=Scope(), method=method
             )
             hits = [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.answering.conversation import Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Cancellation, Question, Scope
 from tests.library.helpers import (
@@ -37,13 +37,13 @@ def services(tmp_path: Path) -> Iterator[Services]:
         chat_model="extractive",
         sample_data="off",
     )
-    with Services(settings) as running:
+    with build(settings) as running:
         running.prepare()
         yield running
 
 
 def quoted(services: Services, question: str) -> str:
-    *_, last = services.answering.chat.stream(
+    *_, last = services.chat.stream(
         Question(question, Scope(), 5, "hybrid", "direct"), cancel=Cancellation()
     )
     assert isinstance(last, Saved)

@@ -14,7 +14,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.files import FileRepository
 from chatbot.domain.documents import MEGABYTE
@@ -148,7 +148,7 @@ def test_a_disk_that_uploads_fill(disk: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def services(tmp_path: Path) -> Iterator[Services]:
-    with Services(settings_of(tmp_path)) as running:
+    with build(settings_of(tmp_path)) as running:
         running.prepare()
         yield running
 
@@ -194,14 +194,14 @@ def test_an_empty_database_beside_a_filled_index_is_refused(tmp_path: Path) -> N
     settings = settings_of(tmp_path)
     (index := settings.data_dir / "index").mkdir(parents=True)
     (settings.data_dir / "report-chat.sqlite").write_bytes(b"")
-    with Services(settings) as empty:
+    with build(settings) as empty:
         empty.prepare()
     for found in settings.data_dir.glob("*.sqlite*"):
         found.unlink()
     (index / "rows.npy").write_bytes(b"x")
     (settings.data_dir / "report-chat.sqlite").write_bytes(b"")
     with (
-        Services(settings) as lost,
+        build(settings) as lost,
         pytest.raises(
             DatabaseError, match=r"is empty, but the index of its passages \(index\)"
         ),

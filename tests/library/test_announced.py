@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pymongo.errors import OperationFailure
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.app.services.preparing import prepare_database
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
@@ -68,7 +68,7 @@ def pair(settings: Settings, tmp_path: Path) -> Iterator[tuple[Services, Service
     client.engine.enabled = False
     settings = settings.override(vector_search="faiss")
     opened = [
-        Services(
+        build(
             settings.override(data_dir=tmp_path / name),
             database=SmallCluster(client, "small"),
         )
@@ -80,7 +80,7 @@ def pair(settings: Settings, tmp_path: Path) -> Iterator[tuple[Services, Service
 
 
 def words(services: Services) -> list[str]:
-    retrieval = services.runtime.retriever.retrieve(
+    retrieval = services.everything.retriever.retrieve(
         "lives here", top_k=10, scope=Scope(), method="bm25"
     )
     return sorted(hit.chunk.text.split()[1] for hit in retrieval.hits)

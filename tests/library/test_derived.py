@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services, library
+from chatbot.app.services import build, library
 from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Document, Prompt, Scope, Section
 from chatbot.domain.cancellation import Cancellation
@@ -136,7 +136,7 @@ def test_a_summary_is_never_longer_than_one_passage() -> None:
 def test_it_is_found_by_an_overview_question_in_one_passage(
     settings: Settings, tmp_path: Path
 ) -> None:
-    with Services(settings.override(summaries="extractive")) as services:
+    with build(settings.override(summaries="extractive")) as services:
         ingest(
             services,
             write(
@@ -145,7 +145,7 @@ def test_it_is_found_by_an_overview_question_in_one_passage(
             ),
         )
         record = record_of(services)
-        found = services.runtime.retriever.retrieve(
+        found = services.everything.retriever.retrieve(
             "overview of the report", top_k=10, scope=Scope(), method="bm25"
         )
         assert [hit.chunk.section for hit in found.hits] == ["Summary"]
@@ -219,10 +219,10 @@ def test_a_model_that_fails_keeps_the_old_version(
     def fail(document: Document, cancel: Cancellation) -> str:
         raise ChatModelError("The model is gone.")
 
-    with Services(settings) as services:
+    with build(settings) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
     monkeypatch.setattr(library, "NONE", Summary("model", fail))
-    with Services(settings) as services:
+    with build(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
         assert [
@@ -241,7 +241,7 @@ def test_the_same_again_asks_no_model(
     monkeypatch.setattr(
         library, "NONE", Summary("model", ModelSummary(model, input_tokens=1000))
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         path = write(tmp_path, passages_of("zebra"))
         for _ in range(2):
             assert ingest(services, path).chunks == 2

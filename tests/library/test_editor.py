@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import DocumentRecord, Scope
 from chatbot.domain.errors import DatabaseError, EmbeddingError
@@ -69,7 +69,7 @@ def test_editing_metadata_embeds_nothing_and_is_searched(
             ("a",),
             "About.",
         )
-    found = services.runtime.retriever.retrieve(
+    found = services.everything.retriever.retrieve(
         "zebra",
         top_k=5,
         scope=Scope.of({"country_name": Values(("Mali",))}),
@@ -157,7 +157,7 @@ def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(
 
 
 def test_the_summary_is_edited_too(settings: Settings, tmp_path: Path) -> None:
-    with Services(settings.override(summaries="extractive")) as services:
+    with build(settings.override(summaries="extractive")) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
         services.ingesting.service.edit(REPORT_ID, {"country_name": "Kenya"})
         assert [chunk.metadata for chunk in stored(services)] == [
@@ -198,7 +198,7 @@ def test_edits_at_once_do_not_undo_each_other(
     settings: Settings, services: Services, report: Path
 ) -> None:
     def work(said: Mapping[str, Any]) -> None:
-        with Services(settings) as other:
+        with build(settings) as other:
             other.ingesting.service.edit(REPORT_ID, said)
 
     changes = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pypdfium2
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, AnswerEvent, Question, RequestContext
 from chatbot.library.sources import folder_sources
@@ -32,7 +32,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         chat_model="extractive",
         sample_data="off",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         for source in folder_sources(CORPUS, pattern="formats/*"):
             services.ingesting.service.ingest(source)
         yield services
@@ -52,7 +52,7 @@ def answer(services: Services, query: str, name: str) -> Answer:
         services.settings.retrieval_method,
         "direct",
     )
-    *_, last = services.runtime.agent.run(question, request=RequestContext())
+    *_, last = services.everything.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last.answer
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services, retention
+from chatbot.app.services import Services, build, retention
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.files import FileRepository
 from chatbot.domain import DocumentRecord
@@ -142,7 +142,7 @@ def test_files_are_read_while_others_wait_for_the_embedding_endpoint(
             "embedding_model": "text-embedding-ada-002",
             "ingestion_workers": 1,
         }
-        with Services(settings.override(**remote, **server.as_settings)) as services:
+        with build(settings.override(**remote, **server.as_settings)) as services:
             job = start_in(services)(
                 **{f"n{number}": f"zebra lion {number}" for number in range(8)}
             )
@@ -206,7 +206,7 @@ def test_a_dead_workers_file_is_gone_on_with_where_it_ended(
         services.ingesting.worker.work_once()
     assert services.storage.ingestions.get(job.id).state == "running"
     embedding.plain()
-    with Services(settings) as other:
+    with build(settings) as other:
         assert other.ingesting.worker.work_once() is False, "its lease has not ended"
         until(other.ingesting.worker.work_once)
     assert embedding.taken() == ["The okapi lives here."]
@@ -291,7 +291,7 @@ def test_a_stopped_worker_lets_go_and_the_next_goes_on(
     assert (file.state, file.tries, file.owner) == ("waiting", 0, "")
     assert services.storage.ingestions.get(job.id).state == "running"
     embedding.plain()
-    with Services(settings) as other:
+    with build(settings) as other:
         assert other.ingesting.worker.work_once() is True, (
             "at once: nobody's lease has to end"
         )
@@ -309,7 +309,7 @@ def rows(services: Services) -> tuple[int, int]:
 def test_without_keep_files_nothing_is_left_when_a_file_is_done(
     settings: Settings, tmp_path: Path
 ) -> None:
-    with Services(settings.override(keep_files=False)) as services:
+    with build(settings.override(keep_files=False)) as services:
         services.prepare()
         file_id = services.storage.files.put(
             write(tmp_path, passages_of("zebra"), "a.md")

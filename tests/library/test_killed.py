@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.rows import decode_vector
 from tests.campaigns import times
@@ -98,7 +98,7 @@ def kill_at(
 
 def contents(settings: Settings) -> dict[str, Any]:
     """All of a database that does not depend on when it was written."""
-    with Services(settings) as services:
+    with build(settings) as services:
         database = services.storage.database
         services.storage.facts.prune_leases()
         documents = {
@@ -130,7 +130,7 @@ def test_what_kills_leave_is_what_an_undisturbed_run_leaves(tmp_path: Path) -> N
         for name in ("disturbed", "calm")
     )
     killed = leases = half = 0
-    with Services(disturbed) as services:
+    with build(disturbed) as services:
         for ready, seconds in moments(random.Random(20261122)):
             killed += kill_at(disturbed.data_dir, services, ready, seconds)
             half += bool(services.storage.documents.unsettled())

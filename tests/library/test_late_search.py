@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import AnswerEvent, Question, RequestContext, Scope, Vector
@@ -64,7 +64,7 @@ def services(settings: Settings, client: SearchClient) -> Iterator[Services]:
         embedding_model="64",
         cache_seconds=60,
     )
-    with Services(changed, database=database) as opened:
+    with build(changed, database=database) as opened:
         opened.prepare()
         ensure_indexes(database, index_plans(changed, {"": 64}))
         yield opened
@@ -81,7 +81,7 @@ def other(services: Services, tmp_path: Path) -> None:
 
 
 def words(services: Services, top_k: int = 50, method: str = "hybrid") -> list[str]:
-    found = services.runtime.retriever.retrieve(
+    found = services.everything.retriever.retrieve(
         "lives here", top_k=top_k, scope=Scope(), method=method
     )
     return sorted(
@@ -96,7 +96,7 @@ def unit() -> Vector:
 
 
 def all_words(services: Services, top_k: int) -> list[str]:
-    found = services.runtime.retriever.retrieve(
+    found = services.everything.retriever.retrieve(
         "lives here", top_k=top_k, scope=Scope(), method="vector"
     )
     return [hit.chunk.text.split()[1] for hit in found.hits]
@@ -172,7 +172,7 @@ def test_an_answer_given_while_a_report_is_written_or_removed_is_not_repeated_la
             retrieval_method="hybrid",
             mode="direct",
         )
-        *_, last = services.runtime.agent.run(question, request=RequestContext())
+        *_, last = services.everything.agent.run(question, request=RequestContext())
         assert isinstance(last, AnswerEvent)
         return last.answer.trace.cached
 
@@ -311,7 +311,7 @@ def test_an_index_that_cannot_answer_is_not_waited_for(
     ingest(services, write(tmp_path / "old", passages_of(*OLD)))
     if kind == "search":
         assert words(services) == OLD
-        found = services.runtime.retriever.retrieve(
+        found = services.everything.retriever.retrieve(
             "lives here", top_k=5, scope=Scope(), method="hybrid"
         )
         assert "keywords_missing" in [step.name for step in found.steps]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.changes import PASSAGES
 from chatbot.library.derived import NONE
@@ -81,7 +81,7 @@ def test_a_second_load_does_nothing(services: Services, folder: Path) -> None:
 def test_of_two_processes_one_loads_and_the_other_waits(
     settings: Settings, folder: Path
 ) -> None:
-    with Services(settings) as one, Services(settings) as two:
+    with build(settings) as one, build(settings) as two:
         both = [samples_of(one, folder), samples_of(two, folder)]
         for samples in both:
             samples.start()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.changes import PASSAGES
 from chatbot.domain.errors import LoadError
@@ -122,9 +122,9 @@ def test_what_shapes_the_passages_makes_the_file_be_read_again(
     said: dict[str, Any],
 ) -> None:
     path = write(tmp_path, passages_of("zebra"))
-    with Services(settings) as services:
+    with build(settings) as services:
         ingest(services, path)
-    with Services(settings.override(**settings_change)) as other:
+    with build(settings.override(**settings_change)) as other:
         assert ingest(other, path, said).outcome == "replaced"
         assert len(read) == 2
         assert ingest(other, path).outcome == "unchanged"
@@ -284,12 +284,12 @@ def test_the_same_document_by_many_at_once_is_written_once(
     outcomes: list[str] = []
 
     def work() -> None:
-        with Services(settings) as other:
+        with build(settings) as other:
             outcomes.append(ingest(other, path).outcome)
 
     run_together(work, work, work)
     assert sorted(outcomes) == ["added", "unchanged", "unchanged"]
-    with Services(settings) as services:
+    with build(settings) as services:
         assert_consistent(services)
         batches = services.storage.changes.state().of(PASSAGES)
         assert batches == 1, "one batch, written once"

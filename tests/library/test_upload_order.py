@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import DocumentRecord
@@ -158,7 +158,7 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     monkeypatch.setattr(VersionWriter, "_show", sleeping)
     with running(services.ingesting.worker.work_once) as errors:
         assert asleep.wait(60)
-        with Services(settings) as other:
+        with build(settings) as other:
             until(
                 lambda: (
                     other.ingesting.worker.work_once()

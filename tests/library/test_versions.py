@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chatbot.app.migration.reembed import Reembedding
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.changes import Change, Changes
 from chatbot.domain import Scope
@@ -63,7 +63,7 @@ def new(tmp_path: Path) -> Path:
 
 def words(services: Services) -> list[str]:
     """What a question is shown, in reading order."""
-    found = services.runtime.retriever.retrieve(
+    found = services.everything.retriever.retrieve(
         "lives here", top_k=50, scope=Scope(), method="bm25"
     )
     hits = sorted(found.hits, key=lambda hit: hit.chunk.ordinal)
@@ -265,7 +265,7 @@ def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
     embedding.before = change
     with pytest.raises(EmbedderMismatchError):
         ingest(services, new)
-    with Services(settings.override(embedding_model="64")) as after:
+    with build(settings.override(embedding_model="64")) as after:
         assert (
             sorted(
                 chunk.text.split()[1]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.answering.conversation import Place, Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Cancellation, Question, Scope
 from tests.data import cases
@@ -27,7 +27,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         embedding_provider="minilm",
         sample_data="off",
     )
-    with Services(settings) as opened:
+    with build(settings) as opened:
         opened.prepare()
         reports = opened.ingesting.sample_reports()
         reports.load()
@@ -37,17 +37,16 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 
 def last_answer(services: Services, turns: list[str]) -> Saved:
     place, saved = Place(), None
-    answering = services.answering
     for text in turns:
         question = Question(
             text,
             Scope(),
             services.settings.top_k,
             "hybrid",
-            answering.default_mode(),
+            services.modes.default(),
             auto_scope=True,
         )
-        events = answering.chat.stream(question, place=place, cancel=Cancellation())
+        events = services.chat.stream(question, place=place, cancel=Cancellation())
         saved = next(event for event in events if isinstance(event, Saved))
         place = Place(saved.conversation_id)
     assert saved is not None

@@ -55,9 +55,7 @@ def test_every_planning_call_is_read_at_the_first_try(
 ) -> None:
     shape = SHAPES[stage]
     prompt = stage_prompt(stage, shape, "", **VALUES)
-    asked = ask(
-        services.answering.chat_model, prompt, shape, RequestContext(), stage=stage
-    )
+    asked = ask(services.models.chat, prompt, shape, RequestContext(), stage=stage)
     assert asked.value is not None, asked.why
     assert [step.name for step in asked.steps] == [stage]
     assert asked.steps[0].usage.calls == 1
@@ -72,9 +70,9 @@ def test_it_is_the_schema_that_makes_it_write_json(services: Services) -> None:
         Context(),
         json_schema=shape.schema,
     )
-    held = complete(services.answering.chat_model, prompt, RequestContext())
+    held = complete(services.models.chat, prompt, RequestContext())
     free = complete(
-        services.answering.chat_model,
+        services.models.chat,
         replace(prompt, json_schema=None),
         RequestContext(),
     )

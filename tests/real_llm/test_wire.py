@@ -58,4 +58,4 @@ def test_a_prompt_that_is_too_long_is_an_error_of_its_own(services: Services) ->
     """R-D9: the server's real words for it."""
     prompt = Prompt((Message("user", "population growth " * 3000),), "q", Context())
     with pytest.raises(ContextLengthError, match="openai:smollm2"):
-        list(services.answering.chat_model.stream(prompt, request=RequestContext()))
+        list(services.models.chat.stream(prompt, request=RequestContext()))

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Document, Section, Vector
 from chatbot.domain.cancellation import Cancellation
@@ -223,7 +223,7 @@ class TestFigures:
         whole = Document(
             "attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), words)])
         )
-        _, chunks = services.runtime.compressor.retrieve(
+        _, chunks = services.everything.resources.compressor.retrieve(
             "word7", [whole], top_k=1, request=_NONE
         )
         assert 900 < max(len(chunk.text) for chunk in chunks) <= 1000
@@ -242,8 +242,8 @@ class TestFigures:
             lay_out([Section((), "alpha beta gamma delta")]),
         )
         for least, found in ((0.2, 1), (0.99, 0)):
-            with Services(settings.override(similarity_threshold=least)) as services:
-                kept, _ = services.runtime.compressor.retrieve(
+            with build(settings.override(similarity_threshold=least)) as services:
+                kept, _ = services.everything.resources.compressor.retrieve(
                     "alpha in other words", [text], top_k=5, request=_NONE
                 )
             assert len(kept.hits) == found

@@ -193,7 +193,7 @@ def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
 def test_general_documents_are_no_leaks_of_the_scope(app: Flask) -> None:
     services: Services = app.extensions["services"]
     scope = Scope.of({"country_name": Values(("Kenya",))})
-    hits = services.runtime.retriever.retrieve(
+    hits = services.everything.retriever.retrieve(
         QUESTION, top_k=10, scope=scope, method="hybrid"
     ).hits
     (expected,) = {hit.chunk.document_id for hit in hits if hit.general}
@@ -201,7 +201,7 @@ def test_general_documents_are_no_leaks_of_the_scope(app: Flask) -> None:
     measured = measure_retrieval(
         Dataset("general", [], [asked]),
         "",
-        services.runtime.retriever,
+        services.everything.retriever,
         method="hybrid",
         progress=lambda done: None,
     )

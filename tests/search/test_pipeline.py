@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Match, Scope, Usage, Vector
 from chatbot.domain.chat import Threshold
@@ -62,7 +62,7 @@ def fill(services: Services) -> Fill:
 @pytest.fixture
 def services(settings: Settings) -> Iterator[Services]:
     """Searches to the letter: `test_ordering` has what this product adds."""
-    with Services(settings.override(refine=False)) as opened:
+    with build(settings.override(refine=False)) as opened:
         yield opened
 
 
@@ -83,14 +83,14 @@ def retrieve(
     top_k: int = 50,
     scope: Scope = Scope(),  # noqa: B008
 ) -> Retrieval:
-    return services.runtime.retriever.retrieve(
+    return services.everything.retriever.retrieve(
         QUESTION, top_k=top_k, scope=scope, method=method
     )
 
 
 def reopened(services: Services, **values: float) -> Services:
     """Other settings over the same database, as another process would have them."""
-    return Services(services.settings.override(**values))
+    return build(services.settings.override(**values))
 
 
 def ids(retrieval: Retrieval) -> list[str]:
@@ -263,7 +263,7 @@ def test_a_heading_that_the_glossary_names_is_found_by_its_own_words(
         for number in range(HYBRID_CANDIDATES)
     }
     rows["far"] = ("Armed groups", "nothing in common", 0.59)
-    with Services(settings) as services:
+    with build(settings) as services:
         services.storage.glossary.put(
             "own", [GlossaryEntry(QUESTION, "What is dangerous.", (), "Armed groups")]
         )

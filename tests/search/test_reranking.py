@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, RequestContext, Scope, SearchHit, Usage
 from chatbot.domain.protocols import Reranked
@@ -43,7 +43,7 @@ class Reversing:
 @pytest.fixture
 def services(settings: Settings) -> Iterator[Services]:
     """Searches to the letter: what comes to the reranker is known by its scores."""
-    with Services(settings.override(refine=False)) as opened:
+    with build(settings.override(refine=False)) as opened:
         yield opened
 
 
@@ -83,7 +83,7 @@ def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(
     filled: Services, method: str
 ) -> None:
     reranker = Reversing()
-    found = filled.runtime.retriever.retrieve(
+    found = filled.everything.retriever.retrieve(
         QUESTION, top_k=2, scope=Scope(), method=method, reranker=reranker
     )
     assert reranker.given == ["c00", "c01", "c02", "c03", "c04", "c05"]
@@ -95,14 +95,14 @@ def test_it_gets_what_it_asks_for_and_its_order_is_the_answer(
 def test_the_threshold_works_before_it(filled: Services) -> None:
     """R-D5, R-B7: threshold, fuse, rerank, cut."""
     reranker = Reversing()
-    filled.runtime.retriever.retrieve(
+    filled.everything.retriever.retrieve(
         QUESTION, top_k=10, scope=Scope(), method="hybrid", reranker=reranker
     )
     assert reranker.given == [f"c{number:02}" for number in range(10)]
 
 
 def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
-    found = filled.runtime.retriever.retrieve(
+    found = filled.everything.retriever.retrieve(
         QUESTION, top_k=2, scope=Scope(), method="hybrid", reranker=Reversing()
     )
     assert [step.name for step in found.steps] == [
@@ -120,7 +120,7 @@ def test_its_step_and_its_cost_are_recorded(filled: Services) -> None:
 
 def test_diversity_by_report(filled: Services) -> None:
     """R-B7: ten are fetched for three, of three reports."""
-    found = filled.runtime.retriever.retrieve(
+    found = filled.everything.retriever.retrieve(
         QUESTION, top_k=3, scope=Scope(), method="hybrid", reranker=DiversityReranker()
     )
     assert ids(found) == ["c00", "c02", "c04"]

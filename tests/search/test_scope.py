@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.documents import DocumentRepository
 from chatbot.domain import DocumentRecord, Range, Scope
@@ -193,7 +193,7 @@ def test_a_scope_in_words(
 
 
 def test_those_of_the_settings(settings: Settings) -> None:
-    with Services(
+    with build(
         settings.override(
             collections={"news": "Daily news.", "report_chatting": "Reports."}
         )

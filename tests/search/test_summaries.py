@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope, SearchHit
 from chatbot.language.analysis import analyzer
@@ -31,7 +31,7 @@ Add = Callable[..., tuple[SearchHit, ...]]
 
 @pytest.fixture
 def services(settings: Settings, request: pytest.FixtureRequest) -> Iterator[Services]:
-    with Services(
+    with build(
         settings.override(summaries=getattr(request, "param", "extractive"))
     ) as opened:
         yield opened
@@ -45,7 +45,7 @@ def add(services: Services, tmp_path: Path) -> Add:
         text: str, name: str = "report.md", query: str = "overview of the report"
     ) -> tuple[SearchHit, ...]:
         ingest(services, write(tmp_path, text, name))
-        return services.runtime.retriever.retrieve(
+        return services.everything.retriever.retrieve(
             query, top_k=5, scope=Scope(), method="bm25"
         ).hits
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.domain import Chunk, Range, Scope
@@ -335,7 +335,7 @@ def test_ping_names_the_versions_and_an_empty_table(new_store: NewStore) -> None
 
 
 def test_without_a_connection_string_the_start_stops(settings: Settings) -> None:
-    services = Services(settings.override(vector_search="pgvector"))
+    services = build(settings.override(vector_search="pgvector"))
     with services, pytest.raises(SettingsError, match="POSTGRES_URI"):
         services.check()
 

@@ -117,9 +117,9 @@ def pass_services(function: Callable[..., None]) -> Callable[..., None]:
     @click.pass_context
     @wraps(function)
     def run(context: click.Context, /, *arguments: Any, **options: Any) -> None:
-        from ..services import Services  # help and version do not need it
+        from ..services import build  # help and version do not need it
 
-        services = context.with_resource(Services(context.obj))
+        services = context.with_resource(build(context.obj))
         function(services, *arguments, **options)
 
     return run

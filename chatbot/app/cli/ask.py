@@ -32,7 +32,7 @@ from ...library.loaders.records import read_table
 from ...library.loaders.text import read_text
 from ...search.scope import describe
 from ..evaluation import split_cell
-from ..services import Services
+from ..services import Services, build
 from ..web.asking import ChatRequest
 from ..web.files import csv_text
 from . import command, progress_bar, write_text
@@ -216,7 +216,7 @@ def _read(
         changed["context_metadata"] = False
     if changed:
         services = click.get_current_context().with_resource(
-            Services(services.settings.override(**changed))
+            build(services.settings.override(**changed))
         )
     return (
         services,
@@ -232,7 +232,7 @@ def _read(
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
     """Print the answer while it is written; return the conversation's id."""
     request, conversation_id, printed = parse(ChatRequest, fields), "", ""
-    stream = services.answering.chat.stream
+    stream = services.chat.stream
     question = request.to_question(services, ANYBODY.limit)
     for event in stream(
         question, place=Place(request.conversation_id), cancel=Cancellation()
@@ -398,7 +398,7 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
     cells: Row = {**dict.fromkeys(ANSWER_COLUMNS), "answer": None}
     try:
         question = parse(ChatRequest, request).to_question(services, ANYBODY.limit)
-        saved = services.answering.chat.answer(question, cancel=Cancellation())
+        saved = services.chat.answer(question, cancel=Cancellation())
         assert saved is not None  # nobody cancels it
     except BudgetExhaustedError:
         raise  # it holds for all questions that are left

@@ -19,7 +19,7 @@ from ...domain.documents import Calibration
 from ...domain.errors import LoadError
 from ...search.relevance import SHIPPED
 from ..cli import command, print_json, progress_bar, write_text
-from ..services import Services
+from ..services import Services, build
 from . import (
     Dataset,
     comparison,
@@ -244,19 +244,19 @@ def _measure(
     # A cache of a local embedder would leave the first configuration alone with the
     # time of embedding.
     uncached = {"cache_seconds": 0.0} if reports.runtime.embedder.local else {}
-    with Services(reports.settings.override(**{**overrides, **uncached})) as services:
-        settings, runtime = services.settings, services.runtime
+    with build(reports.settings.override(**{**overrides, **uncached})) as services:
+        settings, search = services.settings, services.everything
         with progress_bar(name, steps) as bar:
             how = {
                 "method": settings.retrieval_method,
                 "scope_of": scope_of,
                 "progress": bar.update,
             }
-            measured = runner.measure_retrieval(data, name, runtime.retriever, **how)
+            measured = runner.measure_retrieval(data, name, search.retriever, **how)
             if not data.chunks:
                 # As /query answers, without a conversation that stores it.
                 answer = partial(
-                    runtime.understanding.run, request=RequestContext(cache=False)
+                    search.understanding.run, request=RequestContext(cache=False)
                 )
                 measured.abstained = runner.measure_abstention(
                     data, answer, top_k=settings.top_k, **how
@@ -377,7 +377,7 @@ def throw_away_database(services: Services) -> Iterator[Services]:
             "vector_search": "faiss",
             "sample_data": "off",
         }
-        with Services(services.settings.override(**changed)) as scratch:
+        with build(services.settings.override(**changed)) as scratch:
             scratch.runtime.remember_embedder()
             yield scratch
 

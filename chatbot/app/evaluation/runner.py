@@ -360,17 +360,16 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
             f"{dataset.name} has {count} questions with an answer; {FEWEST} are "
             "needed to calibrate."
         )
-    runtime, settings, sample = (
-        services.runtime,
-        services.settings,
-        random.Random(SEED).sample,  # noqa: S311
-    )
+    runtime = services.runtime
+    retriever = services.everything.retriever
+    settings = services.settings
+    sample = random.Random(SEED).sample  # noqa: S311
 
     def best(text: str, scope: Scope) -> float:
         """Return the score that the relevance floor is compared with."""
         method = settings.retrieval_method
         return best_score(
-            runtime.retriever.retrieve(
+            retriever.retrieve(
                 text, top_k=settings.top_k, scope=scope, method=method
             ).hits
         )

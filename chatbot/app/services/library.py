@@ -6,12 +6,13 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ...answering.context import CONTEXT_MARGIN, window
 from ...config import SAMPLE_DATA
+from ...config.settings import Settings
 from ...config.settings_types import CHUNKING
 from ...database.reader import Reader, narrowed
 from ...database.repositories.caches import request_cache
@@ -43,9 +44,12 @@ from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
 from ...search.scope import ScopeResolver
 from .activity import Activity
-from .lazy import close_lazy, lazy
+from .chat_models import ChatModels
+from .once import Once
 from .retention import PURGE_SECONDS
-from .runtime import SearchServices
+from .runtime import Runtime
+from .searching import SearchServices
+from .storage import Storage
 
 if TYPE_CHECKING:
     from . import Services
@@ -63,11 +67,45 @@ NEAR_HEADINGS = 5
 class Ingesting:
     """Adds, changes and deletes reports."""
 
-    def __init__(self, services: "Services") -> None:
-        self.settings = services.settings
-        self._services = services
-        self._storage = services.storage
+    def __init__(
+        self,
+        settings: Settings,
+        storage: Storage,
+        models: ChatModels,
+        runtime: Callable[[], Runtime],
+        closing: ExitStack,
+    ) -> None:
+        """``runtime`` is asked at each use: the embedding model may change while this
+        process serves.
+        """
+        self.settings = settings
+        self._storage = storage
+        self._models = models
+        self._runtime = runtime
         self._orphans: set[str] = set()
+        self._service = Once(self._build_service)
+        self.loader = LoaderPool(
+            settings.ingestion_workers,
+            time_limit=LOAD_SECONDS,
+            folder=settings.data_dir / "readers" / "uploads",
+            limits=replace(UPLOAD_LIMITS, ocr_pages=settings.ocr_pages),
+        )
+        """Reads files, and the figures of many passages."""
+        closing.callback(self.loader.close)
+        self.originals = Originals(
+            files=storage.files,
+            queue=storage.ingestions,
+            documents=storage.documents,
+            settings=settings,
+        )
+        self.worker = IngestionWorker(
+            storage.ingestions,
+            service=lambda: self.service,
+            fetch=self.originals.fetch,
+            tidy=self.originals.tidy_after,
+            idle=self.finish_deletions,
+            at_once=settings.ingestion_workers,
+        )
 
     @property
     def ingestor(self) -> Ingestor:
@@ -79,7 +117,7 @@ class Ingesting:
         """
         self._storage.require_writable()
         return replace(
-            self._services.runtime.ingestor(self._chunking(overrides)),
+            self._runtime().ingestor(self._chunking(overrides)),
             read_texts=self.loader.read_texts,
         )
 
@@ -98,7 +136,7 @@ class Ingesting:
         settings say.
         """
         CHUNKERS.check(self.settings.chunk_strategy, field="CHUNK_STRATEGY")
-        self._services.runtime.chunker(self._chunking({}))
+        self._runtime().chunker(self._chunking({}))
 
     def check_overrides(
         self, overrides: About | Cutting, reader: Reader | None = None
@@ -115,13 +153,18 @@ class Ingesting:
         check_collection(checked.get("collection"), self.settings.chunk_collections)
         return checked
 
-    @lazy
+    @property
     def service(self) -> IngestionService:
+        """Makes files searchable. Raises SettingsError, UnknownNameError,
+        MissingPackageError: the chat model, which writes summaries, cannot be built.
+        """
+        return self._service.get()
+
+    def _build_service(self) -> IngestionService:
         settings, summary = self.settings, self.sample_summary
         if settings.summaries == "model" or self.ask_above:
             model = ModelSummary(
-                self._services.answering.small_chat_model,
-                input_tokens=settings.context_tokens,
+                self._models.small, input_tokens=settings.context_tokens
             )
             summary = Summary("model", model)
         return IngestionService(
@@ -143,18 +186,6 @@ class Ingesting:
             else None
         )
 
-    @lazy
-    def loader(self) -> LoaderPool:
-        """Reads files, and the figures of many passages."""
-        folder = self.settings.data_dir / "readers" / "uploads"
-        limits = replace(UPLOAD_LIMITS, ocr_pages=self.settings.ocr_pages)
-        return LoaderPool(
-            self.settings.ingestion_workers,
-            time_limit=LOAD_SECONDS,
-            folder=folder,
-            limits=limits,
-        )
-
     @property
     def sample_summary(self) -> Summary:
         """The summary provider of sample reports: no model, so that a first start makes
@@ -169,7 +200,7 @@ class Ingesting:
             leases=self._storage.facts,
             summary=self.sample_summary,
             glossary=self._storage.glossary,
-            warm=lambda: self._services.runtime.store.count(Scope()),
+            warm=lambda: self._runtime().store.count(Scope()),
         )
 
     def delete_document(
@@ -261,7 +292,7 @@ class Ingesting:
         record = documents.get(document_id)
         if record is None or not figures.missing([record]):
             return False
-        stored, _ = self._services.runtime.store.stored(record.id)
+        stored, _ = self._runtime().store.stored(record.id)
         chunks = [
             chunk for chunk in stored if Chunk.version_of(chunk.id)[1] == record.version
         ]
@@ -311,7 +342,7 @@ class Ingesting:
         its mark. Only those that were orphans at the last call already, so that a copy
         or a backup that is being restored is left alone. Return of how many reports.
         """
-        store = self._services.runtime.store
+        store = self._runtime().store
         if self.settings.schema or not isinstance(store, ListingStore):
             return 0
         # Reports of other programs have other ids, and are never removed.
@@ -337,31 +368,6 @@ class Ingesting:
             for document_id in unfinished:
                 self.service.settle(document_id)
 
-    @lazy
-    def originals(self) -> Originals:
-        files, queue, documents = (
-            self._storage.files,
-            self._storage.ingestions,
-            self._storage.documents,
-        )
-        return Originals(
-            files=files, queue=queue, documents=documents, settings=self.settings
-        )
-
-    @lazy
-    def worker(self) -> IngestionWorker:
-        return IngestionWorker(
-            self._storage.ingestions,
-            service=lambda: self.service,
-            fetch=self.originals.fetch,
-            tidy=self.originals.tidy_after,
-            idle=self.finish_deletions,
-            at_once=self.settings.ingestion_workers,
-        )
-
-    def close(self) -> None:
-        close_lazy(self, "loader")
-
 
 @dataclass(frozen=True, slots=True)
 class Library:
@@ -382,7 +388,7 @@ class Library:
     @property
     def search(self) -> SearchServices:
         """Searches and answers within what the caller may see."""
-        return self.services.runtime.within(self.who.limit)
+        return self.services.searches.within(self.who.limit)
 
     @property
     def scopes(self) -> ScopeResolver:

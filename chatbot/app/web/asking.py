@@ -186,7 +186,7 @@ class SearchRequest(Body):
             if self.report_context
             else None
         )
-        settings = services.answering.settings_with(self.preset)
+        settings = services.modes.settings_with(self.preset)
         method = RETRIEVAL_METHODS.check(
             self.retrieval_method or settings.retrieval_method, field="retrieval_method"
         )
@@ -237,10 +237,10 @@ class ChatRequest(SearchRequest):
         """Return the question in a scope inside of ``limit``. Raises
         InvalidRequestError, UnknownNameError.
         """
-        settings = services.answering.settings_with(self.preset)
+        settings = services.modes.settings_with(self.preset)
         auto_scope = settings.auto_scope if self.auto_scope is None else self.auto_scope
         question = self.to_search(
-            services, limit, mode=services.answering.check_mode(self.mode, self.preset)
+            services, limit, mode=services.modes.check(self.mode, self.preset)
         )
         if self.query_expansion and question.mode not in {"deep", CHOOSES}:
             raise InvalidRequestError.for_field(
@@ -250,7 +250,7 @@ class ChatRequest(SearchRequest):
             raise InvalidRequestError.for_field(
                 "replaces", "send the conversation_id that this answer is in, too."
             )
-        budget = services.answering.budget(
+        budget = services.modes.budget(
             self.budget.model_dump(exclude_none=True) if self.budget else {}
         )
         return replace(
@@ -430,7 +430,7 @@ def question_stream(
 
     previous = [Message(one.role, one.content) for one in body.previous_messages]
     stream = partial(
-        product.answering.chat.stream,
+        product.chat.stream,
         place=place,
         previous_messages=previous,
         caller=who,
@@ -516,7 +516,7 @@ class Attachments:
                         if file.exists()
                         else originals.download(name, file.parent, cancel)
                     )
-                    document = self._services.answering.attached(
+                    document = self._services.attachments.read(
                         path, name, cancel, self._caller
                     )
                     # Two may have the same name; the id tells their passages apart.

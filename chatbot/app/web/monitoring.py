@@ -376,7 +376,7 @@ def check_readiness() -> Response:
             "vector_search",
             lambda: f"{product.runtime.store.ping()} ({storage.engine.detail})",
         ),
-        _ping("chat_model", lambda: product.answering.chat_model.model_id),
+        _ping("chat_model", lambda: product.models.chat.model_id),
     ]
     records: list[DocumentRecord] = []
     if dependencies[0]["ok"]:

@@ -104,8 +104,9 @@ def passage(chunk_id: str) -> Response:
 
 
 def _chat(shared: str = "", *, embedded: bool = False) -> Response:
-    answering, runtime = services().answering, services().runtime
-    usable = answering.modes()
+    modes = services().modes
+    runtime = services().runtime
+    usable = modes.usable()
 
     def choice(name: str) -> dict[str, str | bool]:
         label, description = CHOICES["modes"].get(
@@ -130,7 +131,7 @@ def _chat(shared: str = "", *, embedded: bool = False) -> Response:
         says_examples=runtime.embedder.multilingual and all(usable.values()),
         is_admin=not shared and caller().may("admin"),
         unread_language="" if is_read else reports.capitalize(),
-        mode=answering.default_mode(),
+        mode=modes.default(),
         longest_question=QUERY_CHARACTERS,
     )
     return make_response(page)

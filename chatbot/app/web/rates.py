@@ -7,7 +7,8 @@ from flask import g
 
 from ...domain.callers import Caller
 from ...domain.errors import TooManyRequestsError, UnauthorizedError
-from ..services import AFTER_BUDGET_SECONDS, Services
+from ..services import Services
+from ..services.runtime import AFTER_BUDGET_SECONDS
 from .callers import address, caller
 from .routes import current_route, services
 

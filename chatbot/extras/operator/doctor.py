@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ...app.findings import Finding, Severity
-from ...app.services import Services
+from ...app.services import Services, build
 from ...app.services.preparing import ordinary_indexes
 from ...config.settings import Settings, is_loopback, misspelt_settings
 from ...database.core import Collection
@@ -153,7 +153,7 @@ def check_embedder(services: Services) -> Iterator[Finding]:
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
     """Ask for a short completion and cancel it at its first word."""
-    model, small = services.answering.chat_model, services.answering.small_chat_model
+    model, small = services.models.chat, services.models.small
     for each in (model, small)[: 1 if small is model else 2]:
         request = RequestContext()
         for _ in each.stream(_PROMPT, request=request):
@@ -510,7 +510,7 @@ def diagnose_settings(settings: Settings) -> Iterator[Finding]:
     """
     with ExitStack() as closing:
         try:
-            services = closing.enter_context(Services(settings))
+            services = closing.enter_context(build(settings))
         except ChatbotError as error:
             is_outage = isinstance(error, DependencyError)
             yield _failure("database" if is_outage else "settings", error)

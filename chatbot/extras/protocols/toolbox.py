@@ -166,18 +166,19 @@ class Toolbox:
         """Answer a question from the reports; every claim cites a passage and its
         page.
         """
-        settings, answering = self.services.settings, self.services.answering
+        services = self.services
+        settings = services.settings
         question = Question(
             query=arguments.question,
             scope=arguments.scope(self.library),
             top_k=settings.top_k,
             retrieval_method=settings.retrieval_method,
-            mode=answering.check_mode(arguments.mode),
+            mode=services.modes.check(arguments.mode),
             auto_scope=settings.auto_scope,
-            budget=answering.budget({}),
+            budget=services.modes.budget({}),
         )
         steps, answer = 0, None
-        for event in answering.chat.stream(
+        for event in services.chat.stream(
             question, place=Place(kept=False), cancel=self.cancel, caller=self.who
         ):
             if isinstance(event, StepEvent):

@@ -10,6 +10,7 @@ from flask import request, url_for
 from ...app.findings import Finding
 from ...app.services import Services
 from ...app.services.people import SignedOut
+from ...app.services.storage import Storage
 from ...app.web.cookies import unsealed
 from ...app.web.middleware import FROM_PROXY
 from ...domain.callers import PERSON, ApiKey
@@ -27,14 +28,14 @@ SEPARATORS = re.compile("[,|]")
 class SignedInPeople:
     """The people of an installation; one of `People`."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, storage: Storage) -> None:
         """Raises SettingsError: the table of groups cannot be read, or is wrong."""
-        self._documents = services.storage.documents
-        self._settings = services.settings
-        self.groups = Groups(services.settings, self.countries)
+        self._documents = storage.documents
+        settings = self._settings = storage.settings
+        self.groups = Groups(settings, self.countries)
         self._headers = [
             f"HTTP_{name.upper().replace('-', '_')}"
-            for name in services.settings.sign_in_headers
+            for name in settings.sign_in_headers
         ]
 
     def countries(self) -> Sequence[Value]:
@@ -101,13 +102,13 @@ class SignedInPeople:
         return SignedOut(address=address, cookies=(PERSON_COOKIE,))
 
 
-def people_of(services: Services) -> SignedInPeople | None:
+def people_of(storage: Storage) -> SignedInPeople | None:
     """Return the people of the settings; None without SIGN_IN_GROUPS: nobody signs in.
     Raises SettingsError.
     """
-    if services.settings.sign_in_groups is None:
+    if storage.settings.sign_in_groups is None:
         return None
-    return SignedInPeople(services)
+    return SignedInPeople(storage)
 
 
 def people_here(services: Services) -> SignedInPeople | None:

@@ -7,14 +7,13 @@ weighs headings and editions.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 
 from ...config.settings import Settings
 from ...domain import Delta, Passage, Prompt, Quotation, Usage
 from ...domain.documents import word_scores
-from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 from ...language.analysis import WORD_PATTERN
 from ...language.detection import analyzer_for
@@ -225,7 +224,5 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
     return Quotation(passage.number, f"{where}{page}", text, passage.hit.general)
 
 
-def build(
-    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
-) -> ExtractiveChatModel:
+def build(settings: Settings, *, model: str) -> ExtractiveChatModel:
     return ExtractiveChatModel(settings.language)

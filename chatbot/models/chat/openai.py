@@ -3,7 +3,7 @@ stream.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx2
@@ -13,7 +13,6 @@ from openai._streaming import ServerSentEvent
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
 from ...domain.errors import ChatModelError, ContextLengthError, SettingsError
-from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 from ..openai_client import (
     OPENAI_URL,
@@ -260,9 +259,7 @@ def _read(chunk: object) -> tuple[str, str, Usage | None]:
     )
 
 
-def build(
-    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
-) -> OpenAIChatModel:
+def build(settings: Settings, *, model: str) -> OpenAIChatModel:
     """Raises SettingsError: neither OPENAI_API_KEY nor OPENAI_BASE_URL is set."""
     if settings.openai_api_key is None and settings.openai_base_url is None:
         raise SettingsError(

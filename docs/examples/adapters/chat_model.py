@@ -4,11 +4,10 @@ any writing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from ...config.settings import Settings
 from ...domain import Delta, Prompt, Usage
-from ...domain.protocols import Embedder
 from ...domain.request import RequestContext
 
 
@@ -28,7 +27,5 @@ class TitlesChatModel:
         yield Delta(usage=Usage(calls=1))
 
 
-def build(
-    settings: Settings, *, model: str, embedder: Callable[[], Embedder]
-) -> TitlesChatModel:
+def build(settings: Settings, *, model: str) -> TitlesChatModel:
     return TitlesChatModel()

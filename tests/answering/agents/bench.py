@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chatbot.answering.conversation import Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import (
     Answer,
@@ -108,7 +108,7 @@ class Bench:
         model = model or ScriptedModel()
         self.server.always(CHAT, model)
         before = self.server.calls(CHAT)
-        budget = self.services.answering.budget({})
+        budget = self.services.modes.budget({})
         question = Question(
             query,
             **{
@@ -121,7 +121,7 @@ class Bench:
             },
         )
         events = list(
-            self.services.answering.chat.stream(
+            self.services.chat.stream(
                 question, previous_messages=previous, cancel=Cancellation()
             )
         )
@@ -176,7 +176,7 @@ def bench(folder: Path, **overrides: Any) -> Iterator[Bench]:
             **server.as_settings,
             model_timeout=60.0,
         ).override(**overrides)
-        with Services(settings) as services:
+        with build(settings) as services:
             for markdown, name, country, year in REPORTS:
                 add(
                     services,

@@ -88,7 +88,7 @@ def answered(
     services: Services, question: Question, cancel: Cancellation | None = None
 ) -> tuple[Answer, list[Event]]:
     events = list(
-        services.runtime.agent.run(
+        services.everything.agent.run(
             question, request=RequestContext(cancel or Cancellation())
         )
     )
@@ -111,7 +111,9 @@ def a_run(
     """What an agent works with."""
     question = asking("deep", budget=budget)
     return AgentRun(
-        services.runtime.resources, question, RequestContext(cancel or Cancellation())
+        services.everything.resources,
+        question,
+        RequestContext(cancel or Cancellation()),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from chatbot.answering.agents.answering import INSTEAD
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer
 from chatbot.domain.chat import Budget
@@ -94,7 +94,7 @@ class TestSeconds:
         self, services: Services, server: FakeOpenAI
     ) -> None:
         server.always(CHAT, ScriptedModel())
-        with Services(services.settings.override(reranker="llm")) as reranked:
+        with build(services.settings.override(reranker="llm")) as reranked:
             server.chat(Reply(silent_before=STALL))
             assert in_time(reranked, "direct").answered
 

@@ -9,7 +9,7 @@ import pytest
 
 from chatbot.answering.agents.answering import INSTEAD
 from chatbot.answering.conversation import Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Cancellation, Message
 from chatbot.domain.chat import Budget
@@ -236,7 +236,7 @@ class TestTheDay:
         self, services: Services, server: FakeOpenAI
     ) -> None:
         server.always(CHAT, ScriptedModel())
-        with Services(services.settings.override(reranker="llm")) as reranked:
+        with build(services.settings.override(reranker="llm")) as reranked:
             answer, _ = answered(reranked, asking("deep"))
         assert answer.answered
         assert answer.trace.stopped_by == "tokens"
@@ -294,7 +294,7 @@ class TestRerankers:
         self, services: Services, server: FakeOpenAI, mode: str, model
     ) -> None:
         server.always(CHAT, model())
-        with Services(services.settings.override(reranker="llm")) as reranked:
+        with build(services.settings.override(reranker="llm")) as reranked:
             for calls in (1, 2, 3, 5, 8):
                 server.requests.clear()
                 answer, _ = answered(reranked, asking(mode, budget=Budget(calls=calls)))
@@ -309,7 +309,7 @@ class TestRerankers:
         self, services: Services, server: FakeOpenAI
     ) -> None:
         server.always(CHAT, WithReranks())
-        with Services(services.settings.override(reranker="llm")) as reranked:
+        with build(services.settings.override(reranker="llm")) as reranked:
             answer, events = answered(
                 reranked, asking("direct", budget=Budget(calls=1))
             )
@@ -319,7 +319,7 @@ class TestRerankers:
 
 def condensed(services: Services, **limits: float) -> Answer:
     question = replace(asking("direct", "And of Mali?"), budget=Budget(**limits))  # type: ignore[arg-type]
-    *_, saved = services.answering.chat.stream(
+    *_, saved = services.chat.stream(
         question, previous_messages=TALK, cancel=Cancellation()
     )
     assert isinstance(saved, Saved)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from chatbot.answering.agents.run import AgentRun
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import AnswerEvent, Cancellation, Event, RequestContext
 from chatbot.domain.errors import CancelledError
@@ -46,7 +46,7 @@ class Stopped:
     def __init__(self, services: Services, mode: str) -> None:
         self.cancel = Cancellation()
         self.events: list[Event] = []
-        self._agent = services.runtime.agent
+        self._agent = services.everything.agent
         self._mode = mode
         self._thread = threading.Thread(target=self._run, name="question")
         self._thread.start()
@@ -165,7 +165,7 @@ class TestSearches:
         self, services: Services, server: FakeOpenAI, mode: str
     ) -> None:
         server.always(CHAT, ScriptedModel(plan=PLAN))
-        _ = services.runtime.agent
+        _ = services.everything.agent
         made = server.calls(EMBEDDINGS)
         server.always(EMBEDDINGS, Reply(silent_before=STALL))
         with no_thread_left():
@@ -189,6 +189,6 @@ class TestSearches:
 class TestRerankers:
     def test_eight_model_calls(self, services: Services, server: FakeOpenAI) -> None:
         server.always(CHAT, Reply(silent_before=STALL))
-        with Services(services.settings.override(reranker="llm")) as reranked:
+        with build(services.settings.override(reranker="llm")) as reranked:
             broken_off(a_run(reranked), server, CHAT)
         assert server.calls(CHAT) == 8

@@ -45,7 +45,7 @@ def model(server: FakeOpenAI) -> ScriptedModel:
 def events_of(
     services: Services, asked: Question, cancel: Cancellation | None = None
 ) -> Iterator[Event]:
-    return services.runtime.agent.run(
+    return services.everything.agent.run(
         asked, request=RequestContext(cancel or Cancellation())
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.answering.agents.answering import CLOSEST, NO_REPORTS, OTHER_LANGUAGE
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.domain import Document, Scope, Usage
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.chat import (
@@ -40,7 +40,7 @@ CASES = cases(__file__)
 
 
 def run(services: Services, asked: Question) -> list[Event]:
-    return list(services.runtime.agent.run(asked, request=RequestContext()))
+    return list(services.everything.agent.run(asked, request=RequestContext()))
 
 
 def answer(events: list[Event]) -> Answer:
@@ -51,14 +51,12 @@ def answer(events: list[Event]) -> Answer:
 @pytest.fixture
 def strict(services: Services) -> Iterator[Services]:
     """The same data, with a relevance floor that nothing passes."""
-    with Services(services.settings.override(relevance_floor=0.999)) as opened:
+    with build(services.settings.override(relevance_floor=0.999)) as opened:
         yield opened
 
 
 def policy(services: Services, on_empty: str, floor: float = 0.999) -> Services:
-    return Services(
-        services.settings.override(relevance_floor=floor, on_empty=on_empty)
-    )
+    return build(services.settings.override(relevance_floor=floor, on_empty=on_empty))
 
 
 @pytest.mark.usefixtures("kenya", "mali")
@@ -88,7 +86,7 @@ class TestAboutOneReport:
     def test_without_a_model_the_sentences_of_its_summary_are_quoted(
         self, services: Services, tmp_path: Path
     ) -> None:
-        with Services(
+        with build(
             services.settings.override(chat_model="extractive", summaries="extractive")
         ) as opened:
             path = tmp_path / "peru.md"
@@ -200,7 +198,7 @@ class TestGrounded:
 
     def test_a_failing_model_fails_after_the_sources(self, services, server) -> None:
         server.chat(Reply(status=401))
-        events = services.runtime.agent.run(question(), request=RequestContext())
+        events = services.everything.agent.run(question(), request=RequestContext())
         seen = []
         with pytest.raises(ChatModelError, match="refused the key"):
             seen.extend(events)
@@ -251,7 +249,7 @@ class TestNothingFound:
         override = services.settings.override(
             relevance_floor=0.999, on_empty="relax", chat_model="extractive"
         )
-        with Services(override) as quoting:
+        with build(override) as quoting:
             events = run(quoting, question())
         found = answer(events)
         assert found.response.startswith(CLOSEST)
@@ -418,7 +416,7 @@ class TestAttachments:
         found = []
         for number, text in enumerate(texts):
             path = write_report(folder, text, f"note-{number}")
-            found.append(services.answering.attached(path, path.name, Cancellation()))
+            found.append(services.attachments.read(path, path.name, Cancellation()))
         return tuple(found)
 
     def about(
@@ -561,7 +559,7 @@ class TestAttachments:
         notes = self.attached(services, tmp_path, "The growth rate is 9%.")
         with pytest.raises(CancelledError):
             list(
-                services.runtime.agent.run(
+                services.everything.agent.run(
                     self.about(notes), request=RequestContext(cancel)
                 )
             )
@@ -583,7 +581,7 @@ def test_a_single_figure_is_stated_above_its_quotation(
 ) -> None:
     """Only where every word of the question is in the names of one figure."""
     add_report(CASES["report"], country_name="Kenya", year=2025)
-    with Services(services.settings.override(chat_model="extractive")) as keyless:
+    with build(services.settings.override(chat_model="extractive")) as keyless:
         for query, sentence in CASES["sentences"].items():
             given = answer(run(keyless, question(query, country_name="Kenya")))
             above, _, quoted = given.response.rpartition("Quoted from the reports:")
@@ -603,7 +601,7 @@ def test_an_answer_from_a_report_in_a_language_that_the_search_does_not_know_say
         "# Rapport du Niger\n\n## Mil\n\nLa récolte de mil est de 37 tonnes, les "
         "pluies ont été bonnes."
     )
-    with Services(services.settings.override(chat_model="extractive")) as keyless:
+    with build(services.settings.override(chat_model="extractive")) as keyless:
         keyless.ingesting.service.ingest(Source(path, "niger"))
         found = answer(run(keyless, question("La récolte de mil est de 37 tonnes ?")))
     assert (

@@ -53,7 +53,7 @@ def ask(services: Services, text: str, **filters: object) -> Answer:
     )
     agent = SimpleNamespace(run=lambda question, *, request: ())
     understanding = Understanding(
-        agent, services.runtime.resources, services.answering.glossary
+        agent, services.everything.resources, services.everything.glossary
     )
     *_, last = [None, *understanding.run(asked, request=RequestContext())]
     summary, trace = ScopeSummary(asked.scope, 0, 0), Trace("direct", "hybrid", text)

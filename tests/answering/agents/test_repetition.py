@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chatbot.answering.agents.repetition import MOST_SHOWN, WrittenSentences
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain import Embedder
 from chatbot.language.analysis import analyzer
@@ -24,7 +24,7 @@ DROUGHT = (
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedder]:
     folder = tmp_path_factory.mktemp("minilm")
-    with Services(
+    with build(
         Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
     ) as services:
         yield services.runtime.embedder

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from chatbot.answering.agents.searches import Search
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope
 from chatbot.domain.errors import EmbeddingError, SearchEngineError
@@ -109,7 +109,7 @@ class TestOneOfSeveral:
     ) -> None:
         server.always(EMBEDDINGS, Stalls("number 3", reply=Reply(silent_before=STALL)))
         with (
-            Services(services.settings.override(search_seconds=2.0)) as hasty,
+            build(services.settings.override(search_seconds=2.0)) as hasty,
             no_thread_left(),
         ):
             started = time.monotonic()
@@ -163,7 +163,7 @@ class TestOneOfSeveral:
         self, services: Services, server: FakeOpenAI
     ) -> None:
         with (
-            Services(services.settings.override(search_seconds=0.4)) as hasty,
+            build(services.settings.override(search_seconds=0.4)) as hasty,
             no_thread_left(),
         ):
             run = a_run(hasty)

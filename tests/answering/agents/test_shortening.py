@@ -51,7 +51,7 @@ class SmallModel:
 def written(
     services, model: SmallModel, given: Context, plan: WritingPlan | None = None
 ) -> tuple[AgentRun, list[Event], Written]:
-    resources = replace(services.runtime.resources, chat_model=model)
+    resources = replace(services.everything.resources, chat_model=model)
     run, events = AgentRun(resources, question(), RequestContext()), list[Event]()
     writing = write(run, given, plan or WritingPlan())
     while True:
@@ -142,7 +142,7 @@ def test_other_failures_are_not_tried_again(
 
 def test_the_answer_cites_only_what_the_model_saw(services, server) -> None:
     server.chat(TOO_LONG, Reply(["It is so [1], or so [3]."]))
-    events = list(services.runtime.agent.run(question(), request=RequestContext()))
+    events = list(services.everything.agent.run(question(), request=RequestContext()))
     prompts = [
         request.body["messages"][-1]["content"] for request in server.received(CHAT)
     ]
@@ -169,5 +169,5 @@ def test_an_answer_cut_at_its_limit_is_marked_in_the_trace(
     services, server, reason, truncated
 ) -> None:
     server.chat(Reply(["It is so [1], and"], finish_reason=reason))
-    *_, last = services.runtime.agent.run(question(), request=RequestContext())
+    *_, last = services.everything.agent.run(question(), request=RequestContext())
     assert last.answer.trace.truncated is truncated

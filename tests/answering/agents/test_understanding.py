@@ -38,7 +38,7 @@ class Recorder:
     needs_language_model = False
 
     def __init__(self, services: Services) -> None:
-        self._agent = services.runtime.agent
+        self._agent = services.everything.agent
         self.asked: list[Question] = []
 
     def run(self, question: Question, *, request: RequestContext) -> Iterator[Any]:
@@ -55,9 +55,9 @@ def run(
     services: Services, agent: Recorder, asked: Question, on_empty: Any = "abstain"
 ) -> list[Any]:
     resources = replace(
-        services.runtime.resources, settings=QuerySettings(on_empty=on_empty)
+        services.everything.resources, settings=QuerySettings(on_empty=on_empty)
     )
-    understanding = Understanding(agent, resources, services.answering.glossary)
+    understanding = Understanding(agent, resources, services.everything.glossary)
     return list(understanding.run(asked, request=RequestContext()))
 
 

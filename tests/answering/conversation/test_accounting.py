@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from chatbot.answering.conversation import Place, Saved, UsageAccounting, cost
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Message, SourcesEvent, TokenEvent, Usage
 from chatbot.domain.cancellation import Cancellation
@@ -36,7 +36,7 @@ def ask(
     *previous: Message,
 ) -> Saved:
     asked = question(query) if query else question()
-    *_, last = services.answering.chat.stream(
+    *_, last = services.chat.stream(
         asked,
         place=Place(conversation_id),
         previous_messages=previous,
@@ -114,7 +114,7 @@ class TestAnswers:
     def test_an_abstention_has_a_ledger(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        with Services(services.settings.override(relevance_floor=1.0)) as strict:
+        with build(services.settings.override(relevance_floor=1.0)) as strict:
             saved = ask(strict)
         assert not saved.answer.answered
         assert "embed" in {row.stage for row in saved.answer.trace.ledger}
@@ -133,7 +133,7 @@ class TestAnswers:
     def test_without_a_price_the_cost_is_unknown(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        with Services(services.settings.override(model_prices=())) as unpriced:
+        with build(services.settings.override(model_prices=())) as unpriced:
             saved = ask(unpriced)
         assert saved.answer.trace.cost is None
         assert saved.conversation_usage.unpriced_tokens == PROMPT_TOKENS + 2
@@ -163,7 +163,7 @@ class TestCaches:
     ) -> None:
         server.chat(ANSWER)
         ask(services)
-        monkeypatch.setattr("chatbot.app.services.runtime.__version__", "99.0")
+        monkeypatch.setattr("chatbot.app.services.searching.__version__", "99.0")
         assert not ask(services).answer.trace.cached
 
     def test_a_completion_from_the_cache_is_told_apart(
@@ -172,7 +172,7 @@ class TestCaches:
         server.chat(ANSWER)
         ask(services)
         same_passages = dataclasses.replace(question(), top_k=50)
-        *_, last = services.answering.chat.stream(same_passages, cancel=Cancellation())
+        *_, last = services.chat.stream(same_passages, cancel=Cancellation())
         assert isinstance(last, Saved)
         assert last.conversation_usage.usage.cached_calls == 1
         assert today(services).sums.usage.cached_calls == 1
@@ -222,7 +222,7 @@ class TestUnfinished:
     ) -> None:
         server.chat(Reply(["half"], silent_after=20.0))
         cancel = Cancellation()
-        events = services.answering.chat.stream(question(), cancel=cancel)
+        events = services.chat.stream(question(), cancel=cancel)
         until(events, TokenEvent)
         if left == "cancelled":
             cancel.cancel()
@@ -237,7 +237,7 @@ class TestUnfinished:
     def test_stopped_before_any_call_there_is_nothing_to_book(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        events = services.answering.chat.stream(question(), cancel=Cancellation())
+        events = services.chat.stream(question(), cancel=Cancellation())
         until(events, SourcesEvent)
         events.close()
         assert services.storage.usage.days(1) == []
@@ -245,7 +245,7 @@ class TestUnfinished:
     def test_an_answer_that_is_not_waited_for_is_booked_once(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        events = services.answering.chat.stream(question(), cancel=Cancellation())
+        events = services.chat.stream(question(), cancel=Cancellation())
         until(events, Saved)
         events.close()
         assert "unfinished" not in {stage.stage for stage in today(services).stages}

@@ -47,7 +47,7 @@ def condense(
     words = analyzer("english")
     follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
     condenser = Condenser(
-        follow_ups=follow_ups, chat_model=services.answering.chat_model, analyzer=words
+        follow_ups=follow_ups, chat_model=services.models.chat, analyzer=words
     )
     asked = asked if isinstance(asked, Question) else question(asked)
     condensed, steps = condenser.condense(
@@ -98,7 +98,7 @@ class TestByModel:
         follow_ups = FollowUps(
             analyzer("english"), REPORTS, lambda text, headings: False
         )
-        model = services.answering.chat_model
+        model = services.models.chat
         condenser = Condenser(
             follow_ups=follow_ups, chat_model=model, analyzer=analyzer("english")
         )

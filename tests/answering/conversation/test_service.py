@@ -3,7 +3,7 @@
 import pytest
 
 from chatbot.answering.conversation import Place, Saved
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.domain import Cancellation, Message, SourcesEvent, TokenEvent
 from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
 from tests.answering.agents.conftest import question
@@ -19,7 +19,7 @@ def ask(
     conversation_id: str | None = None,
     *previous: Message,
 ) -> Saved:
-    *_, last = services.answering.chat.stream(
+    *_, last = services.chat.stream(
         question(query),
         place=Place(conversation_id),
         previous_messages=previous,
@@ -84,7 +84,7 @@ class TestCancelling:
         server.chat(Reply(["half", " an", " answer"]))
         cancel = Cancellation()
         seen = []
-        for event in services.answering.chat.stream(question(), cancel=cancel):
+        for event in services.chat.stream(question(), cancel=cancel):
             seen.append(event)
             if isinstance(event, after):
                 cancel.cancel()
@@ -101,9 +101,7 @@ class TestCancelling:
         first = ask(services)
         cancel = Cancellation()
         place = Place(first.conversation_id)
-        for event in services.answering.chat.stream(
-            question("And?"), place=place, cancel=cancel
-        ):
+        for event in services.chat.stream(question("And?"), place=place, cancel=cancel):
             if isinstance(event, TokenEvent):
                 cancel.cancel()
         assert texts(services, first) == [QUERY, "One."]
@@ -208,7 +206,7 @@ class TestCondensing:
         )
 
     def test_by_rule_it_costs_no_call(self, services, server) -> None:
-        with Services(services.settings.override(chat_model="extractive")) as quoting:
+        with build(services.settings.override(chat_model="extractive")) as quoting:
             previous = Message("user", "What is the population growth rate of Kenya?")
             saved = ask(quoting, "and the growth?", None, previous)
         assert saved.answer.trace.query == "and the growth? (population rate in Kenya)"
@@ -234,7 +232,7 @@ class TestSmallModel:
         small = services.settings.override(
             chat_model="openai:large", chat_model_small="openai:small"
         )
-        with Services(small) as two:
+        with build(small) as two:
             first = ask(two)
             ask(two, "And why?", first.conversation_id)
         assert [request.body["model"] for request in server.received(CHAT)] == [
@@ -245,9 +243,7 @@ class TestSmallModel:
 
     def test_a_small_model_that_writes_nothing_is_refused(self, services) -> None:
         with (
-            Services(
-                services.settings.override(chat_model_small="extractive")
-            ) as wrong,
+            build(services.settings.override(chat_model_small="extractive")) as wrong,
             pytest.raises(SettingsError, match="must both be language models"),
         ):
             ask(wrong)

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 
 from chatbot.app.factory import close_app
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from tests.app.cli.conftest import Run
 from tests.app.web.knowledge import added
 from tests.app.web.live import application
@@ -120,7 +120,7 @@ def test_old_conversations_go_by_themselves(services: Services) -> None:
     )
     services.retention.purge_expired()
     assert services.storage.conversations.exists(old, "visitor:a")
-    with Services(services.settings.override(keep_conversations_days=30)) as strict:
+    with build(services.settings.override(keep_conversations_days=30)) as strict:
         strict.retention.purge_expired()
     assert not services.storage.conversations.exists(old, "visitor:a")
     assert services.storage.conversations.messages(old, "visitor:a") == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain import AnswerEvent, Question, RequestContext, Scope
 from tests.app.cli.conftest import Run
@@ -62,16 +62,22 @@ def test_a_worker_that_is_already_running_uses_it_at_once(
     question = Question(
         "people", Scope(), 5, "hybrid", "direct", cache=False
     )  # a heading itself would stay near
-    with Services(settings) as worker:
-        before = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
-        calibrate(loaded, str(questions))
-        after = list(worker.runtime.agent.run(question, request=RequestContext()))[-1]
-        with Services(settings.override(relevance_floor=0.0)) as fixed:
-            own = list(fixed.runtime.agent.run(question, request=RequestContext()))[-1]
-        loaded("calibrate", "--forget")
-        forgotten = list(worker.runtime.agent.run(question, request=RequestContext()))[
+    with build(settings) as worker:
+        before = list(worker.everything.agent.run(question, request=RequestContext()))[
             -1
         ]
+        calibrate(loaded, str(questions))
+        after = list(worker.everything.agent.run(question, request=RequestContext()))[
+            -1
+        ]
+        with build(settings.override(relevance_floor=0.0)) as fixed:
+            own = list(fixed.everything.agent.run(question, request=RequestContext()))[
+                -1
+            ]
+        loaded("calibrate", "--forget")
+        forgotten = list(
+            worker.everything.agent.run(question, request=RequestContext())
+        )[-1]
     answered = [
         event.answer.answered
         for event in (before, after, own, forgotten)

@@ -11,7 +11,7 @@ from shutil import make_archive
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.app.services.library import Ingesting
 from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Result, Run
@@ -28,7 +28,7 @@ CASES = cases(__file__)
 @pytest.fixture
 def services_of(environment: dict[str, str]) -> Callable[[], Services]:
     """Opens what the commands wrote."""
-    return lambda: Services(
+    return lambda: build(
         Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
     )
 

@@ -5,7 +5,7 @@ import io
 import json
 from pathlib import Path
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.answers import Feedback, Rating
 from tests.app.cli.conftest import Run
@@ -52,7 +52,7 @@ def rated(
 
 def found(services: Services, question: str):  # type: ignore[no-untyped-def]
     scope = services.storage.scopes.resolve({})
-    return services.runtime.retriever.retrieve(
+    return services.everything.retriever.retrieve(
         question, top_k=1, scope=scope, method="bm25"
     ).hits
 
@@ -69,7 +69,7 @@ def test_what_was_good_is_measured_and_what_was_bad_waits(
         embedding_provider="hashing",
         sample_data="off",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         rated(services, QUESTION, "up")
         rated(services, "Who won the cup?", "up", answered=False)
         rated(services, "What else?", "down", comment="=HYPERLINK(1)")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from tests.app.cli.conftest import Run
@@ -64,7 +64,7 @@ def test_killed_and_run_again(
     process_environment: dict[str, str],
 ) -> None:
     process_environment.pop("EMBEDDING_PROVIDER", None)
-    with Services(Settings.from_env(environment)) as serving:
+    with build(Settings.from_env(environment)) as serving:
         command = [sys.executable, "-m", "chatbot", *COMMAND]
         with subprocess.Popen(
             command, env=process_environment, stderr=subprocess.DEVNULL
@@ -99,7 +99,7 @@ def test_killed_and_run_again(
 def test_the_key_of_the_old_model_is_not_needed(
     loaded: Run, environment: dict[str, str]
 ) -> None:
-    with Services(Settings.from_env(environment)) as services:
+    with build(Settings.from_env(environment)) as services:
         old = {
             "provider": "openai",
             "model": "text-embedding-ada-002",

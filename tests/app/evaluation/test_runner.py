@@ -102,7 +102,7 @@ def dataset(services: Services, tmp_path: Path) -> Dataset:
 def run(services: Services, data: Dataset, *, method: str = "hybrid") -> dict[str, Any]:
     done: list[int] = []
     measured = measure_retrieval(
-        data, "own", services.runtime.retriever, method=method, progress=done.append
+        data, "own", services.everything.retriever, method=method, progress=done.append
     )
     assert sum(done) == len(data.answerable)
     return measured.to_json()
@@ -119,7 +119,7 @@ def test_a_hit_outside_the_filter_is_counted(
         def retrieve(
             self, query: str, *, top_k: int, scope: Scope, method: str
         ) -> object:
-            return services.runtime.retriever.retrieve(
+            return services.everything.retriever.retrieve(
                 query, top_k=top_k, scope=Scope(), method=method
             )
 
@@ -177,7 +177,7 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
         seen.append(question.query)
         assert not question.cache
         yield StepEvent("begin")
-        yield from services.runtime.agent.run(question, request=RequestContext())
+        yield from services.everything.agent.run(question, request=RequestContext())
 
     verdicts = measure_abstention(
         data, answer, method="bm25", top_k=5, progress=lambda n: None

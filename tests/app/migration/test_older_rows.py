@@ -10,7 +10,7 @@ from bson import ObjectId, json_util
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.schema import Mended, Mender
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from chatbot.database.changes import PASSAGES
@@ -58,7 +58,7 @@ def opened(settings: Settings) -> Iterator[Services]:
     database = open_database(settings)
     write_older_rows(database)
     database.close()
-    with Services(settings) as services:
+    with build(settings) as services:
         services.prepare()
         yield services
 
@@ -88,7 +88,7 @@ def write_older_rows(database: Database) -> None:
 def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
     scope = services.storage.scopes.resolve(filters)
     question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
-    *_, last = services.runtime.agent.run(question, request=RequestContext())
+    *_, last = services.everything.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 

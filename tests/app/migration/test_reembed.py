@@ -12,7 +12,7 @@ from chatbot.app.migration.reembed import (
     AtlasSlotIndexes,
     Reembedding,
 )
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
@@ -75,11 +75,11 @@ def settings(settings: Settings) -> Settings:
 @pytest.fixture
 def services(settings: Settings) -> Iterator[Services]:
     """What serves while the model changes."""
-    with Services(
+    with build(
         settings.override(embedding_provider="hashing", embedding_model="64")
     ) as first:
         first.ingesting.ingestor.ingest(report("first"))
-    with Services(settings) as serving:
+    with build(settings) as serving:
         yield serving
 
 
@@ -105,7 +105,7 @@ def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
     question = Question(
         query, Scope(), top_k=3, retrieval_method="vector", mode="direct"
     )
-    *_, last = services.runtime.agent.run(question, request=RequestContext())
+    *_, last = services.everything.agent.run(question, request=RequestContext())
     assert isinstance(last, AnswerEvent)
     return last
 
@@ -167,7 +167,7 @@ def test_another_process_answers_all_the_while(
     stop = threading.Event()
 
     def questions() -> None:
-        with Services(settings) as other:
+        with build(settings) as other:
             while not stop.is_set():
                 try:
                     if best_text(other) != "zebra number 7":
@@ -202,7 +202,7 @@ def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> 
     question = Question(
         "zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct"
     )
-    events = services.runtime.agent.run(question, request=RequestContext())
+    events = services.everything.agent.run(question, request=RequestContext())
     next(events)
 
     def during_the_grace(seconds: float) -> None:
@@ -429,12 +429,12 @@ def test_a_process_that_names_the_old_model_goes_on_with_the_new_one(
 ) -> None:
     """Only a start is stopped by the contradiction."""
     named = settings.override(embedding_provider="hashing", embedding_model="64")
-    with Services(named) as serving:
+    with build(named) as serving:
         assert best_text(serving) == "zebra number 7"
         run(change(services))
         assert best_text(serving) == "zebra number 7"
     with (
-        Services(named) as starting,
+        build(named) as starting,
         pytest.raises(EmbedderMismatchError, match="python -m chatbot reembed"),
     ):
         starting.check()
@@ -455,14 +455,14 @@ class TestSearchEngine:
     @pytest.fixture
     def services(self, settings: Settings, client: SearchClient) -> Iterator[Services]:
         database = MongoDatabase(client, "reembed")
-        with Services(
+        with build(
             settings.override(embedding_provider="hashing", embedding_model="64"),
             database=database,
         ) as one:
             one.prepare()
             AtlasSlotIndexes(settings, database).build(None, OLD)
             one.ingesting.ingestor.ingest(report("first"))
-        with Services(settings, database=database) as serving:
+        with build(settings, database=database) as serving:
             yield serving
 
     def test_the_index_carries_both_slots_until_the_old_one_is_dropped(

@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.app.factory import create_app
 from chatbot.app.schema import migrate, newest, require_known, set_version
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.core import Database
 from chatbot.database.embedded import EmbeddedDatabase
@@ -96,7 +96,7 @@ def test_the_start_brings_the_schema_up_to_date(services: Services) -> None:
 
 
 def test_a_newer_database_stops_the_start(settings: Settings) -> None:
-    with Services(settings) as services:
+    with build(settings) as services:
         set_version(services.storage.database, newest() + 1)
     with pytest.raises(
         SettingsError,

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 from pydantic import SecretStr
 
-from chatbot.app import services as module
 from chatbot.app.factory import create_app
-from chatbot.app.services import Runtime, Services
+from chatbot.app.services import Runtime, Services, build
+from chatbot.app.services import runtime as module
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.corpus import StoredEmbedder
 from chatbot.domain.cancellation import Cancellation
@@ -53,7 +53,7 @@ class TestEmbedder:
     def test_it_is_the_local_one_or_with_a_key_openais(
         self, plain: Settings, key, model_id, dimensions
     ) -> None:
-        with Services(plain.override(openai_api_key=key)) as services:
+        with build(plain.override(openai_api_key=key)) as services:
             embedder = services.runtime.embedder
             assert (embedder.model_id, embedder.dimensions) == (model_id, dimensions)
 
@@ -66,9 +66,9 @@ class TestEmbedder:
         """R-A5: it changes the chat model only. (The fixture wrote the database with
         ``hashing``.)
         """
-        with Services(plain.override(openai_api_key=key)) as services:
+        with build(plain.override(openai_api_key=key)) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
-            assert services.answering.chat_model.model_id == chat_model
+            assert services.models.chat.model_id == chat_model
 
     def test_another_one_than_the_databases_is_an_error_with_the_remedy(
         self, settings, kenya
@@ -77,7 +77,7 @@ class TestEmbedder:
             {"embedding_provider": "minilm"},
             {"embedding_provider": "hashing", "embedding_model": "128"},
         ]:
-            with Services(settings.override(**wrong)) as services:
+            with build(settings.override(**wrong)) as services:
                 for _ in range(2):
                     with pytest.raises(EmbedderMismatchError) as raised:
                         _ = services.runtime.embedder
@@ -94,12 +94,12 @@ class TestEmbedder:
         openai = settings.override(
             embedding_provider="openai", openai_api_key=KEY, openai_base_url=server.url
         )
-        with Services(
+        with build(
             openai.override(embedding_model="text-embedding-ada-002")
         ) as services:
             services.runtime.remember_embedder()
         with (
-            Services(
+            build(
                 openai.override(embedding_model="text-embedding-3-small")
             ) as services,
             pytest.raises(EmbedderMismatchError, match="text-embedding-ada-002"),
@@ -109,14 +109,14 @@ class TestEmbedder:
     def test_a_mismatch_stops_the_start_and_is_never_an_empty_answer(
         self, settings, kenya
     ) -> None:
-        with Services(settings.override(embedding_provider="minilm")) as services:
+        with build(settings.override(embedding_provider="minilm")) as services:
             with pytest.raises(EmbedderMismatchError):
                 services.check()
             with pytest.raises(EmbedderMismatchError):
-                list(services.answering.chat.stream(question(), cancel=Cancellation()))
+                list(services.chat.stream(question(), cancel=Cancellation()))
 
     def test_what_the_database_remembers_is_written_once(self, settings) -> None:
-        with Services(settings) as services:
+        with build(settings) as services:
             assert services.runtime.embedder.model_id == "hashing:256"
             assert services.storage.facts.embedder() is None
             for _ in range(2):
@@ -134,16 +134,16 @@ class TestEmbedder:
             {"embedding_provider": "openai"},
             {"chat_model": "openai:gpt-4o"},
         ):
-            services = Services(settings.override(**missing))
+            services = build(settings.override(**missing))
             with services, pytest.raises(SettingsError, match="OPENAI_API_KEY"):
-                _ = services.runtime.embedder, services.answering.chat_model
+                _ = services.runtime.embedder, services.models.chat
         opened = plain.override(
             openai_api_key=KEY, openai_base_url=server.url, embedding_model="mine"
         )
-        with Services(opened) as services:
+        with build(opened) as services:
             services.runtime.remember_embedder()
         with (
-            Services(plain) as services,
+            build(plain) as services,
             pytest.raises(SettingsError, match="OPENAI_API_KEY"),
         ):
             _ = services.runtime.embedder
@@ -173,8 +173,8 @@ class TestChatModel:
     def test_the_settings_choose_the_chat_model(
         self, plain: Settings, values: dict[str, object], model_id: str
     ) -> None:
-        with Services(plain.override(**values)) as services:
-            assert services.answering.chat_model.model_id == model_id
+        with build(plain.override(**values)) as services:
+            assert services.models.chat.model_id == model_id
 
 
 def test_an_unknown_name_names_the_setting_and_the_valid_ones(settings) -> None:
@@ -208,7 +208,7 @@ def test_a_wrong_setting_stops_the_start_not_each_upload(settings) -> None:
 
 class TestClosing:
     def test_closing_twice_or_unused_is_fine(self, settings: Settings) -> None:
-        unused = Services(settings)
+        unused = build(settings)
         unused.close()
         unused.close()
 
@@ -226,8 +226,8 @@ class TestClosing:
             openai_base_url=server.url,
             on_empty="general",
         )
-        with Services(openai) as services:
-            list(services.answering.chat.stream(question(), cancel=Cancellation()))
+        with build(openai) as services:
+            list(services.chat.stream(question(), cancel=Cancellation()))
             assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
             assert server.open_connections > 0
         server.wait_until(lambda: server.open_connections == 0)
@@ -248,7 +248,7 @@ class TestReplacedRuntime:
     @pytest.fixture
     def serving(self, settings: Settings, kenya: Ingested) -> Iterator[Services]:
         """Another process than the one that wrote the report."""
-        with Services(settings) as opened:
+        with build(settings) as opened:
             yield opened
 
     @pytest.fixture
@@ -287,7 +287,7 @@ class TestReplacedRuntime:
         assert services.runtime.embedder.model_id == "hashing:64"
 
     def test_a_question_ends_with_it(self, serving, old, closed) -> None:
-        events = serving.answering.chat.stream(question(), cancel=Cancellation())
+        events = serving.chat.stream(question(), cancel=Cancellation())
         next(events)
         self.replace(serving, old)
         *_, saved = events

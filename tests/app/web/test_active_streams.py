@@ -1,6 +1,7 @@
 """The thread that stores the events of resumable answers, while the database fails."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -50,7 +51,8 @@ def fail(services: Services) -> Callable[[int], None]:
         ("message_events", "replace_many"): refuse,
     }
     hooked = HookedDatabase(services.storage.database, hooks)
-    vars(services.storage)["unfinished"] = UnfinishedRepository(hooked)
+    unfinished = UnfinishedRepository(hooked)
+    services.storage = replace(services.storage, unfinished=unfinished)
 
     def set_failures(count: int) -> None:
         left[0] = count

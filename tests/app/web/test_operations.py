@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.database.core import Collection
 from tests.app.web.conftest import QUESTION
 
@@ -124,7 +124,7 @@ def test_what_another_process_writes_is_seen_by_the_next_request(
     client: FlaskClient, services: Services, settings: Any
 ) -> None:
     client.get("/api/facets")
-    with Services(settings) as other:
+    with build(settings) as other:
         record = other.storage.documents.all()[0]
         other.storage.documents.delete(record.id)
     assert client.get("/api/facets").get_json()["documents"] == 0

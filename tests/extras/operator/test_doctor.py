@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from pymongo.errors import OperationFailure
 
 from chatbot.app.findings import Finding
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.domain import Chunk
@@ -45,7 +45,7 @@ class Deployment:
         )
 
     def services(self, **changes: object) -> Services:
-        return Services(self.settings.override(**changes), database=self.database)
+        return build(self.settings.override(**changes), database=self.database)
 
     def index(self, *, dimensions: int = DIMENSIONS, **changes: object) -> None:
         settings = self.settings.override(**changes)
@@ -319,7 +319,7 @@ def test_a_dead_database_is_one_finding_not_six(tmp_path: Path) -> None:
         embedding_provider="hashing",
         chat_model="echo",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         findings = list(diagnose(services))
     errors = [finding for finding in findings if finding.severity == "error"]
     assert [finding.area for finding in errors] == ["database"]
@@ -333,7 +333,7 @@ def test_embedded_database_needs_no_indexes(tmp_path: Path) -> None:
         chat_model="extractive",
         sample_data="off",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         findings = list(diagnose(services))
     assert problems(findings) == {"no_language_model"}
     assert "indexes" not in {finding.area for finding in findings}
@@ -353,7 +353,7 @@ def test_passages_in_postgresql_that_no_vector_finds(tmp_path: Path) -> None:
     settings = settings.override(
         vector_search="pgvector", postgres_uri=SecretStr(postgres.empty_database())
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         vectors = np.ones((3, services.runtime.embedder.dimensions), np.float32)
         vectors[0] = 0
         chunks = [
@@ -386,7 +386,7 @@ def test_a_server_that_is_open_to_all_is_noticed(
         access="open",
         host=host,
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         warned = {
             finding.name
             for finding in check_access(services)

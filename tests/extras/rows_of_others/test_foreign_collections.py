@@ -17,7 +17,7 @@ from pymongo import MongoClient
 
 from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.services import Services, storage
+from chatbot.app.services import Services, build, storage
 from chatbot.config.settings import Settings
 from chatbot.database.changes import PASSAGES
 from chatbot.database.mongo import MongoDatabase
@@ -115,7 +115,7 @@ def written_to_theirs(proxy: WireProxy) -> list[str]:
 def test_the_start_stops_and_writes_nothing_to_it(
     layout: str, proxy: WireProxy, tmp_path: Path
 ) -> None:
-    with Services(settings_of(tmp_path, mongodb_uri=proxy.uri)) as services:
+    with build(settings_of(tmp_path, mongodb_uri=proxy.uri)) as services:
         services.check()
         with pytest.raises(
             SettingsError,
@@ -162,9 +162,7 @@ def test_figures_follow_rows_that_their_program_changes(
         }
 
     with (
-        Services(
-            settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema)
-        ) as services,
+        build(settings_of(tmp_path, mongodb_uri=proxy.uri, schema=schema)) as services,
         MongoClient[dict[str, Any]](proxy.uri) as client,
     ):
         services.prepare()
@@ -296,7 +294,7 @@ def test_their_search_index_serves_as_it_is(
     settings = settings_of(
         tmp_path, mongodb_uri=uri, mongodb_db=DATABASE, vector_search="atlas"
     )
-    with Services(settings) as services, pytest.raises(SettingsError):
+    with build(settings) as services, pytest.raises(SettingsError):
         services.prepare()
     app = create_app(
         settings.override(

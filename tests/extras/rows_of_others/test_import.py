@@ -5,7 +5,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from chatbot.app.cli import cli
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from tests.app.migration.test_older_rows import DIMENSIONS, write_older_rows
@@ -38,7 +38,7 @@ def test_older_rows_are_imported_into_another_database(
             f"{imported} imported"
             in CliRunner().invoke(cli, arguments, env=environment).output
         )
-    with Services(Settings.from_env(environment)) as services:
+    with build(Settings.from_env(environment)) as services:
         records = {
             (one.name, one.metadata["year"], one.chunks)
             for one in services.storage.documents.all()

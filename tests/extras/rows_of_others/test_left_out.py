@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.domain.errors import SettingsError
 from tests.extras.rows_of_others.test_foreign_collections import (
     proxy,
@@ -22,7 +22,7 @@ def test_the_start_stops_and_writes_nothing_to_it(
 ) -> None:
     settings = settings_of(tmp_path, mongodb_uri=proxy.uri, extras="none")
     stops = pytest.raises(SettingsError, match=r"add rows_of_others to EXTRAS")
-    with Services(settings) as services, stops:
+    with build(settings) as services, stops:
         services.prepare()
     assert written_to_theirs(proxy) == []
 
@@ -32,4 +32,4 @@ def test_schema_stops_the_start(tmp_path: Path) -> None:
         tmp_path, mongodb_uri="mongodb://127.0.0.1:1", schema="langchain", extras="none"
     )
     with pytest.raises(SettingsError, match=r"SCHEMA.*'rows_of_others'"):
-        Services(settings)
+        build(settings)

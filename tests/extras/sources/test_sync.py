@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.extras.sources.running import follow, synchroniser_of
 from tests.app.cli.conftest import Result, Run, opened
@@ -79,7 +79,7 @@ def test_what_a_person_did_stays(
         line.split("  ")[-2]: line.split()[0]
         for line in run("documents", "list").out.splitlines()[:-1]
     }
-    with Services(
+    with build(
         Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
     ) as services:
         services.ingesting.service.edit(by_title["Report 1"], {"country_name": "Mali"})
@@ -124,7 +124,7 @@ def test_a_failure_stops_nothing(
         "absent: no files\nreports: 1 failed, 9 added\n",
     )
     assert re.search(r"failed +reports  \S+r0.md  r0.md is damaged", result.err)
-    with Services(
+    with build(
         Settings(data_dir=Path(environment["DATA_DIR"]), embedding_provider="hashing")
     ) as services:
         first, second = synchroniser_of(services).states()
@@ -177,7 +177,7 @@ def test_the_server_keeps_the_library_current(
 ) -> None:
     settings = Settings.from_env({**environment, "SYNC_EVERY": "1s"})
     stop = threading.Event()
-    with Services(settings) as services:
+    with build(settings) as services:
         services.prepare()
         thread = threading.Thread(target=follow, args=(services, stop))
         thread.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain import Cancellation
 from chatbot.domain.errors import LoadError
@@ -128,8 +128,8 @@ def test_pages_with_text_are_not_read_by_ocr(pool: LoaderPool, tmp_path: Path) -
 
 
 def test_a_picture_that_is_attached_to_a_question_is_read(tmp_path: Path) -> None:
-    with Services(Settings(data_dir=tmp_path / "data", sample_data="off")) as services:
-        document = services.answering.attached(
+    with build(Settings(data_dir=tmp_path / "data", sample_data="off")) as services:
+        document = services.attachments.read(
             draw(tmp_path / "scan.png"), "scan.png", Cancellation()
         )
     assert "Region: Nyanza; 2022: 2,410; 2023: 2,655" in document.sections[0].text

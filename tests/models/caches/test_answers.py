@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import (
     Answer,
@@ -90,7 +90,7 @@ def settings(settings: Settings, server: FakeOpenAI) -> Settings:
 def ask(services: Services, query: str = QUERY, **changes: Any) -> list[Event]:
     scope = services.storage.scopes.resolve(changes.pop("filters", None))
     question = replace(Question(query, scope, 5, "hybrid", "direct"), **changes)
-    return list(services.runtime.agent.run(question, request=RequestContext()))
+    return list(services.everything.agent.run(question, request=RequestContext()))
 
 
 def answer(events: list[Event]) -> Answer:
@@ -144,10 +144,10 @@ class TestRepeated:
         asked = Question(QUERY, scope, 5, "hybrid", "direct", history=history)
         for owner, calls in (("key:a", 1), ("key:a", 1), ("key:b", 2), ("", 3)):
             request = RequestContext(caller=Caller(owner=owner), private=True)
-            list(services.runtime.agent.run(asked, request=request))
+            list(services.everything.agent.run(asked, request=request))
             assert server.calls(CHAT) == calls, owner
         services.storage.cache.forget_answers()
-        list(services.runtime.agent.run(asked, request=request))
+        list(services.everything.agent.run(asked, request=request))
         assert server.calls(CHAT) == 4
 
     @pytest.mark.parametrize(
@@ -197,9 +197,9 @@ class TestRepeated:
     ) -> None:
         server.always(CHAT, Reply("It is 2.09% [1]."))
         ask(services)
-        with Services(settings.override(threshold_start=0.5)) as other:
+        with build(settings.override(threshold_start=0.5)) as other:
             assert answer(ask(other)).trace.cached is False
-        with Services(settings) as same:
+        with build(settings) as same:
             assert answer(ask(same)).trace.cached is True
 
     def test_an_abstention_is_not_kept(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.sample_vectors import sample_texts, write_warm_cache
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config import WARM_CACHE
 from chatbot.config.settings import Settings
 from chatbot.database.repositories.caches import CacheRepository
@@ -34,7 +34,7 @@ def texts(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         embedding_provider="minilm",
         sample_data="off",
     )
-    with Services(settings) as services:
+    with build(settings) as services:
         return sample_texts(services)
 
 

@@ -1,12 +1,6 @@
 """A prompt over given passages, and a model on a server that does what it is told."""
 
-from chatbot.domain import Chunk, Context, Embedder, Message, Passage, Prompt, SearchHit
-from chatbot.models.embed.hashing import HashingEmbedder
-
-
-def embedder() -> Embedder:
-    """What chat models are built with: vectors of words, computed here."""
-    return HashingEmbedder(512)
+from chatbot.domain import Chunk, Context, Message, Passage, Prompt, SearchHit
 
 
 def passage(

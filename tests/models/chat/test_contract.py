@@ -10,7 +10,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Cancellation, ChatModel, RequestContext, Usage
 from chatbot.models.chat import CHAT_MODELS
 from tests.fakes.openai_server import FakeOpenAI
-from tests.models.chat.conftest import embedder, passage, prompt
+from tests.models.chat.conftest import passage, prompt
 from tests.models.chat.test_makers import MAKERS
 
 ASKED = prompt(
@@ -28,7 +28,7 @@ def model(request: pytest.FixtureRequest, server: FakeOpenAI) -> Iterator[ChatMo
         model_timeout=30.0,
         model_retries=0,
     )
-    built = CHAT_MODELS.builder(request.param)(settings, model="", embedder=embedder)
+    built = CHAT_MODELS.builder(request.param)(settings, model="")
     yield built
     if close := getattr(built, "close", None):
         close()

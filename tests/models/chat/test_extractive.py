@@ -14,7 +14,7 @@ from chatbot.config.settings import Settings
 from chatbot.domain import Passage, Prompt, RequestContext
 from chatbot.models.chat.extractive import HEADER, MAX_CHARACTERS, build
 from tests.data import cases
-from tests.models.chat.conftest import embedder, passage, prompt
+from tests.models.chat.conftest import passage, prompt
 
 DATA = cases(__file__)
 
@@ -33,9 +33,7 @@ COFFEE = passage(
 def answer(asked: Prompt) -> str:
     return "".join(
         delta.text
-        for delta in build(Settings(), model="", embedder=embedder).stream(
-            asked, request=RequestContext()
-        )
+        for delta in build(Settings(), model="").stream(asked, request=RequestContext())
     )
 
 
@@ -61,7 +59,7 @@ def test_what_is_quoted(case: dict[str, Any]) -> None:
         passage(number, **given)
         for number, given in enumerate(case["passages"], start=1)
     ]
-    model = build(Settings(), model="", embedder=embedder)
+    model = build(Settings(), model="")
     found = model.quotes(case["question"], passages)
     assert [
         [one.number, one.where.partition(", ")[2], one.text] for one in found

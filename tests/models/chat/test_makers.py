@@ -17,7 +17,7 @@ from chatbot.models.any_llm_client import EventLoop
 from chatbot.models.chat import CHAT_MODELS
 from chatbot.models.replies.stream import complete
 from tests.fakes.makers_server import MakersServer
-from tests.models.chat.conftest import embedder, prompt
+from tests.models.chat.conftest import prompt
 
 KEY = "sk-secret-4711"
 INSTALLED = importlib.util.find_spec("any_llm") is not None
@@ -55,9 +55,7 @@ def model(
     settings = Settings(
         chat_api_key=key, chat_base_url=makers.root, model_timeout=30.0, model_retries=0
     )
-    built = CHAT_MODELS.builder(request.param)(
-        settings, model="mine", embedder=embedder
-    )
+    built = CHAT_MODELS.builder(request.param)(settings, model="mine")
     yield built
     built.close()
 
@@ -119,10 +117,10 @@ def test_a_model_that_is_the_small_one_too_is_closed_twice() -> None:
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_model_has_to_be_named(maker: str) -> None:
     with pytest.raises(SettingsError, match=f"CHAT_MODEL={maker}:MODEL"):
-        CHAT_MODELS.builder(maker)(Settings(), model="", embedder=embedder)
+        CHAT_MODELS.builder(maker)(Settings(), model="")
 
 
 @pytest.mark.skipif(INSTALLED, reason="any-llm-sdk is installed")
 def test_without_the_library_the_error_says_how_to_install_it() -> None:
     with pytest.raises(MissingPackageError, match=r"requirements-providers\.txt"):
-        CHAT_MODELS.builder("anthropic")(Settings(), model="m", embedder=embedder)
+        CHAT_MODELS.builder("anthropic")(Settings(), model="m")

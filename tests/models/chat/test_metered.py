@@ -15,7 +15,7 @@ from chatbot.models import chat
 from chatbot.models.chat import EchoChatModel, ManagedChatModel
 from chatbot.models.chat.openai import build
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
-from tests.models.chat.conftest import embedder, prompt
+from tests.models.chat.conftest import prompt
 
 
 def managed(
@@ -92,7 +92,7 @@ def remote(services: Services, server: FakeOpenAI) -> ManagedChatModel:
     settings = Settings(
         openai_api_key=SecretStr("sk-1"), openai_base_url=server.url, model_retries=0
     )
-    inner = build(settings, model="fake", embedder=embedder)
+    inner = build(settings, model="fake")
     return managed(services, inner)
 
 

@@ -17,7 +17,7 @@ from chatbot.models.chat.openai import OpenAIChatModel, build
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Recorded, Reply
 from tests.fakes.web_server import WebServer, certificate_for
-from tests.models.chat.conftest import embedder, prompt
+from tests.models.chat.conftest import prompt
 
 CASES = cases(__file__)
 KEY = "sk-secret-4711"
@@ -37,9 +37,7 @@ def model(server: FakeOpenAI) -> Iterator[Callable[..., OpenAIChatModel]]:
             "model_timeout": 30.0,
             "model_retries": 0,
         }
-        built.append(
-            build(Settings(**{**values, **settings}), model=name, embedder=embedder)
-        )
+        built.append(build(Settings(**{**values, **settings}), model=name))
         return built[-1]
 
     yield build_model

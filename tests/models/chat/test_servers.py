@@ -21,7 +21,7 @@ from chatbot.models.replies.stream import complete
 from tests.data import data_set, needs
 from tests.fakes.nx_server import free_port
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
-from tests.models.chat.conftest import embedder, prompt
+from tests.models.chat.conftest import prompt
 
 Model = Callable[..., OpenAIChatModel]
 DONE = b"data: [DONE]\n\n"
@@ -39,7 +39,7 @@ def model() -> Iterator[Model]:
 
     def build_model(url: str, name: str = "m") -> OpenAIChatModel:
         settings = Settings(openai_base_url=url, model_timeout=30.0, model_retries=0)
-        built.append(build(settings, model=name, embedder=embedder))
+        built.append(build(settings, model=name))
         return built[-1]
 
     yield build_model

@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from chatbot.app.factory import close_app, create_app
-from chatbot.app.services import Services
+from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import EmbedderMismatchError, EmbeddingError, SettingsError
 from chatbot.extras.operator.doctor import diagnose
@@ -60,7 +60,7 @@ def test_a_database_keeps_the_length_of_its_vectors(
     settings: Settings, providers_server: ProvidersServer
 ) -> None:
     def model_of(**changed: object) -> str:
-        with Services(settings.override(**changed)) as services:
+        with build(settings.override(**changed)) as services:
             services.runtime.require_current()
             services.runtime.embedder.embed_query("growth")
             return (
@@ -107,7 +107,7 @@ def test_the_doctor_asks_the_endpoint_and_not_the_cache(
             finding.name for finding in diagnose(services) if finding.area == "embedder"
         )
 
-    with Services(settings) as services:
+    with build(settings) as services:
         assert embedder(services) == "answers"
         providers_server.status = 401
         assert embedder(services) == "key_refused"

@@ -1,0 +1,279 @@
+"""What searches and answers within each limit, over the runtime that the database has
+now.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from ... import __version__
+from ...answering.agents.run import ModeAgent, Resources
+from ...answering.agents.understanding import Understanding
+from ...answering.figure_tables import FigureTables
+from ...database.reader import EVERYTHING, UNKNOWN, Reader, Readers
+from ...domain import QuerySettings, Question
+from ...domain.errors import EmbeddingError
+from ...domain.protocols import Passages, Reranker
+from ...domain.scope import Scope
+from ...language.analysis import analyzer
+from ...library.chunkers import CHUNKERS
+from ...models.caches import AnswerCache
+from ...models.chat.extractive import ExtractiveChatModel
+from ...models.rerank import RERANKERS
+from ...questions.follow_ups import FollowUps
+from ...search.compression import Compressor
+from ...search.indicators import Glossary, IndicatorIndex
+from ...search.ordering import Refiner
+from ...search.pipeline import Retriever
+from ...search.spelling import Spelling
+from .chat_models import ChatModels
+from .once import Once
+from .runtime import Runtime, Runtimes
+
+HEADING_WEIGHT = 1.5
+"""Weight of headings near the question beside the fused score."""
+MAX_KEPT_LIMITS = 64
+"""Limits of callers for which what is derived from the reports is kept."""
+
+
+class Agents(NamedTuple):
+    """What answers questions."""
+
+    resources: Resources
+    agent: ModeAgent
+    understanding: Understanding
+    """The agent, behind the reading of each question."""
+
+
+class SearchServices:
+    """Searching and answering for the callers of one reader over one runtime. What
+    needs a model is built when it is first used.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        runtime: Runtime,
+        models: ChatModels,
+        reranker: Callable[[str], Reranker | None],
+    ) -> None:
+        self.reader = reader
+        self.glossary = Glossary(
+            reader.glossary, reader.documents, lambda: self.passages
+        )
+        self.reranker = reranker
+        self._runtime = runtime
+        self._models = models
+        self._storage = runtime.storage
+        self._settings = runtime.storage.settings
+        self._analyzer = analyzer(self._settings.language)
+        self._indicators = Once(self._build_indicators)
+        self._retriever = Once(self._build_retriever)
+        self._agents = Once(self._build_agents)
+
+    @property
+    def passages(self) -> Passages:
+        """The passages inside, as they are embedded in this runtime."""
+        return self.reader.of_store(self._runtime.store)
+
+    @property
+    def indicators(self) -> IndicatorIndex:
+        """Says which heading a question means."""
+        return self._indicators.get()
+
+    @property
+    def retriever(self) -> Retriever:
+        """Finds the passages of a question."""
+        return self._retriever.get()
+
+    @property
+    def resources(self) -> Resources:
+        """The objects that agents work with."""
+        return self._agents.get().resources
+
+    @property
+    def agent(self) -> ModeAgent:
+        """Answers questions that were read, or takes answers from the cache."""
+        return self._agents.get().agent
+
+    @property
+    def understanding(self) -> Understanding:
+        """Reads and answers questions."""
+        return self._agents.get().understanding
+
+    def follow_ups(self) -> FollowUps:
+        """Return what completes questions by the conversation before them."""
+        return FollowUps(self._analyzer, self.reader.documents, self._names_a_thing)
+
+    def generation(self, question: Question) -> str | None:
+        """Return what changes with everything an answer is made of: the program, what
+        the reader gives, models and settings; None while the library is being changed.
+        """
+        library = self.reader.key() if self.reader.limit else UNKNOWN
+        if library == UNKNOWN:
+            library = self._library_key()
+        if library is None:
+            return None
+        settings, runtime = self._settings, self._runtime
+        models = f"{runtime.embedder.model_id}:{self._models.chat.model_id}"
+        bounds = runtime.bounds(question.settings or QuerySettings.of(settings))
+        return f"{__version__}:{library}:{models}:{settings.fingerprint}:{bounds}"
+
+    def _library_key(self) -> str | None:
+        """Return a key that changes with the library; None while it is being
+        changed.
+        """
+        storage = self._storage
+        position = storage.changes.key()
+        if position is None:
+            return None
+        # Reports of other programs are looked at later than their rows are counted.
+        return f"{position}:{storage.documents.older_key()}"
+
+    def _names_a_thing(self, words: str, headings: Sequence[str]) -> bool:
+        """Return whether words name a heading of the reports; False if the embedder
+        fails, to carry the topic on.
+        """
+        indicators = self.reader.figures.indicators()
+        beside = headings[0] if headings else ""
+        try:
+            return self.indicators.names_one(words, indicators, beside)
+        except EmbeddingError:
+            return False
+
+    def _build_indicators(self) -> IndicatorIndex:
+        embedder = self._runtime.heading_embedder
+        return IndicatorIndex(embedder, self._analyzer, self.reader.glossary)
+
+    def _build_retriever(self) -> Retriever:
+        settings, embedder = self._settings, self._runtime.embedder
+        visible = self._storage.documents.visible
+        refiner = Refiner(
+            self.reader.documents,
+            self.indicators if embedder.local else None,
+            weight=HEADING_WEIGHT,
+            language=settings.language,
+            collections=settings.chunk_collections,
+        )
+        return Retriever(
+            store=self.passages,
+            embedder=embedder,
+            settings=QuerySettings.of(settings),
+            visible=visible,
+            known=partial(visible, again=False),
+            reranker=self.reranker,
+            refiner=refiner,
+        )
+
+    def _build_compressor(self) -> Compressor:
+        """Return what searches the attachments of one question (R-A1)."""
+        settings, embedder = self._settings, self._runtime.embedder
+        chunker = CHUNKERS.builder("recursive")(
+            embedder,
+            chunk_size=settings.attachment_chunk_size,
+            chunk_overlap=settings.attachment_chunk_overlap,
+            known=(),
+        )
+        return Compressor(
+            embedder=embedder.uncached,
+            chunker=chunker,
+            analyzer=self._analyzer,
+            least_cosine=settings.similarity_threshold,
+        )
+
+    def _build_agents(self) -> Agents:
+        settings, reader, runtime = self._settings, self.reader, self._runtime
+        collections = [
+            collection
+            for collection in self._storage.collections
+            if reader.limit.holds(collection.name)
+        ]
+        resources = Resources(
+            retriever=self.retriever,
+            compressor=self._build_compressor(),
+            store=self.passages,
+            catalog=reader.documents,
+            chat_model=self._models.chat,
+            small_chat_model=self._models.small,
+            quoter=ExtractiveChatModel(settings.language),
+            embedder=runtime.embedder,
+            analyzer=self._analyzer,
+            language=settings.language,
+            collections=tuple(collections),
+            glossary=reader.glossary,
+            spelling=Spelling(reader.glossary, reader.figures.indicators),
+            bounds=runtime.bounds,
+            settings=QuerySettings.of(settings),
+            tables=FigureTables(reader.figures, self.indicators, self._analyzer.terms),
+        )
+        # Answers are cached until what the reader gives has changed.
+        cache = AnswerCache(self._storage.cache, self.generation)
+        agent = ModeAgent(resources, cache)
+        return Agents(resources, agent, Understanding(agent, resources, self.glossary))
+
+
+class Searches:
+    """Gives what searches and answers within each limit."""
+
+    def __init__(
+        self, runtimes: Runtimes, models: ChatModels, readers: Readers
+    ) -> None:
+        self._runtimes = runtimes
+        self._models = models
+        self._readers = readers
+        self._lock = threading.Lock()
+        self._newest: tuple[Runtime, Callable[[Scope], SearchServices]] | None = None
+
+    def within(self, limit: Scope) -> SearchServices:
+        """Return what searches and answers for callers with this limit, an empty one =
+        everything. Few limits exist: what is derived from the reports inside is kept
+        for each.
+        """
+        runtime = self._runtimes.current()
+        with self._lock:
+            if self._newest is None or self._newest[0] is not runtime:
+                self._newest = runtime, self._over(runtime)
+            _, kept = self._newest
+        return kept(Scope(limit.conditions, limit.collections))
+
+    def _over(self, runtime: Runtime) -> Callable[[Scope], SearchServices]:
+        """Return what builds and keeps the searches of each limit over a runtime."""
+        rerankers = Rerankers(runtime, self._models)
+
+        def build(limit: Scope) -> SearchServices:
+            reader = self._readers.within(limit)
+            return SearchServices(reader, runtime, self._models, rerankers.get)
+
+        everything = build(EVERYTHING)
+        of_limit = lru_cache(MAX_KEPT_LIMITS)(build)
+
+        def kept(limit: Scope) -> SearchServices:
+            return of_limit(limit) if limit else everything
+
+        return kept
+
+
+class Rerankers:
+    """Builds each reranker when it is first used, once: a cross-encoder is large."""
+
+    def __init__(self, runtime: Runtime, models: ChatModels) -> None:
+        self._runtime = runtime
+        self._models = models
+        self._lock = threading.RLock()
+        self._built: dict[str, Reranker] = {}
+
+    def get(self, name: str) -> Reranker | None:
+        """Return the reranker of that name, None for none. Raises UnknownNameError,
+        MissingPackageError.
+        """
+        if RERANKERS.check(name, field="RERANKER") == "none":
+            return None
+        with self._lock:
+            if name not in self._built:
+                self._built[name] = RERANKERS.builder(name)(
+                    chat_model=lambda: self._models.small,
+                    language=self._runtime.storage.settings.language,
+                    store=lambda: self._runtime.store,
+                )
+            return self._built[name]
