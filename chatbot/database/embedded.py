@@ -27,14 +27,14 @@ no two rows share the rest of a page that is too small for both.
 """
 BUSY_SECONDS = 10.0
 """Seconds that a writer waits for other writers before it fails."""
-PAUSE = 0.02
-LOG_PAGES = 128
+MAX_LOG_PAGES = 128
 """Pages of the write-ahead log before it is written to the file: 2 MB of a new one.
 SQLite's 1,000 would be 16 MB.
 """
-STATEMENTS = 256
-"""Prepared statements that a connection keeps."""
 CLOSE_SECONDS = 5.0
+"""Seconds that closing waits for running calls, so that one that hangs does not keep
+the process.
+"""
 NOW = "SELECT (julianday('now') - 2440587.5) * 86400.0"
 """The time in seconds since 1970, whose Julian day is 2440587.5."""
 SYNCHRONOUS = "NORMAL"
@@ -67,7 +67,9 @@ class EmbeddedDatabase(Database):
     def raw(self, name: str) -> SqliteCollection:
         transaction = self._transaction()
         if transaction is not None:
-            return SqliteCollection(name, transaction, self._get_writer, inside=True)
+            return SqliteCollection(
+                name, transaction, self._get_writer, in_transaction=True
+            )
         return SqliteCollection(name, self._reader(), self._get_writer)
 
     def _transaction(self) -> sqlite3.Connection | None:
@@ -95,7 +97,8 @@ class EmbeddedDatabase(Database):
         reader: OpenConnection | None = getattr(self._local, "reader", None)
         if reader is None:
             with self._lock:
-                reader = self._local.reader = OpenConnection(self._open())
+                reader = OpenConnection(self._open())
+                self._local.reader = reader
                 self._connections.add(reader)
         return reader.connection
 
@@ -119,18 +122,18 @@ class EmbeddedDatabase(Database):
             self._path,
             timeout=self._busy_seconds,
             isolation_level=None,
-            # one thread at a time uses it, but another one may close it
+            # One thread at a time uses it, but another one may close it.
             check_same_thread=False,
-            cached_statements=STATEMENTS,
+            # The repositories and the stores have more texts than Python's 128.
+            cached_statements=256,
         )
         try:
             if connection.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
                 self._prepare_file()
-            connection.execute(
-                "PRAGMA secure_delete = ON"
-            )  # deleted data is overwritten
+            # Deleted data is overwritten.
+            connection.execute("PRAGMA secure_delete = ON")
             connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
-            connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {MAX_LOG_PAGES}")
         except BaseException:
             connection.close()
             raise
@@ -141,9 +144,10 @@ class EmbeddedDatabase(Database):
         file, or cannot be written; DatabaseError: the file was emptied, or another
         program or a newer version wrote it.
         """
-        name, indexes = self._path.name, self._path.parent.glob("index*")
+        name = self._path.name
         if self._path.stat().st_size == 0:
-            for index in indexes:
+            # An index that has something was built from a file that was not empty.
+            for index in self._path.parent.glob("index*"):
                 if index.is_dir() and any(index.iterdir()):
                     raise sqlite_failure("emptied", name=name, index=index.name)
         with closing(
@@ -151,50 +155,52 @@ class EmbeddedDatabase(Database):
                 self._path, timeout=self._busy_seconds, isolation_level=None
             )
         ) as connection:
-            deadline = time.monotonic() + self._busy_seconds
-            # SQLite does not wait while another process switches the file to WAL, but
-            # refuses at once
-            while True:
-                try:
-                    connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
-                    connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-                    connection.execute("PRAGMA journal_mode = WAL")
-                    break
-                except sqlite3.OperationalError as error:
-                    if "locked" not in str(error) or time.monotonic() > deadline:
-                        raise
-                    time.sleep(PAUSE)
+            self._switch_to_log(connection)
             connection.execute("BEGIN IMMEDIATE")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             has_tables = connection.execute(
                 "SELECT 1 FROM sqlite_master WHERE type = 'table' LIMIT 1"
             ).fetchone()
             if version > FORMAT or (version < FORMAT and has_tables):
-                log.error(
-                    "Not opened: %s", self._path
-                )  # clients see the message, without the folder
+                # Clients see the message, without the folder.
+                log.error("Not opened: %s", self._path)
                 if version > FORMAT:
                     raise sqlite_failure("newer", name=name)
                 raise sqlite_failure("not_ours", name=name)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute("COMMIT")
 
+    def _switch_to_log(self, connection: sqlite3.Connection) -> None:
+        """Let SQLite write a write-ahead log. It does not wait while another process
+        does this, but refuses at once.
+        """
+        deadline = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection.execute(f"PRAGMA synchronous = {SYNCHRONOUS}")
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+                connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
         """Raise SQLite's errors as DatabaseError, and count the call, so that `close`
         can wait for it.
         """
-        inside = self._transaction() is not None
+        in_transaction = self._transaction() is not None
         with self._idle:
             # `close` waits for a transaction that is running, with all its calls.
-            self._idle.wait_for(lambda: inside or not self._closing)
+            self._idle.wait_for(lambda: in_transaction or not self._closing)
             self._active += 1
         try:
             yield
         except sqlite3.Error as error:
-            log.warning(
-                "The embedded database %s failed: %s", self._path, error
-            )  # clients do not see the folder
+            # Clients do not see the folder.
+            log.warning("The embedded database %s failed: %s", self._path, error)
             raise explain(error, self._path.name) from error
         finally:
             with self._idle:
@@ -228,12 +234,13 @@ class EmbeddedDatabase(Database):
         """
         with self.translate_errors():
             self.raw("meta").find_one({"_id": "ping"})
-            if not all(
-                os.access(path, os.W_OK) for path in (self._path, self._path.parent)
-            ):
-                raise sqlite_failure(
-                    "read_only", name=self._path.name, problem="it cannot be written"
-                )
+            for path in (self._path, self._path.parent):
+                if not os.access(path, os.W_OK):
+                    raise sqlite_failure(
+                        "read_only",
+                        name=self._path.name,
+                        problem="it cannot be written",
+                    )
         return f"embedded database {self._path.name}"
 
     def free_bytes(self, *, tidy: bool = False) -> int:
@@ -242,17 +249,17 @@ class EmbeddedDatabase(Database):
         """
         with self.translate_errors():
             if tidy:
+                # A connection of its own, as the writer's may be waited for long.
                 with (
-                    closing(sqlite3.connect(self._path, timeout=1)) as other,
+                    closing(sqlite3.connect(self._path, timeout=1)) as connection,
                     suppress(sqlite3.OperationalError),
                 ):
-                    other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             reader = self._reader()
-            pages, size = (
-                reader.execute(f"PRAGMA {of}").fetchone()[0]
-                for of in ("freelist_count", "page_size")
-            )
-        return shutil.disk_usage(self._path.parent).free + int(pages * size)
+            (free_pages,) = reader.execute("PRAGMA freelist_count").fetchone()
+            (page_bytes,) = reader.execute("PRAGMA page_size").fetchone()
+        free_on_disk = shutil.disk_usage(self._path.parent).free
+        return free_on_disk + int(free_pages * page_bytes)
 
     def close(self) -> None:
         """Wait for running calls, then close: SQLite crashes where another thread uses
@@ -264,7 +271,8 @@ class EmbeddedDatabase(Database):
             with self._lock:
                 for connection in list(self._connections):
                     connection.close()
-                self._local, self._writer = threading.local(), None
+                self._local = threading.local()
+                self._writer = None
             self._closing = False
             self._idle.notify_all()
 

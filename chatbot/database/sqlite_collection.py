@@ -13,9 +13,8 @@ from ..domain.errors import DatabaseError
 from . import sqlite_documents as sql
 from .rows import Filter, Json, Projection, Sort
 
-NAMES = ", ".join(f'"{name}"' for name in sql.COLUMNS)
-PLACES = ", ".join("?" * len(sql.COLUMNS))
-REPLACED = ", ".join(f'"{name}" = excluded."{name}"' for name in sql.COLUMNS[1:])
+PLACEHOLDERS = ", ".join("?" for _ in sql.COLUMNS)
+REPLACEMENTS = ", ".join(f'"{name}" = excluded."{name}"' for name in sql.COLUMNS[1:])
 Parameters = Sequence[Any]
 Result = TypeVar("Result")
 
@@ -74,16 +73,15 @@ class Writer(OpenConnection):
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if (
-                    connection.in_transaction
-                ):  # SQLite rolls back by itself where the disk is full
+                # SQLite rolls back by itself where the disk is full.
+                if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
 
 
 class SqliteCollection:
     """One table, which the first write creates. ``reader`` is the calling thread's
-    connection; ``inside``: it is in a transaction, which writes belong to.
+    connection; ``in_transaction``: it is in one, which writes belong to.
     """
 
     def __init__(
@@ -92,14 +90,16 @@ class SqliteCollection:
         reader: sqlite3.Connection,
         writer: Callable[[], Writer],
         *,
-        inside: bool = False,
+        in_transaction: bool = False,
     ) -> None:
         self._table = sql.quoted(name)
         self._name = name
         self._reader = reader
         self._writer = writer
-        self._inside = inside
-        self._insert = f"INSERT INTO {self._table} ({NAMES}) VALUES ({PLACES})"
+        self._in_transaction = in_transaction
+        self._insert = (
+            f"INSERT INTO {self._table} ({sql.ALL_COLUMNS}) VALUES ({PLACEHOLDERS})"
+        )
 
     def find(
         self,
@@ -116,7 +116,8 @@ class SqliteCollection:
         if limit:
             text += " LIMIT ?"
             values = [*values, limit]
-        return map(read, self._read(text, values))
+        rows = self._read(text, values)  # now, not at the first document
+        return (read(row) for row in rows)
 
     def _read(self, text: str, values: Parameters = ()) -> Iterator[Any]:
         try:
@@ -125,7 +126,7 @@ class SqliteCollection:
             if not _no_table(error):
                 raise
             return iter(())
-        if self._inside:  # read to the end while this thread has the connection
+        if self._in_transaction:  # read to the end while this thread has the connection
             return iter(rows.fetchall())
         return rows
 
@@ -136,15 +137,11 @@ class SqliteCollection:
 
     def count_documents(self, filter: Filter) -> int:
         condition, values = sql.where(filter)
-        return next(
-            (
-                row[0]
-                for row in self._read(
-                    f"SELECT count(*) FROM {self._table} WHERE {condition}", values
-                )
-            ),
-            0,
-        )
+        text = f"SELECT count(*) FROM {self._table} WHERE {condition}"
+        row = next(self._read(text, values), None)
+        if row is None:  # the table does not exist
+            return 0
+        return int(row[0])
 
     def estimated_document_count(self) -> int:
         return self.count_documents({})
@@ -178,14 +175,15 @@ class SqliteCollection:
     def replace_many(self, documents: Sequence[Json]) -> int:
         """Upsert documents; return how many there were before."""
         rows = [sql.to_row(document) for document in documents]
-        text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACED}"
-        ids = sql.where({"_id": {"$in": [document["_id"] for document in documents]}})
+        text = f"{self._insert} ON CONFLICT (_id) DO UPDATE SET {REPLACEMENTS}"
+        ids = [document["_id"] for document in documents]
+        condition, values = sql.where({"_id": {"$in": ids}})
+        count = f"SELECT count(*) FROM {self._table} WHERE {condition}"
 
         def run(db: sqlite3.Connection) -> int:
-            count = f"SELECT count(*) FROM {self._table} WHERE {ids[0]}"
-            before = int(db.execute(count, ids[1]).fetchone()[0])
+            (existing,) = db.execute(count, values).fetchone()
             db.executemany(text, rows)
-            return before
+            return int(existing)
 
         return self._write(run)
 
@@ -233,18 +231,21 @@ class SqliteCollection:
         update: sql.Update,
         sort: Sort = (),
     ) -> Json | None:
+        """Update the first match; return the new document, None where there is none."""
         text, values = condition
         row = db.execute(
-            f"SELECT rowid, {NAMES} FROM {self._table} WHERE {text}{_order(sort)} "
-            "LIMIT 1",
+            f"SELECT rowid, {sql.ALL_COLUMNS} FROM {self._table} "
+            f"WHERE {text}{_order(sort)} LIMIT 1",
             values,
         ).fetchone()
         if row is None:
             return None
-        document = sql.apply(sql.to_document(row[1:]), update)
+        rowid, *columns = row
+        document = sql.apply(sql.to_document(columns), update)
         db.execute(
-            f"UPDATE {self._table} SET ({NAMES}) = ({PLACES}) WHERE rowid = ?",
-            [*sql.to_row(document), row[0]],
+            f"UPDATE {self._table} SET ({sql.ALL_COLUMNS}) = ({PLACEHOLDERS}) "
+            "WHERE rowid = ?",
+            [*sql.to_row(document), rowid],
         )
         return document
 
@@ -274,19 +275,14 @@ class SqliteCollection:
     def delete_many(self, filter: Filter) -> WriteResult:
         condition, values = sql.where(filter)
         text = f"DELETE FROM {self._table} WHERE {condition}"
-        return WriteResult(
-            deleted_count=self._write(lambda db: db.execute(text, values).rowcount)
-        )
+        deleted = self._write(lambda db: db.execute(text, values).rowcount)
+        return WriteResult(deleted_count=deleted)
 
     def create_index(self, keys: str | Sort) -> None:
-        fields = [keys] if isinstance(keys, str) else [name for name, _ in keys]
-        name, values = (
-            f"{self._name} by {', '.join(fields)}",
-            ", ".join(sql.field(name).value for name in fields),
-        )
-        text = (
-            f"CREATE INDEX IF NOT EXISTS {sql.quoted(name)} ON {self._table} ({values})"
-        )
+        names = [keys] if isinstance(keys, str) else [name for name, _ in keys]
+        index = sql.quoted(f"{self._name} by {', '.join(names)}")
+        values = ", ".join(sql.field(name).value for name in names)
+        text = f"CREATE INDEX IF NOT EXISTS {index} ON {self._table} ({values})"
         self._write(lambda db: db.execute(text).rowcount)
 
     def _write(self, run: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -294,7 +290,7 @@ class SqliteCollection:
         of the lock resets a statement that another thread is running by then
         (SQLITE_MISUSE).
         """
-        if self._inside:
+        if self._in_transaction:
             try:
                 return run(self._reader)
             except sqlite3.OperationalError as error:
@@ -321,10 +317,11 @@ def _order(sort: Sort) -> str:
     """Return the ORDER BY clause of a sort, "" where it names no field."""
     if not sort:
         return ""
-    fields = [
-        f"{sql.field(name).value} {'DESC' if way < 0 else 'ASC'}" for name, way in sort
-    ]
-    return f" ORDER BY {', '.join(fields)}"
+    terms = []
+    for name, direction in sort:
+        order = "DESC" if direction < 0 else "ASC"
+        terms.append(f"{sql.field(name).value} {order}")
+    return f" ORDER BY {', '.join(terms)}"
 
 
 def _no_table(error: sqlite3.OperationalError) -> bool:

@@ -15,27 +15,23 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import chain
 from typing import Any, NamedTuple
 
 from ..domain.errors import DatabaseError
 from .rows import BYTE_FIELDS
 
 COLUMNS = ("_id", "doc", *BYTE_FIELDS)
-LAYOUT = ", ".join(
-    (
-        "_id NOT NULL PRIMARY KEY",
-        "doc TEXT NOT NULL",
-        *(f'"{name}" BLOB' for name in BYTE_FIELDS),
-    )
-)
-BYTES, DATE = "$report-chat:bytes", "$report-chat:date"
+ALL_COLUMNS = ", ".join(f'"{name}"' for name in COLUMNS)
+_BLOBS = ", ".join(f'"{name}" BLOB' for name in BYTE_FIELDS)
+LAYOUT = f"_id NOT NULL PRIMARY KEY, doc TEXT NOT NULL, {_BLOBS}"
+BYTES = "$report-chat:bytes"
+DATE = "$report-chat:date"
+"""Keys of the objects that stand for values that JSON lacks."""
 Json = dict[str, Any]
 Row = tuple[Any, ...]
 Sql = tuple[str, list[Any]]
 """A condition and the values of its parameters."""
 Update = Mapping[str, Mapping[str, Any]]
-STRICT = " AND {kind} NOT IN ('true', 'false', 'array', 'object')"
 _decode = json.JSONDecoder().raw_decode
 """For texts of `to_row`, which begin and end without a blank: saves a tenth of the time
 of reading a row.
@@ -52,40 +48,41 @@ def to_row(document: Mapping[str, Any]) -> Row:
     """
     if "_id" not in document:
         raise DatabaseError("A document for the embedded database lacks its _id.")
-    blobs = list(map(as_bytes, map(document.get, BYTE_FIELDS)))
-    columns = {
-        "_id",
-        *(
-            name
-            for name, blob in zip(BYTE_FIELDS, blobs, strict=True)
-            if blob is not None
-        ),
-    }
-    rest = {name: value for name, value in document.items() if name not in columns}
+    fields = dict(document)
+    id = fields.pop("_id")
+    blobs = []
+    for name in BYTE_FIELDS:
+        blob = as_bytes(fields.get(name))
+        blobs.append(blob)
+        if blob is not None:
+            del fields[name]
     try:
-        text = _encode(rest)
+        text = _encode(fields)
         text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair
-        text = json.dumps(rest, allow_nan=False, default=_tag)
+        text = json.dumps(fields, allow_nan=False, default=_tag)
     except (TypeError, ValueError) as error:
         raise DatabaseError(
             f"A document cannot be stored in the embedded database: {error}."
         ) from error
-    return document["_id"], text, *blobs
+    return id, text, *blobs
 
 
 def as_bytes(value: Any) -> bytes | None:
     """Return bytes; None where the value is anything else."""
-    return bytes(value) if isinstance(value, (bytes, bytearray)) else None
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    return None
 
 
 def to_document(row: Sequence[Any]) -> Json:
+    """Return the document of a row of COLUMNS."""
     id, text, *blobs = row
-    tagged = '{"$report-chat:' in text
-    document = {
-        "_id": id,
-        **(json.loads(text, object_hook=_untag) if tagged else _decode(text)[0]),
-    }
+    if '{"$report-chat:' in text:
+        fields = json.loads(text, object_hook=_untag)
+    else:
+        fields, _ = _decode(text)
+    document = {"_id": id, **fields}
     for name, blob in zip(BYTE_FIELDS, blobs, strict=True):
         if blob is not None:
             document[name] = blob
@@ -93,7 +90,8 @@ def to_document(row: Sequence[Any]) -> Json:
 
 
 def _tag(value: Any) -> Json:
-    if (blob := as_bytes(value)) is not None:
+    blob = as_bytes(value)
+    if blob is not None:
         return {BYTES: base64.b64encode(blob).decode()}
     if isinstance(value, datetime):
         return {DATE: value.isoformat()}
@@ -103,7 +101,9 @@ def _tag(value: Any) -> Json:
 def _untag(value: Json) -> Any:
     if BYTES in value:
         return base64.b64decode(value[BYTES])
-    return datetime.fromisoformat(value[DATE]) if DATE in value else value
+    if DATE in value:
+        return datetime.fromisoformat(value[DATE])
+    return value
 
 
 _encode = json.JSONEncoder(
@@ -117,23 +117,40 @@ def projected(
     """Return the columns to read in place of COLUMNS, and a function that makes the
     reduced document of such a row.
     """
-    included = {name for name, value in (projection or {}).items() if value}
-    excluded = set(projection or ()) - included
-    left_out = set(BYTE_FIELDS) - included if included else excluded
-    blobs = ("NULL" if name in left_out else f'"{name}"' for name in BYTE_FIELDS)
-    columns = ", ".join(("_id", "'{}'" if included == {"_id"} else "doc", *blobs))
-    if included and "_id" not in excluded:
+    if not projection:
+        return ALL_COLUMNS, to_document
+    included = {name for name, value in projection.items() if value}
+    excluded = projection.keys() - included
+    # Values of bytes are large, and the JSON takes time to read: neither is read for
+    # nothing.
+    blobs = set(BYTE_FIELDS) - excluded
+    if included:
+        blobs &= included
+    columns = []
+    for name in COLUMNS:
+        if name == "doc" and included == {"_id"}:
+            columns.append("'{}'")
+        elif name in BYTE_FIELDS and name not in blobs:
+            columns.append("NULL")
+        else:
+            columns.append(quoted(name))
+    if not included:
+
+        def without_excluded(row: Sequence[Any]) -> Json:
+            document = to_document(row)
+            for name in excluded:
+                document.pop(name, None)
+            return document
+
+        return ", ".join(columns), without_excluded
+    if "_id" not in excluded:
         included.add("_id")
 
-    def read(row: Sequence[Any]) -> Json:
+    def only_included(row: Sequence[Any]) -> Json:
         document = to_document(row)
-        if included:
-            return {name: value for name, value in document.items() if name in included}
-        for name in excluded:
-            document.pop(name, None)
-        return document
+        return {name: value for name, value in document.items() if name in included}
 
-    return columns, read if projection else to_document
+    return ", ".join(columns), only_included
 
 
 class Field(NamedTuple):
@@ -161,12 +178,11 @@ def field(name: str) -> Field:
             f"The embedded database filters by top-level fields only, not by {name!r}."
         )
     path = "'$.\"{}\"'".format(name.replace("'", "''"))
-    value, kind = f"json_extract(doc, {path})", f"json_type(doc, {path})"
+    value = f"json_extract(doc, {path})"
+    kind = f"json_type(doc, {path})"
     if name in BYTE_FIELDS:
-        value, kind = (
-            f'ifnull("{name}", {value})',
-            f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END",
-        )
+        value = f'ifnull("{name}", {value})'
+        kind = f"CASE WHEN \"{name}\" IS NULL THEN {kind} ELSE 'blob' END"
     return Field(value, kind)
 
 
@@ -179,32 +195,35 @@ def where(filter: Mapping[str, Any]) -> Sql:
     conditions: list[Sql] = []
     for name, condition in filter.items():
         if name in {"$and", "$or"}:
-            conditions.append(_join(f" {name[1:].upper()} ", map(where, condition)))
+            word = f" {name[1:].upper()} "
+            conditions.append(_join(word, [where(filter) for filter in condition]))
             continue
+        if not isinstance(condition, Mapping):
+            condition = {"$eq": condition}  # noqa: PLW2901
         tests: list[Sql] = []
-        for operator, value in (
-            condition if isinstance(condition, Mapping) else {"$eq": condition}
-        ).items():
-            _check_operator(operator, FILTERS, ["$and", "$or", *FILTERS])
+        for operator, value in condition.items():
+            if operator not in FILTERS:
+                raise _unknown_operator(operator, ["$and", "$or", *FILTERS])
             tests.append(FILTERS[operator](field(name), value))
         conditions.append(_join(" AND ", tests))
     return _join(" AND ", conditions)
 
 
-def _join(word: str, conditions: Iterable[Sql]) -> Sql:
-    texts, values = zip(*conditions, strict=True)
-    return f"({word.join(texts)})", list(chain.from_iterable(values))
+def _join(word: str, conditions: Sequence[Sql]) -> Sql:
+    """Return the conditions as one, with AND or OR between them."""
+    texts: list[str] = []
+    values: list[Any] = []
+    for text, values_of_text in conditions:
+        texts.append(text)
+        values += values_of_text
+    return f"({word.join(texts)})", values
 
 
-def _check_operator(
-    operator: str, operators: Mapping[str, Any], names: Iterable[str]
-) -> None:
-    if operator not in operators:
-        names = ", ".join(names)
-        raise DatabaseError(
-            f"The embedded database does not know the operator {operator!r}. "
-            f"Known: {names}."
-        )
+def _unknown_operator(operator: str, operators: Iterable[str]) -> DatabaseError:
+    return DatabaseError(
+        f"The embedded database does not know the operator {operator!r}. "
+        f"Known: {', '.join(operators)}."
+    )
 
 
 def _equal(of: Field, value: Any) -> Sql:
@@ -213,39 +232,38 @@ def _equal(of: Field, value: Any) -> Sql:
             return of.meets("{value} IS NULL")
         case bool():
             return of.meets(f"{{kind}} = '{str(value).lower()}'")
-        # parsed by the same code as the stored one, so that equal texts are equal
-        # numbers
+        # Parsed by the same code as the stored one, so that equal texts are equal
+        # numbers.
         case float():
             return of.meets("{value} = json_extract(?, '$')", [json.dumps(value)])
         case int() | str():
-            return of.meets("{value} = ?" + STRICT * _is_ambiguous(value), [value])
+            return of.meets("{value} = ?" + _strict([value]), [value])
     raise _not_comparable(value)
 
 
-def _is_ambiguous(value: Any) -> bool:
-    """Return whether SQL takes a value for equal to another one: 1 to true, or a text
-    to a list.
+def _strict(values: Iterable[Any]) -> str:
+    """Return what a comparison needs besides where SQL takes one of the values for
+    equal to another one: 1 to true, or a text to a list.
     """
-    return value in {0, 1} or str(value)[:1] in {"[", "{"}
+    for value in values:
+        if value in {0, 1} or str(value)[:1] in {"[", "{"}:
+            return " AND {kind} NOT IN ('true', 'false', 'array', 'object')"
+    return ""
 
 
 def _in(of: Field, values: Sequence[Any]) -> Sql:
-    plain = [
-        value
-        for value in values
-        if isinstance(value, (int, float, str)) and not isinstance(value, bool)
-    ]
-    rest = [
-        _equal(of, value)
-        for value in values
-        if value is None or isinstance(value, bool)
-    ]
-    if len(plain) + len(rest) < len(values):
-        raise _not_comparable(values)
-    test = "{value} IN (SELECT value FROM json_each(?))" + STRICT * any(
-        map(_is_ambiguous, plain)
-    )
-    return _join(" OR ", [of.meets(test, [json.dumps(plain)]), *rest])
+    plain = []
+    tests = []
+    for value in values:
+        if value is None or isinstance(value, bool):
+            tests.append(_equal(of, value))
+        elif isinstance(value, (int, float, str)):
+            plain.append(value)
+        else:
+            raise _not_comparable(values)
+    # All in one parameter, so that the text does not depend on their number.
+    among = "{value} IN (SELECT value FROM json_each(?))" + _strict(plain)
+    return _join(" OR ", [of.meets(among, [json.dumps(plain)]), *tests])
 
 
 def _not(condition: Callable[[Field, Any], Sql]) -> Callable[[Field, Any], Sql]:
@@ -264,14 +282,19 @@ def _ordered(sign: str) -> Callable[[Field, Any], Sql]:
             raise _not_comparable(value)
         # The type of a text is in the index of its values; that of a number has to be
         # read, as it may be true or false.
-        kind = (
-            "typeof({value}) = 'text'"
-            if isinstance(value, str)
-            else "{kind} IN ('integer', 'real')"
-        )
-        return of.meets(f"{{value}} {sign} ? AND {kind}", [value])
+        same_kind = "{kind} IN ('integer', 'real')"
+        if isinstance(value, str):
+            same_kind = "typeof({value}) = 'text'"
+        return of.meets(f"{{value}} {sign} ? AND {same_kind}", [value])
 
     return compared
+
+
+def _exists(of: Field, expected: Any) -> Sql:
+    if expected:
+        return f"{of.kind} IS NOT NULL", []
+    # The first half is implied by the second; it finds the rows by the index.
+    return f"({of.value} IS NULL AND {of.kind} IS NULL)", []
 
 
 def _not_comparable(value: Any) -> DatabaseError:
@@ -289,13 +312,7 @@ FILTERS: dict[str, Callable[[Field, Any], Sql]] = {
     "$lte": _ordered("<="),
     "$gt": _ordered(">"),
     "$gte": _ordered(">="),
-    # The first half of the negation is implied; it finds the rows by the index.
-    "$exists": lambda of, yes: (
-        f"{of.kind} IS NOT NULL"
-        if yes
-        else f"({of.value} IS NULL AND {of.kind} IS NULL)",
-        [],
-    ),
+    "$exists": _exists,
 }
 
 
@@ -304,23 +321,24 @@ def apply(document: Json, update: Update, *, inserting: bool = False) -> Json:
     DatabaseError: the stored value has the wrong type.
     """
     for operator, fields in update.items():
-        if operator != "$setOnInsert" or inserting:
-            for name, value in fields.items():
-                try:
-                    UPDATES[operator](document, name, value)
-                except TypeError as error:
-                    kind = type(document.get(name)).__name__
-                    raise DatabaseError(
-                        f"{operator} cannot change the field {name!r}, which is a "
-                        f"{kind}."
-                    ) from error
+        if operator == "$setOnInsert" and not inserting:
+            continue
+        for name, value in fields.items():
+            try:
+                UPDATES[operator](document, name, value)
+            except TypeError as error:
+                kind = type(document.get(name)).__name__
+                raise DatabaseError(
+                    f"{operator} cannot change the field {name!r}, which is a {kind}."
+                ) from error
     return document
 
 
 def check_update(update: Update) -> None:
     """Raises DatabaseError: an unknown operator, or a path into a nested document."""
     for operator, fields in update.items():
-        _check_operator(operator, UPDATES, UPDATES)
+        if operator not in UPDATES:
+            raise _unknown_operator(operator, UPDATES)
         for name in fields:
             if "." in name:
                 raise DatabaseError(
@@ -333,19 +351,32 @@ def _push(document: Json, name: str, value: Any) -> None:
     """Append a value, or those of `$each`; a negative `$slice` keeps the last so
     many.
     """
-    options: Mapping[str, Any] = (
-        value if isinstance(value, Mapping) and "$each" in value else {"$each": [value]}
-    )
-    values = [*document.get(name, ()), *options["$each"]]
-    document[name] = values[options["$slice"] :] if "$slice" in options else values
+    values = [*document.get(name, ())]
+    if isinstance(value, Mapping) and "$each" in value:
+        values += value["$each"]
+        if "$slice" in value:
+            values = values[value["$slice"] :]
+    else:
+        values.append(value)
+    document[name] = values
 
 
-UPDATES: dict[str, Callable[[Json, str, Any], Any]] = {
-    "$set": dict.__setitem__,
-    "$setOnInsert": dict.__setitem__,
-    "$unset": lambda document, name, value: document.pop(name, None),
-    "$inc": lambda document, name, by: document.update(
-        {name: document.get(name, 0) + by}
-    ),
+def _set(document: Json, name: str, value: Any) -> None:
+    document[name] = value
+
+
+def _unset(document: Json, name: str, value: Any) -> None:
+    document.pop(name, None)
+
+
+def _increment(document: Json, name: str, value: Any) -> None:
+    document[name] = document.get(name, 0) + value
+
+
+UPDATES: dict[str, Callable[[Json, str, Any], None]] = {
+    "$set": _set,
+    "$setOnInsert": _set,
+    "$unset": _unset,
+    "$inc": _increment,
     "$push": _push,
 }
