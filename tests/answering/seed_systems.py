@@ -35,6 +35,7 @@ class Passage:
     """None: of the general collection, which no filter narrows."""
     score: float = 0.0
     """As Atlas gives it for cosine similarity."""
+    is_of_page: bool = False
     separate_fields: tuple[str, ...] = ()
     """Where the store searches for words in several fields, and adds their scores."""
 
@@ -52,7 +53,7 @@ class Request:
     query: str
     """The last message of the person asking, as it was sent."""
     pages: tuple[tuple[str, str], ...] = ()
-    """Names and texts of what is attached: the base of this question."""
+    """Names and texts of what is attached: only there the answer is looked for."""
     report_context: tuple[str, Any] | None = None
 
 
@@ -70,9 +71,7 @@ Base = Sequence[Passage]
 
 def adaptive(model: Model, request: Request, base: Base) -> None:
     """Answer as seed 003 does: `similarity_search`, then one completion."""
-    results = search(
-        model, request.query, filtered(base_of(model, request, base), request)
-    )[:5]
+    results = search(model, request.query, filtered(base, request))[:5]
     tenths = 7
     passages = above(results, tenths / 10)
     while not passages and tenths > 0:
@@ -86,8 +85,7 @@ def compression(model: Model, request: Request, base: Base) -> None:
     A); without pages the vector store gives its best five (path B).
     """
     if request.pages:
-        compressed = search(model, request.query, base_of(model, request, base))
-        passages = [one for one in compressed if one.cosine >= PATH_A_COSINE]
+        passages = found(model, request.query, chunks_of(model, request))
     else:
         passages = search(model, request.query, filtered(base, request))[:5]
     model.chat("answer", request.query, passages)
@@ -97,7 +95,6 @@ def hybrid(model: Model, request: Request, base: Base) -> None:
     """Answer as seed 001 does: both searches, .7 and .3, ten fetched, three kept from
     different sources, one completion.
     """
-    base = base_of(model, request, base)
     by_vector = {one.text: one.score for one in search(model, request.query, base)[:10]}
     by_keyword = dict(keyword_search(request.query, base)[:10])
     best = max(by_keyword.values(), default=1.0)
@@ -106,8 +103,8 @@ def hybrid(model: Model, request: Request, base: Base) -> None:
         + 0.3 * by_keyword.get(one.text, 0.0) / best
         for one in base
     }
-    found = [one for one in base if one.text in by_vector or one.text in by_keyword]
-    fetched = sorted(found, key=lambda one: -fused[one.text])[:10]
+    hits = [one for one in base if one.text in by_vector or one.text in by_keyword]
+    fetched = sorted(hits, key=lambda one: -fused[one.text])[:10]
     model.chat("answer", request.query, round_robin(fetched)[:3])
 
 
@@ -115,19 +112,19 @@ def deterministic(model: Model, request: Request, base: Base) -> None:
     """Answer as seed 004 does: what is similar enough goes into the system prompt, and
     the model is called once, with or without it.
     """
-    base = base_of(model, request, base)
     similar = [one for one in search(model, request.query, base) if one.cosine > 0.5]
     model.chat("answer", request.query, similar[:3])
 
 
 def deep(model: Model, request: Request, base: Base) -> None:
     """Answer as seed 002 does: a router chooses one of three agents."""
-    base = base_of(model, request, base)
+    if request.pages:
+        base = chunks_of(model, request)
     AGENTS[model.chat("route", request.query)](model, request.query, base)
 
 
 def naive_rag(model: Model, query: str, base: Base) -> None:
-    model.chat("answer", query, search(model, query, base)[:5])
+    model.chat("answer", query, found(model, query, base))
 
 
 def deep_search(model: Model, query: str, base: Base) -> None:
@@ -136,7 +133,7 @@ def deep_search(model: Model, query: str, base: Base) -> None:
     for round in range(MAX_ROUNDS["deep"]):
         added: list[Passage] = []
         for one in open_queries:
-            chunks = search(model, one, base)[:5]
+            chunks = found(model, one, base)
             added += [chunks[i] for i in model.chat("relevance", one, chunks)]
         before, kept = kept, deduplicated([*kept, *added])
         if len(kept) == len(before) or round + 1 == MAX_ROUNDS["deep"]:
@@ -153,7 +150,7 @@ def chain_of_rag(model: Model, query: str, base: Base) -> None:
         follow_up = model.chat("follow_up", query)
         if not follow_up:
             break
-        chunks = search(model, follow_up, base)[:5]
+        chunks = found(model, follow_up, base)
         model.chat("intermediate", follow_up, chunks)
         kept += [chunks[i] for i in model.chat("supported", follow_up, chunks)]
     model.chat("answer", query, deduplicated(kept))
@@ -171,6 +168,16 @@ SYSTEMS: dict[str, Callable[[Model, Request, Base], None]] = {
     "deep": deep,
     "deterministic": deterministic,
 }
+WITHOUT_PAGES = {"adaptive", "hybrid", "deterministic"}
+"""Presets whose seeds know no pages of one question: path A serves these (R-A2)."""
+
+
+def answer(preset: str, model: Model, request: Request, base: Base) -> None:
+    """Answer as the preset's seed does."""
+    system = SYSTEMS[preset]
+    if request.pages and preset in WITHOUT_PAGES:
+        system = compression
+    system(model, request, base)
 
 
 def search(model: Model, query: str, base: Base) -> list[Passage]:
@@ -181,6 +188,14 @@ def search(model: Model, query: str, base: Base) -> list[Passage]:
     scores = (1 + rows @ vector / lengths) / 2
     scored = [replace(one, score=float(s)) for one, s in zip(base, scores, strict=True)]
     return sorted(scored, key=lambda one: -one.score)
+
+
+def found(model: Model, query: str, base: Base) -> list[Passage]:
+    """Return the five most similar passages; of pages all that are similar enough."""
+    results = search(model, query, base)
+    if base[0].is_of_page:
+        return [one for one in results if one.cosine >= PATH_A_COSINE]
+    return results[:5]
 
 
 def keyword_search(query: str, base: Base) -> list[tuple[str, float]]:
@@ -224,16 +239,12 @@ def words(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
 
 
-def base_of(model: Model, request: Request, base: Base) -> Base:
-    """Return the pages of this request, split and embedded for it alone, else the
-    stored passages: what somebody attaches is where the system searches.
-    """
-    if not request.pages:
-        return base
+def chunks_of(model: Model, request: Request) -> Base:
+    """Return the pages of this request, split and embedded for it alone."""
     texts = [(text, name) for name, page in request.pages for text in split(page)]
     vectors = model.embed([text for text, _ in texts])
     return [
-        Passage(text, name, vector, {})
+        Passage(text, name, vector, is_of_page=True)
         for (text, name), vector in zip(texts, vectors, strict=True)
     ]
 

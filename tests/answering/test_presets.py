@@ -22,6 +22,7 @@ from flask import Flask
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.config.settings import Settings
+from tests.answering import seed_systems
 from tests.answering.recorded_model import (
     ANSWER,
     MARKER,
@@ -111,7 +112,7 @@ class System:
             tuple(pages().items()) if case.get("attached") else (),
             ("country_name", context["value"]) if context else None,
         )
-        SYSTEMS[self.preset](SeedModel(self.server), request, self.base)
+        seed_systems.answer(self.preset, SeedModel(self.server), request, self.base)
         return self.server.run
 
     def neutral_frame(self, case: Json) -> str:
