@@ -59,7 +59,7 @@ SLOW = re.compile(
     |answering/test_presets|config/test_logs|questions/test_conversations
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
-    |library/loaders/test_(fuzz|isolation|limits)|app/migration/test_reembed
+    |library/loaders/test_(fuzz|isolation|limits)
     |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
     |test_(extending|gunicorn|packaging|pgvector_services|snippets)""",
     re.VERBOSE,

@@ -113,6 +113,7 @@ def _start(app: Flask, services: Services) -> None:
     release.require_alone()
     may_change_indexes = require_leave(services)
     services.prepare()
+    _warn_of_unfinished_change(services)
     if may_change_indexes and services.storage.engine.traits.has_search_indexes:
         startup.background(
             "search-indexes", lambda stop: _create_indexes(services, stop)
@@ -143,6 +144,20 @@ def _start(app: Flask, services: Services) -> None:
             startup.background(name, partial(load(reference), services))
     if (foreign := storage.foreign_changes) is not None:
         startup.background("foreign-changes", foreign.follow)
+
+
+def _warn_of_unfinished_change(services: Services) -> None:
+    """Log the command that ends an interrupted change of the embedding model."""
+    model = services.storage.facts.unfinished_change()
+    if model is None:
+        return
+    log.warning(
+        "A change of the embedding model to %s is unfinished. If nobody runs it: "
+        "python -m chatbot reembed --provider %s --model %s",
+        model.model_id,
+        model.provider,
+        model.model,
+    )
 
 
 def _run_worker(app: Flask) -> None:

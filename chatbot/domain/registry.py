@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.metadata import distributions
 from types import ModuleType
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from .errors import MissingPackageError, UnknownNameError
 
@@ -29,12 +29,24 @@ class Registry(Generic[T]):
         self, kind: str, modules: Mapping[str, str], *, group: str = ""
     ) -> None:
         self.kind = kind
+        self.group = group
         added = {
             one.name: one.value
             for one in _INSTALLED
             if one.group == f"report_chat.{group}"
         }
         self._modules = {**added, **modules}
+        self._left_out: Mapping[str, str] = {}
+
+    def with_rows(
+        self, modules: Mapping[str, str], left_out: Mapping[str, str]
+    ) -> Self:
+        """Return this registry with more adapters; a name of ours stays ours.
+        ``left_out``: what to say of names that others have.
+        """
+        registry = type(self)(self.kind, {**modules, **self._modules}, group=self.group)
+        registry._left_out = left_out
+        return registry
 
     def names(self) -> list[str]:
         return sorted(self._modules)
@@ -46,6 +58,10 @@ class Registry(Generic[T]):
         Raises UnknownNameError: it is not; the message lists the valid names.
         """
         if name not in self._modules and name not in also:
+            if name in self._left_out:
+                raise UnknownNameError.for_field(
+                    field or self.kind, self._left_out[name]
+                )
             raise UnknownNameError.among(
                 field or self.kind, self.kind, name, {*self._modules, *also}
             )

@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from ..config.settings import Settings
 from ..config.settings_types import ALL_EXTRAS, NO_EXTRAS
 from ..domain.errors import SettingsError
 from ..domain.registry import Registry
+
+AnyRegistry = TypeVar("AnyRegistry", bound=Registry[Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,10 @@ class Extra:
     commands: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Commands of `python -m chatbot` by name: where each is, and its line in the list
     of commands.
+    """
+    adapters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Rows of registries (`with_extras`) by the registry's group: where an adapter is,
+    by its name.
     """
     verify: tuple[str, ...] = ()
     """Functions of the services which raise SettingsError where the start has to
@@ -60,6 +66,9 @@ class Extra:
 
 OURS = {
     "changes": "chatbot.extras.changes",
+    "evaluation": "chatbot.extras.evaluation",
+    "makers": "chatbot.extras.makers",
+    "migration": "chatbot.extras.migration",
     "operator": "chatbot.extras.operator",
     "protocols": "chatbot.extras.protocols",
     "rows_of_others": "chatbot.extras.rows_of_others",
@@ -84,6 +93,26 @@ def enabled(settings: Settings) -> tuple[Extra, ...]:
         if name not in names:
             check_left_out(EXTRAS.builder(name)(), settings)
     return tuple(EXTRAS.builder(name)() for name in names)
+
+
+def with_extras(registry: AnyRegistry, settings: Settings) -> AnyRegistry:
+    """Return a registry with the adapters of the extras that EXTRAS names. Names of the
+    others are refused with the extra that has them. Raises as `enabled` does.
+    """
+    rows: dict[str, str] = {}
+    left_out: dict[str, str] = {}
+    chosen = enabled(settings)
+    for extra in extras():
+        of_extra = extra.adapters.get(registry.group, {})
+        if extra in chosen:
+            rows.update(of_extra)
+            continue
+        for name in of_extra:
+            left_out[name] = (
+                f"EXTRAS leaves out the extra {extra.name!r}, which has the "
+                f"{registry.kind} {name!r}. Add {extra.name} to EXTRAS."
+            )
+    return registry.with_rows(rows, left_out)
 
 
 def _names(settings: Settings) -> list[str]:

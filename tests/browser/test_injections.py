@@ -6,7 +6,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from chatbot.app.evaluation.runner import injection_cases
+from chatbot.extras.evaluation.runner import injection_cases
 from tests.browser.test_steps import ask, finished
 from tests.fakes.scripted_chat import ScriptedChat, done, source
 

@@ -5,14 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.migration.copy import DERIVED, OTHERS
 from chatbot.config.settings import Settings
-from chatbot.config.settings_types import OWN_COLLECTIONS
 from chatbot.database import open_database
 from chatbot.domain.errors import SettingsError
 from tests.data import cases
 
-PACKAGE = Path(__file__).parent.parent.parent / "chatbot"
 MONGODB = {"MONGODB_URI": "mongodb://localhost"}
 STANDARD = ("chatbot_data", "report_chatting")
 
@@ -84,15 +81,3 @@ def test_the_standard_ones_are_checked_too_and_may_be_the_same() -> None:
         "chatbot_data",
         "chatbot_data",
     )
-
-
-def test_every_collection_of_the_program_is_taken_and_copied() -> None:
-    """A new collection has to be added to OTHERS, or a copy leaves it behind."""
-    sources = (path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
-    named = {
-        name
-        for source in sources
-        for name in re.findall(r'database\["(\w+)"\]', source)
-    }
-    assert named - set(DERIVED) == set(OTHERS)
-    assert {*OTHERS, *DERIVED} == OWN_COLLECTIONS

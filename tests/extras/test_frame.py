@@ -27,6 +27,9 @@ ADDRESSES = {
 WITH_PAGES = ("changes", "operator")
 """Those that other pages lead to."""
 VALUES = {
+    "CHAT_API_KEY": "sk-hunter2",
+    "CHAT_BASE_URL": "https://models.example",
+    "MLFLOW_TRACKING_URI": "file:runs",
     "OIDC_CLIENT_ID": "reports",
     "OIDC_CLIENT_SECRET": "hunter2",
     "OIDC_GROUPS_CLAIM": "roles",
@@ -58,7 +61,8 @@ def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
     commands = [reference for reference, _ in extra.commands.values()]
     hooks = [*extra.verify, *extra.doctor, *extra.background.values()]
     hooks += [hook for hook in (extra.people, extra.rows) if hook]
-    for reference in (*extra.blueprints, *commands, *hooks):
+    adapters = [one for rows in extra.adapters.values() for one in rows.values()]
+    for reference in (*extra.blueprints, *commands, *hooks, *adapters):
         assert load(reference) is not None
     assert set(extra.settings) <= Settings.model_fields.keys()
 

@@ -27,6 +27,8 @@ from tests.fakes.nx_handler import NxHandler
 
 ROOT = Path(__file__).parent.parent.parent
 START_SECONDS = 60.0
+ACCEPTING_STEPS = 10
+"""More steps of the loop than a connection needs from being accepted to its task."""
 
 
 class NxThread:
@@ -70,6 +72,8 @@ class NxThread:
 
     async def _stop(self) -> None:
         self._server.close()
+        for _ in range(ACCEPTING_STEPS):
+            await asyncio.sleep(0)
         clients = list(self._clients)
         for client in clients:
             client.cancel()

@@ -11,21 +11,17 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.migration.reembed import Reembedding
-from chatbot.app.services import Services, build
-from chatbot.config.settings import Settings
+from chatbot.app.services import Services
 from chatbot.database.changes import Change, Changes
 from chatbot.domain import Scope
 from chatbot.domain.errors import (
     CancelledError,
     DatabaseError,
-    EmbedderMismatchError,
     EmbeddingError,
     StoppedError,
 )
 from chatbot.library import versions
 from chatbot.library.control import JobControl
-from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.stores.faiss import FaissStore
 from tests.library.helpers import (
     IDENTITY,
@@ -237,46 +233,6 @@ def test_a_database_that_fails_in_the_middle_leaves_what_the_next_try_mends(
     ingest(services, new)
     assert words(services) == NEW
     assert_consistent(services)
-
-
-def test_a_change_of_the_embedding_model_meanwhile_loses_no_passage(
-    services: Services, settings: Settings, old: Path, new: Path, embedding: Embedding
-) -> None:
-    """`reembed` has moved all vectors to another place: what was there before must
-    stay.
-    """
-    ingest(services, old)
-    done = list[bool]()
-
-    def change(texts: Sequence[str]) -> None:
-        if done:
-            return
-        done.append(True)
-        Reembedding(
-            services.storage.database,
-            collections=services.settings.chunk_collections,
-            provider="hashing",
-            model="64",
-            embedder=HashingEmbedder(64),
-            indexes=None,
-            grace=0,
-        ).run(lambda count: None)
-
-    embedding.before = change
-    with pytest.raises(EmbedderMismatchError):
-        ingest(services, new)
-    with build(settings.override(embedding_model="64")) as after:
-        assert (
-            sorted(
-                chunk.text.split()[1]
-                for chunk in after.runtime.store.get(record_of(after).chunk_ids())
-            )
-            == OLD
-        )
-        assert words(after) == OLD
-        assert_consistent(after)
-        ingest(after, new)
-        assert words(after) == NEW
 
 
 def test_stopping_keeps_what_is_done_for_the_next_process(

@@ -9,16 +9,12 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from chatbot.app.evaluation import Dataset, EvaluationQuery, Expectation
-from chatbot.app.evaluation.runner import measure_retrieval
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services
 from chatbot.app.services.preparing import ordinary_indexes
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.ordinary_indexes import create_missing
-from chatbot.domain import Scope
-from chatbot.domain.scope import Values
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
@@ -188,21 +184,3 @@ def test_the_sides_of_a_comparison_have_none(app: Flask) -> None:
     )
     assert "Kenya 2023" in body["response"]
     assert "General" not in body["response"]
-
-
-def test_general_documents_are_no_leaks_of_the_scope(app: Flask) -> None:
-    services: Services = app.extensions["services"]
-    scope = Scope.of({"country_name": Values(("Kenya",))})
-    hits = services.everything.retriever.retrieve(
-        QUESTION, top_k=10, scope=scope, method="hybrid"
-    ).hits
-    (expected,) = {hit.chunk.document_id for hit in hits if hit.general}
-    asked = EvaluationQuery("1", QUESTION, scope, (Expectation(expected),))
-    measured = measure_retrieval(
-        Dataset("general", [], [asked]),
-        "",
-        services.everything.retriever,
-        method="hybrid",
-        progress=lambda done: None,
-    )
-    assert (measured.leaks, measured.values["recall@5"]) == (0, [1.0])

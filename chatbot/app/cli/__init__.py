@@ -40,25 +40,9 @@ COMMANDS = {
     "glossary": ("documents", "The terms of the library: import, export, clear."),
     "keys": ("operation", "The API keys: create, list, revoke."),
     "feedback": ("operation", "Export people's verdicts on answers."),
-    "evaluate": (
-        ".evaluation.commands",
-        "Measure retrieval on DATASET: your own questions in a CSV file,...",
-    ),
-    "calibrate": (
-        ".evaluation.commands",
-        "Measure which scores mean something with the embedding model in...",
-    ),
     "index": (
         "maintenance",
         "The search indexes of MongoDB ($vectorSearch and $search).",
-    ),
-    "copy": (
-        ".migration.commands",
-        "Copy reports, passages, vectors and conversations between the...",
-    ),
-    "reembed": (
-        ".migration.commands",
-        "Embed all passages with another model, then switch to it.",
     ),
     "migrate": (
         "maintenance",

@@ -31,7 +31,7 @@ from ...language.counts import count_of
 from ...library.loaders.records import read_table
 from ...library.loaders.text import read_text
 from ...search.scope import describe
-from ..evaluation import split_cell
+from ..question_table import split_cell
 from ..services import Services, build
 from ..web.asking import ChatRequest
 from ..web.files import csv_text

@@ -9,9 +9,8 @@ from ...config.settings import Settings, in_url
 from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError, SettingsError
 from ...language.counts import count_of
-from ..evaluation import COLUMNS as QUESTION_COLUMNS
-from ..evaluation import RATED, SEVERAL
 from ..factory import close_app, create_app
+from ..question_table import EXPECTATION_COLUMNS, RATING_COLUMNS, SEVERAL
 from ..services import Services
 from ..services.preparing import prepare_database
 from ..web.files import csv_text
@@ -241,7 +240,7 @@ def export(services: Services, path: Path | None) -> None:
                 "at": question.at,
             }
         )
-    text = csv_text(table, (*QUESTION_COLUMNS, *fields, *RATED))
+    text = csv_text(table, (*EXPECTATION_COLUMNS, *fields, *RATING_COLUMNS))
     if path is None:
         click.echo(text, nl=False)
     else:

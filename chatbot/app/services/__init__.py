@@ -11,7 +11,7 @@ from ...config.settings import Settings
 from ...database.core import Database
 from ...database.reader import EVERYTHING, Reader, Readers
 from ...domain.scope import Scope
-from ...extras import Extra, answer, enabled, load
+from ...extras import Extra, answer, enabled, load, with_extras
 from ...language.analysis import analyzer
 from ...models.embed import EMBEDDERS
 from ...models.rerank import RERANKERS
@@ -165,4 +165,5 @@ def check_names(settings: Settings) -> None:
     RERANKERS.check(settings.reranker, field="RERANKER")
     STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
     if settings.embedding_provider is not None:
-        EMBEDDERS.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")
+        embedders = with_extras(EMBEDDERS, settings)
+        embedders.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from ...config.settings import Settings
 from ...domain.errors import SettingsError
 from ...domain.protocols import ChatModel
+from ...extras import with_extras
 from ...models.chat import CHAT_MODELS, ManagedChatModel
 from .once import Once
 from .storage import Storage
@@ -57,7 +58,8 @@ class ChatModels:
     def _build(self, name: str, field: str) -> ChatModel:
         settings, storage = self._settings, self._storage
         provider, _, model = name.partition(":")
-        build = CHAT_MODELS.builder(CHAT_MODELS.check(provider, field=field))
+        chat_models = with_extras(CHAT_MODELS, settings)
+        build = chat_models.builder(chat_models.check(provider, field=field))
         chat_model = build(settings, model=model)
         if not chat_model.is_language_model:
             return chat_model

@@ -19,6 +19,7 @@ from ...domain import QuerySettings
 from ...domain.documents import Chunking
 from ...domain.errors import ChatbotError, EmbedderMismatchError
 from ...domain.protocols import Chunker, Embedder, Store
+from ...extras import with_extras
 from ...library.chunkers import CHUNKERS
 from ...library.control import Retries
 from ...library.pipeline import Ingestor
@@ -55,6 +56,7 @@ class Runtime:
         self.stored = stored
         self.ingestor = lru_cache(MAX_KEPT_INGESTORS)(self._ingestor)
         self._settings = storage.settings
+        self._embedders = with_extras(EMBEDDERS, storage.settings)
         self._slot = stored.slot if stored else ""
         self._adopt = adopt
         self._warm_cache = WarmCache(WARM_CACHE)
@@ -144,7 +146,7 @@ class Runtime:
         keeps_length = self._adopt or settings.embedding_dimensions is None
         if stored is not None and is_stored and keeps_length:
             settings = settings.override(embedding_dimensions=stored.shortened)
-        embedder = EMBEDDERS.builder(provider)(settings, model=model)
+        embedder = self._embedders.builder(provider)(settings, model=model)
         try:
             if stored is not None:
                 _require_same_vectors(embedder, stored)
@@ -178,8 +180,9 @@ class Runtime:
         provider = settings.embedding_provider or (
             "openai" if settings.openai_api_key else "minilm"
         )
-        EMBEDDERS.check(provider, field="EMBEDDING_PROVIDER")
-        return provider, settings.embedding_model or EMBEDDERS.default_model(provider)
+        self._embedders.check(provider, field="EMBEDDING_PROVIDER")
+        model = settings.embedding_model or self._embedders.default_model(provider)
+        return provider, model
 
     # The passages
 

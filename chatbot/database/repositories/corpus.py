@@ -100,6 +100,13 @@ class CorpusFacts:
         refresh(self._database)
         return replaced
 
+    def unfinished_change(self) -> StoredEmbedder | None:
+        """Return the model to which `reembed` is changing the passages, or was when it
+        was interrupted.
+        """
+        row = self._meta.find_one({"_id": "reembed"})
+        return None if row is None else StoredEmbedder(**row["wanted"])
+
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this
         database.

@@ -5,7 +5,7 @@ and says how to mend it.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -198,6 +198,8 @@ def check_data(services: Services) -> Iterator[Finding]:
         if count:
             yield from _check_values(services, collection)
             yield from _check_vectors(services, collection)
+    if (model := services.storage.facts.unfinished_change()) is not None:
+        yield _found("reembed_unfinished", **asdict(model))
     yield from _check_reports(services, services.storage.documents.all())
 
 

@@ -20,11 +20,8 @@ from ..replies.stream import Reply
 CHAT_MODELS: Registry[ChatModel] = Registry(
     "chat model",
     {
-        "anthropic": "chatbot.models.chat.any_llm:anthropic",
-        "bedrock": "chatbot.models.chat.any_llm:bedrock",
         "echo": "chatbot.models.chat:EchoChatModel",
         "extractive": "chatbot.models.chat.extractive",
-        "google": "chatbot.models.chat.any_llm:google",
         "openai": "chatbot.models.chat.openai",
     },
     group="chat_models",

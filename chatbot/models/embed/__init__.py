@@ -5,6 +5,7 @@ check of a model's file.
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -13,47 +14,68 @@ import numpy as np
 from ...config.settings import Settings
 from ...domain import Embedder, Vector
 from ...domain.documents import Matrix
-from ...domain.errors import EmbeddingError, SettingsError
+from ...domain.errors import EmbeddingError, MissingPackageError, SettingsError
 from ...domain.registry import Registry
-from .providers import PROVIDERS
+from .providers import PROVIDERS, Provider
 
 MINILM_FOLDER = Path(__file__).parent / "models" / "all-minilm-l6-v2"
 
 
 class _Embedders(Registry[Embedder]):
-    """Passes the name of the provider to the builder that several providers share."""
+    """Knows the rows of providers behind a network: of ours from their table, of others
+    from the `provider` of what builds them.
+    """
 
     def builder(self, name: str) -> Callable[..., Embedder]:
         build = super().builder(name)
-        if name not in PROVIDERS:
-            return partial(_whole, name, build)
-        return partial(
-            build if PROVIDERS[name].shortens else partial(_whole, name, build),
-            provider=name,
-        )
+        if name in PROVIDERS:
+            build = partial(build, provider=name)
+        row = self._row(name)
+        if row is not None and row.shortens:
+            return build
+        return partial(self._whole, name, build)
 
     def default_model(self, name: str) -> str:
         """Return the model to use without EMBEDDING_MODEL, "" if that setting is
         required. Raises as `module` does.
         """
-        row = PROVIDERS.get(name)
+        row = self._row(name)
         return row.default_model if row else str(self.module(name).MODEL)
 
+    def _row(self, name: str) -> Provider | None:
+        """Return the row of a provider; None for a model on this machine."""
+        if name in PROVIDERS:
+            return PROVIDERS[name]
+        row = getattr(super().builder(name), "provider", None)
+        return row if isinstance(row, Provider) else None
 
-def _whole(
-    name: str, build: Callable[..., Embedder], settings: Settings, **of_model: str
-) -> Embedder:
-    """Build an embedder whose vectors have one length. Raises SettingsError: another
-    one is set.
-    """
-    if settings.embedding_dimensions is not None:
-        able = ", ".join(sorted(one for one, row in PROVIDERS.items() if row.shortens))
+    def _shortening(self) -> list[str]:
+        """Return the providers that shorten vectors."""
+        names = []
+        for name in self.names():
+            with suppress(MissingPackageError):
+                row = self._row(name)
+                if row is not None and row.shortens:
+                    names.append(name)
+        return names
+
+    def _whole(
+        self,
+        name: str,
+        build: Callable[..., Embedder],
+        settings: Settings,
+        **of_model: str,
+    ) -> Embedder:
+        """Build an embedder whose vectors have one length. Raises SettingsError:
+        another one is set.
+        """
+        if settings.embedding_dimensions is None:
+            return build(settings, **of_model)
         raise SettingsError(
             "EMBEDDING_DIMENSIONS is set, but the vectors of the embedding "
-            f"provider {name} have one length. Unset it, "
-            f"or set EMBEDDING_PROVIDER to one that can shorten them: {able}."
+            f"provider {name} have one length. Unset it, or set EMBEDDING_PROVIDER to "
+            f"one that can shorten them: {', '.join(self._shortening())}."
         )
-    return build(settings, **of_model)
 
 
 EMBEDDERS = _Embedders(

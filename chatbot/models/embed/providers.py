@@ -32,17 +32,18 @@ class Model:
 
 @dataclass(frozen=True)
 class Provider:
-    """``batch`` and ``request_tokens``: the most texts and tokens in one request.
+    """``name``: the value of EMBEDDING_PROVIDER.
+    ``batch`` and ``request_tokens``: the most texts and tokens in one request.
     ``query`` and ``document``: parameters of a request that say which kind of text it
     has. ``shortens``: the parameter for the length of the vectors, "" = there is none;
     with a dot it is inside of another.
     """
 
-    adapter: Literal["openai", "azure_openai", "nomic", "any_llm"]
+    name: str
+    adapter: Literal["openai", "azure_openai", "nomic"] = "openai"
+    """The protocol of its endpoint. Of no meaning where another client speaks to it."""
     base_url: str | None = None
-    """None: EMBEDDING_BASE_URL is required, or the adapter's library knows the
-    address.
-    """
+    """None: EMBEDDING_BASE_URL is required, or its client knows the address."""
     default_model: str = ""
     """Empty: EMBEDDING_MODEL is required."""
     key: Literal["required", "optional"] = "required"
@@ -71,33 +72,40 @@ class Provider:
             )
         return parameters
 
+    def find_model(self, name: str) -> Model:
+        """Return what is known of a model; of an unknown one little is assumed."""
+        if name in self.models:
+            return self.models[name]
+        if self.open_models:
+            for part, listed in OPEN_MODELS.items():
+                if part in name.lower():
+                    return listed
+        return Model(UNKNOWN_TOKENS)
 
-_TABLE = read_table(__package__, "providers")
-OPEN_MODELS = {part: Model(**row) for part, row in _TABLE["open_models"].items()}
-PROVIDERS = {
-    name: Provider(
-        **{
-            **row,
-            "models": {
-                model: Model(**of_model)
-                for model, of_model in row.get("models", {}).items()
-            },
+    def missing_key(self) -> SettingsError:
+        return SettingsError(
+            f"EMBEDDING_API_KEY is not set: the embedding provider {self.name} needs "
+            "it."
+        )
+
+
+def read_providers(package: str) -> dict[str, Provider]:
+    """Return the rows of the table `providers.toml` of a package, by name."""
+    providers = {}
+    for name, row in read_table(package, "providers")["providers"].items():
+        models = {
+            model: Model(**of_model)
+            for model, of_model in row.get("models", {}).items()
         }
-    )
-    for name, row in _TABLE["providers"].items()
+        providers[name] = Provider(**{**row, "name": name, "models": models})
+    return providers
+
+
+OPEN_MODELS = {
+    part: Model(**row)
+    for part, row in read_table(__package__, "providers")["open_models"].items()
 }
-
-
-def find_model(provider: str, model: str) -> Model:
-    row = PROVIDERS[provider]
-    if model in row.models:
-        return row.models[model]
-    fitting = (
-        listed
-        for part, listed in OPEN_MODELS.items()
-        if row.open_models and part in model.lower()
-    )
-    return next(fitting, Model(UNKNOWN_TOKENS))
+PROVIDERS = read_providers(__package__)
 
 
 @dataclass(frozen=True)
@@ -116,15 +124,13 @@ other's with 403.
 """
 
 
-def endpoint(settings: Settings, provider: str) -> Endpoint:
+def endpoint(settings: Settings, row: Provider) -> Endpoint:
     """Return the address and the key of a provider. Raises SettingsError: a key or an
     address that this provider needs is not set.
     """
-    row, key, base_url = (
-        PROVIDERS[provider],
-        settings.embedding_api_key,
-        settings.embedding_base_url,
-    )
+    provider = row.name
+    key = settings.embedding_api_key
+    base_url = settings.embedding_base_url
     key_setting, url_setting = "EMBEDDING_API_KEY", "EMBEDDING_BASE_URL"
     # OpenAI's key goes to the address it was set for, never to another one.
     if provider == "openai" or (
@@ -148,15 +154,13 @@ def endpoint(settings: Settings, provider: str) -> Endpoint:
     ):
         base_url = base_url or ATLAS_MODELS
     base_url = base_url or row.base_url
-    if base_url is None and row.adapter != "any_llm":
+    if base_url is None:
         raise SettingsError(
             f"EMBEDDING_BASE_URL is not set: the embedding provider {provider} "
             "needs it."
         )
     if key is None and row.key == "required":
-        raise SettingsError(
-            f"EMBEDDING_API_KEY is not set: the embedding provider {provider} needs it."
-        )
+        raise row.missing_key()
     return Endpoint(
         base_url, key.get_secret_value() if key else None, key_setting, url_setting
     )

@@ -1,5 +1,5 @@
-"""Embedders behind a network, for the rows of `providers`: over OpenAI's client, or
-over any-llm's.
+"""Embedders behind a network: what all of them do, and those over OpenAI's client, for
+the rows of `providers`.
 """
 
 import re
@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -26,17 +25,15 @@ from ...domain.errors import (
 )
 from ...domain.request import RequestContext
 from ...language.counts import estimate_tokens
-from ..any_llm_client import EventLoop, any_llm_client, sdk_error
 from ..openai_client import (
     Abandoned,
     breakable,
     openai_client,
     refused_name,
-    timed_out,
     translated,
 )
 from . import embed_windows
-from .providers import PROVIDERS, Endpoint, Kind, endpoint, find_model
+from .providers import PROVIDERS, Endpoint, Kind, Provider, endpoint
 
 _TOO_MANY = re.compile(
     (
@@ -62,15 +59,15 @@ class RemoteEmbedder(ABC):
     local = False
     multilingual = True
 
-    def __init__(self, provider: str, model: str, settings: Settings) -> None:
-        listed = find_model(provider, model)
-        self.provider = PROVIDERS[provider]
+    def __init__(self, provider: Provider, model: str, settings: Settings) -> None:
+        listed = provider.find_model(model)
+        self.provider = provider
         self._most = self.provider.batch
         self.model = model
         self.shortened = settings.embedding_dimensions
-        self.model_id = (
-            f"{provider}:{model}{f'@{self.shortened}' if self.shortened else ''}"
-        )
+        self.model_id = f"{provider.name}:{model}"
+        if self.shortened:
+            self.model_id = f"{self.model_id}@{self.shortened}"
         self._dimensions = self.shortened or listed.dimensions
         self._prefixes: dict[Kind, str] = {
             "query": listed.query_prefix,
@@ -279,7 +276,7 @@ class OpenAIEmbedder(RemoteEmbedder):
     def __init__(
         self,
         client: OpenAI,
-        provider: str,
+        provider: Provider,
         model: str,
         settings: Settings,
         where: Endpoint,
@@ -354,63 +351,23 @@ class OpenAIEmbedder(RemoteEmbedder):
             ]
 
 
-class AnyLLMEmbedder(RemoteEmbedder):
-    """The SDKs retry, with exponential back-off. Thread-safe: the requests run in one
-    event loop of their own.
-    """
-
-    def __init__(
-        self, client: Any, provider: str, model: str, settings: Settings
-    ) -> None:
-        super().__init__(provider, model, settings)
-        self._client = client
-        self._timeout = settings.model_timeout * (settings.model_retries + 1) + 30
-        self._loop = EventLoop()
-
-    def close(self) -> None:
-        """End the event loop. The SDKs' connections end with the process."""
-        self._loop.close()
-
-    def _request(
-        self, texts: Sequence[str], kind: Kind, request: RequestContext | None
-    ) -> Sequence[Any]:
-        errors = import_module("any_llm.exceptions")
-        call = self._client.aembedding(
-            self.model, list(texts), **self.provider.parameters(kind, self.shortened)
-        )
-        future = self._loop.start(call)
-        try:
-            response = future.result(self._timeout)
-        except TimeoutError as error:
-            future.cancel()
-            raise timed_out(EmbeddingError, self.model_id) from error
-        except errors.AnyLLMError as error:
-            raise sdk_error(
-                EmbeddingError, error, self.model_id, setting="EMBEDDING"
-            ) from error
-        return [row.embedding for row in response.data]
-
-
 def build(
     settings: Settings, *, model: str, provider: str = "openai"
 ) -> RemoteEmbedder:
     """Build the embedder of a provider, without sending anything to it. Raises
-    MissingPackageError: any-llm, or the provider's SDK, is not installed;
     SettingsError: a setting that this provider needs is missing or wrong.
     """
-    where, adapter = endpoint(settings, provider), PROVIDERS[provider].adapter
-    if adapter != "any_llm":
-        if not model:
-            raise SettingsError(
-                f"EMBEDDING_MODEL is not set: the embedding provider {provider} "
-                "has no default."
-            )
-        azure = adapter == "azure_openai"
-        client = openai_client(
-            settings, key=where.key, base_url=where.base_url or "", azure=azure
+    row = PROVIDERS[provider]
+    where = endpoint(settings, row)
+    if not model:
+        raise SettingsError(
+            f"EMBEDDING_MODEL is not set: the embedding provider {provider} "
+            "has no default."
         )
-        return OpenAIEmbedder(client, provider, model, settings, where)
-    client = any_llm_client(
-        settings, provider, key=where.key, base_url=where.base_url, setting="EMBEDDING"
+    client = openai_client(
+        settings,
+        key=where.key,
+        base_url=where.base_url or "",
+        azure=row.adapter == "azure_openai",
     )
-    return AnyLLMEmbedder(client, provider, model, settings)
+    return OpenAIEmbedder(client, row, model, settings, where)

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.cli import main
-from chatbot.app.location import Location
-from chatbot.config.settings import Settings
+from chatbot.database import EMBEDDED_FILE, open_file
 from chatbot.database.core import Database
 from tests.conftest import KENYA_2023, write_report
 
@@ -26,9 +25,8 @@ class Result:
 Run = Callable[..., Result]
 
 
-def opened(place: str | Path) -> Database:
-    settings = Settings.from_env({})
-    return Location.parse(str(place), settings).open(settings)
+def opened(folder: str | Path) -> Database:
+    return open_file(Path(folder) / EMBEDDED_FILE)
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
-"""A third collection, through the commands: what is put there is found, copied,
-embedded anew and mended.
+"""A third collection, through the commands: what is put there is found and
+mended.
 """
 
 import json
@@ -9,7 +9,6 @@ import pytest
 
 from tests.app.cli.conftest import Run, opened
 from tests.conftest import write_report
-from tests.fakes.nx_server import NxThread
 
 pytestmark = pytest.mark.extras("all")
 COLLECTIONS = "news: Daily news.; report_chatting: Country reports."
@@ -60,35 +59,6 @@ def test_a_question_within_one(loaded: Run) -> None:
         "unknown collection 'laws'. Valid: chatbot_data, report_chatting, news."
         in refused.err
     )
-
-
-def test_a_collection_is_embedded_anew_with_the_others(
-    loaded: Run, environment: dict[str, str]
-) -> None:
-    done = loaded("reembed", "--provider", "hashing", "--model", "128", "--grace", "0")
-    assert done.status == 0, done.err
-    database = opened(environment["DATA_DIR"])
-    fields = {
-        name
-        for row in database["news"].find({})
-        for name in row
-        if name.startswith("data_embedding")
-    }
-    database.close()
-    assert fields == {"data_embedding_b"}
-
-
-def test_a_collection_is_copied_with_the_others(
-    loaded: Run, environment: dict[str, str], tmp_path: Path
-) -> None:
-    with NxThread(tmp_path / "nx") as server:
-        target = f"{server.uri}/copied"
-        done = loaded("copy", "--from", environment["DATA_DIR"], "--to", target)
-        assert done.status == 0, done.err
-        assert done.out.splitlines()[2].split()[:2] == ["news", "1"]
-        database = opened(target)
-        assert database["news"].count({}) == 1
-        database.close()
 
 
 def test_what_an_older_system_left_there_is_mended(

@@ -6,7 +6,7 @@ from chatbot.app.schema import newest, set_version
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
 from tests.app.cli.conftest import Run
-from tests.app.migration.test_older_rows import write_older_rows
+from tests.app.test_older_rows import write_older_rows
 
 
 @pytest.fixture

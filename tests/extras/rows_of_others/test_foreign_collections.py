@@ -1,21 +1,18 @@
-"""Collections that LangChain, LlamaIndex and Haystack wrote: read in place, imported,
-and never written to.
+"""Collections that LangChain, LlamaIndex and Haystack wrote: read in place, and never
+written to.
 """
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from bson import json_util
-from click.testing import CliRunner, Result
 from flask.testing import FlaskClient
 from pymongo import MongoClient
 
-from chatbot.app.cli import cli
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.services import Services, build, storage
 from chatbot.config.settings import Settings
@@ -184,56 +181,6 @@ def test_figures_follow_rows_that_their_program_changes(
         wait_until(lambda: values(services) == set(), "not noticed", 30)
 
 
-def imports(settings: Settings, layout: str, *options: str) -> Result:
-    paths = [f"--map={pair}" for pair in LAYOUTS[layout]["map"].split(",") if pair]
-    arguments = ["import", "--from", THEIRS, "--as", layout, *paths, *options]
-    names = {
-        "MONGODB_DB",
-        "DATA_DIR",
-        "EMBEDDING_PROVIDER",
-        "EMBEDDING_MODEL",
-        "CHAT_MODEL",
-        "SAMPLE_DATA",
-    }
-    values = {name: str(getattr(settings, name.lower())) for name in names}
-    uri = settings.mongodb_uri.get_secret_value() if settings.mongodb_uri else ""
-    return CliRunner().invoke(cli, arguments, env={**values, "MONGODB_URI": uri})
-
-
-def test_a_foreign_collection_is_imported_with_its_vectors_and_once(
-    layout: str, proxy: WireProxy, tmp_path: Path
-) -> None:
-    settings = settings_of(tmp_path, mongodb_uri=proxy.uri).override(
-        report_collection="report_chatting"
-    )
-    planned = imports(settings, layout, "--dry-run")
-    assert (planned.exit_code, "3 rows. Nothing was written" in planned.output) == (
-        0,
-        True,
-    ), planned.output
-    assert re.search(r"country_name +from \S*country\w* +Kenya", planned.output)
-    for counts in (
-        "2 reports with 3 passages imported, 0",
-        "0 reports with 0 passages imported, 2",
-    ):
-        result = imports(settings, layout)
-        assert (result.exit_code, counts in result.output) == (0, True), result.output
-    app = create_app(settings)
-    check_answers(app.test_client())
-    close_app(app)
-    other = settings.override(embedding_model="32", mongodb_db="other")
-    refused = imports(
-        other,
-        layout,
-        f"--database={proxy.uri.replace('/?', '/report_chat?')}",
-        "--dry-run",
-    )
-    assert "have 64 dimensions, those of hashing:32 32. Set EMBEDDING_PROVIDER" in str(
-        refused.exception
-    )
-    assert written_to_theirs(proxy) == []
-
-
 LIVE = pytest.param(
     os.environ.get("MONGODB_TEST_URI", ""),
     id="live",
@@ -303,10 +250,6 @@ def test_their_search_index_serves_as_it_is(
     )
     check_answers(app.test_client())
     close_app(app)
-    planned = imports(
-        settings.override(report_collection="report_chatting"), layout, "--dry-run"
-    )
-    assert "3 rows. Nothing was written" in planned.output
     assert {
         one["name"]: one["latestDefinition"]["fields"]
         for one in theirs.list_search_indexes()

@@ -8,7 +8,7 @@ from chatbot.app.cli import cli
 from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.database import open_database
-from tests.app.migration.test_older_rows import DIMENSIONS, write_older_rows
+from tests.app.test_older_rows import DIMENSIONS, write_older_rows
 
 
 def test_older_rows_are_imported_into_another_database(

@@ -11,7 +11,6 @@ from chatbot.domain import Cancellation, ChatModel, RequestContext, Usage
 from chatbot.models.chat import CHAT_MODELS
 from tests.fakes.openai_server import FakeOpenAI
 from tests.models.chat.conftest import passage, prompt
-from tests.models.chat.test_makers import MAKERS
 
 ASKED = prompt(
     "How many people live in Kenya?",
@@ -19,7 +18,7 @@ ASKED = prompt(
 )
 
 
-@pytest.fixture(params=[name for name in CHAT_MODELS.names() if name not in MAKERS])
+@pytest.fixture(params=CHAT_MODELS.names())
 def model(request: pytest.FixtureRequest, server: FakeOpenAI) -> Iterator[ChatModel]:
     """Each of the registry; those on a server find one that answers."""
     settings = Settings(

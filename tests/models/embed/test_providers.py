@@ -5,7 +5,7 @@
 import pytest
 
 from chatbot.language.counts import estimate_tokens
-from chatbot.models.embed.providers import PROVIDERS, UNKNOWN_TOKENS, find_model
+from chatbot.models.embed.providers import PROVIDERS, UNKNOWN_TOKENS
 from tests.data import cases
 from tests.models.embed.conftest import BuildProvider
 from tests.models.embed.providers_server import ProvidersServer
@@ -22,7 +22,7 @@ def test_open_models_get_the_prefixes_they_were_trained_with(
     model: str,
     prefixes: tuple[str, str],
 ) -> None:
-    providers_server.dimensions = find_model("ollama", model).dimensions or 16
+    providers_server.dimensions = PROVIDERS["ollama"].find_model(model).dimensions or 16
     embedder = build_provider("ollama", model)
     embedder.embed_query("growth")
     embedder.embed_documents(["growth"])
@@ -75,7 +75,7 @@ def test_the_default_model_of_each_is_known_to_the_table_or_asked(
     provider: str,
 ) -> None:
     row = PROVIDERS[provider]
-    known = find_model(provider, row.default_model)
+    known = row.find_model(row.default_model)
     assert known.max_tokens >= UNKNOWN_TOKENS
     assert known.dimensions is not None or row.default_model in {
         "",
