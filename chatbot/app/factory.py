@@ -13,7 +13,7 @@ from ..config import STATIC, TEMPLATES
 from ..config.settings import Settings
 from ..database.core import Database
 from ..domain.errors import ChatbotError, SearchEngineError
-from ..extras import load
+from ..extras import answer, load
 from ..stores.atlas.indexes import Polling, ensure_indexes
 from .services import Services, build
 from .services.index_changes import require_leave
@@ -27,7 +27,7 @@ from .web.middleware import (
     register_error_handlers,
     register_request_hooks,
 )
-from .web.monitoring import monitoring, tracer_provider
+from .web.monitoring import NoObserver, monitoring
 from .web.openapi import openapi
 from .web.pages import assets, pages
 from .web.routes import PAGE, check_routes
@@ -62,7 +62,8 @@ def create_app(
     # A `$sort` means something else when its keys are sorted (`trace.pipeline`).
     app.json.sort_keys = False  # type: ignore[attr-defined]
     services = app.extensions["services"] = build(settings, database=database)
-    app.extensions["tracing"] = tracer_provider(settings)
+    observer = answer(services.extras, "observer", settings)
+    app.extensions["observer"] = observer or NoObserver()
     startup = app.extensions["startup"] = Startup(lambda: _start(app, services))
     app.extensions["active_streams"] = ActiveStreams(
         services, partial(startup.supervise, "resumable-answers")
@@ -178,11 +179,9 @@ def stop_work(app: Flask) -> None:
 
 def close_app(app: Flask) -> None:
     stop_work(app)
-    for name in ("active_streams", "startup", "samples", "services"):
+    for name in ("active_streams", "startup", "samples", "services", "observer"):
         if (part := app.extensions.get(name)) is not None:
             part.close()
-    if (provider := app.extensions["tracing"]) is not None:
-        provider.shutdown()
 
 
 def _create_indexes(services: Services, stop: threading.Event) -> None:

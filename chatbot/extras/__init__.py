@@ -50,6 +50,10 @@ class Extra:
     """A function of the storage that returns `People` (app/services/people.py), or
     None where nobody signs in but with a key. One extra has it.
     """
+    observer: str = ""
+    """A function of the settings that returns an `Observer` (app/web/monitoring.py).
+    One extra has it.
+    """
     rows: str = ""
     """A function of the settings that returns `ForeignRows` (database/core.py). One
     extra has it.
@@ -151,8 +155,8 @@ def load(reference: str) -> Any:
 
 
 def answer(extras: Iterable[Extra], hook: str, *arguments: Any) -> Any:
-    """Return what the extra that has a ``hook`` (`people`, `rows`) makes of these
-    arguments; None where none has.
+    """Return what the extra that has a ``hook`` (`people`, `observer`, `rows`) makes of
+    these arguments; None where none has.
     """
     for extra in extras:
         reference: str = getattr(extra, hook)

@@ -39,6 +39,7 @@ VALUES = {
     "SIGN_IN_HEADERS": "Remote-User",
     "SOURCES": "others.toml",
     "SYNC_EVERY": "1h",
+    "TRACES": "otlp",
 }
 """A value of each setting that an extra reads."""
 WITH = {
@@ -60,7 +61,7 @@ def test_a_registered_name_is_that_of_its_extra() -> None:
 def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
     commands = [reference for reference, _ in extra.commands.values()]
     hooks = [*extra.verify, *extra.doctor, *extra.background.values()]
-    hooks += [hook for hook in (extra.people, extra.rows) if hook]
+    hooks += [hook for hook in (extra.people, extra.observer, extra.rows) if hook]
     adapters = [one for rows in extra.adapters.values() for one in rows.values()]
     for reference in (*extra.blueprints, *commands, *hooks, *adapters):
         assert load(reference) is not None

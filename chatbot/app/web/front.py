@@ -17,11 +17,11 @@ from collections.abc import (
     MutableMapping,
 )
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from ...domain.cancellation import Cancellation
-from . import monitoring
 from .streaming import CONNECTION, KEEP_ALIVE, SILENCE_SECONDS, Connection, EventStream
 
 Scope = MutableMapping[str, Any]
@@ -76,7 +76,7 @@ class Front:
     Further requests wait. Further questions are marked as too many
     (`Connection.is_full`). ``largest`` and ``largest_form`` are the maximum bytes of a
     body, and of a form with files; of a longer body the application sees the length
-    only.
+    only. ``waiting``: the time for which a question waits for its turn.
     """
 
     def __init__(
@@ -88,9 +88,11 @@ class Front:
         question_paths: Collection[str],
         largest: int,
         largest_form: int,
+        waiting: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._app = app
         self._question_paths = question_paths
+        self._waiting = waiting
         self._largest = largest
         self._largest_form = largest_form
         self._quick = ThreadPoolExecutor(threads, thread_name_prefix="request")
@@ -176,7 +178,7 @@ class Front:
             self._lag_probe = self._lag_probe or asyncio.create_task(
                 self._measure_lag()
             )
-            with monitoring.WAITING.track_inprogress():
+            with self._waiting():
                 await self._beginning.acquire()
                 while self._starting and self._loop_lag > MAX_LAG_SECONDS:
                     await asyncio.sleep(LAG_PROBE_SECONDS)

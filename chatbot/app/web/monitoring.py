@@ -1,40 +1,26 @@
-"""Logs, counts and traces of requests and errors; health and readiness.
+"""The log of requests and errors, and what else observes them; health and readiness.
 
-A request is counted when the last byte of its response is sent. With
-PROMETHEUS_MULTIPROC_DIR (set by gunicorn.conf.py) the counters are those of all
-processes. Traces are OpenTelemetry's (TRACES=otlp, extra `tracing`), configured by its
-own OTEL_* variables; no span has the text of a question or an answer.
+A request has ended when the last byte of its response is sent.
 """
 
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import fields
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from http import HTTPMethod
-from typing import Any, Literal, NotRequired, TypeVar
+from typing import Any, Literal, NotRequired, Protocol, TypeVar
 
 from flask import Response, current_app, g, jsonify, make_response, request
-from prometheus_client import (
-    Counter,
-    Gauge,
-    Histogram,
-)
 from typing_extensions import TypedDict
 
-from ...answering.conversation import Saved
-from ...config.settings import Settings
 from ...database.core import Json
 from ...database.failures import FULL
-from ...domain import Answer, DocumentRecord, StepEvent
-from ...domain.chat import Unsupported
-from ...domain.costs import Usage
+from ...domain import DocumentRecord
 from ...domain.errors import (
     ChatbotError,
     DatabaseError,
     DependencyError,
-    MissingPackageError,
 )
 from .routes import PAGE, Views, answer_type, samples, services
 
@@ -48,56 +34,8 @@ are.
 """
 NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
 """Stand for an unknown path and an unknown method, so that a client cannot make up new
-time series.
+time series of an observer.
 """
-QUICK = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180)
-REQUESTS = Counter(
-    "report_chat_requests", "Requests that have ended.", ("method", "route", "status")
-)
-SECONDS = Histogram(
-    "report_chat_request_seconds",
-    "From a request to its response's end.",
-    ("route",),
-    buckets=QUICK,
-)
-OPEN = Gauge(
-    "report_chat_questions_open",
-    "Questions under way or streaming.",
-    multiprocess_mode="livesum",
-)
-WAITING = Gauge(
-    "report_chat_questions_waiting",
-    "Questions that wait for their turn.",
-    multiprocess_mode="livesum",
-)
-ANSWERS = Counter("report_chat_answers", "Finished answers.", ("mode", "outcome"))
-FAILURES = Counter(
-    "report_chat_question_failures", "Questions that ended in an error.", ("code",)
-)
-STAGES = Histogram(
-    "report_chat_stage_seconds", "Steps of answers.", ("stage",), buckets=QUICK
-)
-TOKENS = Counter("report_chat_tokens", "Tokens used for answers.", ("kind",))
-CALLS = Counter(
-    "report_chat_model_calls", "Calls of the chat model for answers.", ("result",)
-)
-CACHE = {
-    "hit": Counter("report_chat_cache_hits", "Values found in the cache.", ("level",)),
-    "miss": Counter("report_chat_cache_misses", "Values not found.", ("level",)),
-}
-RELAXED = Counter(
-    "report_chat_threshold_relaxations", "Answers whose threshold had to be lowered."
-)
-MARKS = Counter(
-    "report_chat_unsupported_marks",
-    "Marks in answers at what the passages do not have.",
-    ("kind",),
-)
-MARK_KINDS = [
-    each.name
-    for each in fields(Unsupported)
-    if each.name not in {"sentence", "numbers"}
-]
 
 
 class ErrorBody(TypedDict):
@@ -183,32 +121,48 @@ def _request_id() -> str:
     return str(g.get("request_id", "")) if g else ""
 
 
-def tracer_provider(settings: Settings) -> Any:
-    """Return OpenTelemetry's provider of traces, None where the settings turn them off.
-    Raises MissingPackageError.
-    """
-    if settings.traces == "off":
-        return None
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import (
-            OTLPSpanExporter,
-        )
-        from opentelemetry.sdk.resources import OTELResourceDetector, Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError as error:
-        raise MissingPackageError(
-            "TRACES=otlp needs the Python packages of OpenTelemetry.",
-            remedy="Install them: pip install -r requirements-tracing.txt",
-        ) from error
-    stated = (
-        OTELResourceDetector().detect().attributes
-    )  # OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES
-    provider = TracerProvider(
-        resource=Resource.create({"service.name": "report-chat", **stated})
-    )
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    return provider
+class Observation(Protocol):
+    """What an observer sees of one request."""
+
+    def question(self) -> AbstractContextManager[Callable[[object], None]]:
+        """Return the time of a question; the function that it gives takes each
+        event.
+        """
+
+    def end(self, status: int, seconds: float) -> None:
+        """Note that the response is sent, or given up."""
+
+
+class Observer(Protocol):
+    """Counts or traces what one application does, beside the log."""
+
+    def waiting(self) -> AbstractContextManager[object]:
+        """Return the time for which a question waits for its turn."""
+
+    def begin(self, request_id: str, method: str, route: str) -> Observation:
+        """Observe the current request."""
+
+    def close(self) -> None:
+        """Send what is not sent yet."""
+
+
+class NoObserver:
+    """An observer, and its observation of any request: nothing is counted."""
+
+    def waiting(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def begin(self, request_id: str, method: str, route: str) -> Observation:
+        return self
+
+    def question(self) -> AbstractContextManager[Callable[[object], None]]:
+        return nullcontext(lambda event: None)
+
+    def end(self, status: int, seconds: float) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
 
 
 class ObservedRequest:
@@ -218,46 +172,32 @@ class ObservedRequest:
         self._id = request_id
         self._began = time.perf_counter()
         self._method, self._path = request.method, request.path
-        self._known_method = (
-            request.method if request.method in HTTPMethod.__members__ else OTHER_METHOD
-        )
-        self._route = (
-            request.url_rule.rule if request.url_rule is not None else NO_ROUTE
-        )
-        self._span: Any = None
-        if (provider := current_app.extensions["tracing"]) is not None:
-            from opentelemetry.propagate import extract
-            from opentelemetry.trace import SpanKind
-
-            self._tracer = provider.get_tracer("chatbot")
-            caller = extract(
-                {key.lower(): value for key, value in request.headers.items()}
-            )  # by `traceparent`
-            name, about = (
-                f"{self._known_method} {self._route}",
-                {"request_id": request_id},
-            )
-            self._span = self._tracer.start_span(name, caller, SpanKind.SERVER, about)
+        method = self._method
+        if method not in HTTPMethod.__members__:
+            method = OTHER_METHOD
+        route = NO_ROUTE
+        if request.url_rule is not None:
+            route = request.url_rule.rule
+        observer: Observer = current_app.extensions["observer"]
+        self._observation = observer.begin(request_id, method, route)
+        self.question = self._observation.question
 
     def end(self, status: int, owner: str) -> None:
-        """Log and count it when its response is sent, or given up. ``owner``: whose
-        request it is, "" = not known.
+        """Log it when its response is sent, or given up. ``owner``: whose request it
+        is, "" = not known.
         """
         seconds = time.perf_counter() - self._began
-        REQUESTS.labels(self._known_method, self._route, status).inc()
-        SECONDS.labels(self._route).observe(seconds)
-        if self._span is not None:
-            self._span.set_attribute("http.response.status_code", status)
-            self._span.end()
+        self._observation.end(status, seconds)
+        digest = ""
+        if owner:
+            digest = hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
         line = {
             "request_id": self._id,
             "method": self._method,
             "path": self._path,
             "status": status,
             "ms": round(seconds * 1000, 1),
-            "owner": hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
-            if owner
-            else "",
+            "owner": digest,
         }
         request_log.info(
             (
@@ -266,62 +206,6 @@ class ObservedRequest:
             ),
             line,
         )
-
-    @contextmanager
-    def question(self) -> Iterator[Callable[[object], None]]:
-        """Count a question with its answer or failure; the function it gives takes each
-        event, and traces the steps.
-        """
-        step: Any = None
-
-        def note(event: object) -> None:
-            nonlocal step
-            if isinstance(event, Saved):
-                count_answer(event.answer)
-            elif self._span is not None and isinstance(event, StepEvent):
-                from opentelemetry.trace import set_span_in_context
-
-                if step is not None:
-                    step.end()
-                step = self._tracer.start_span(
-                    event.name, set_span_in_context(self._span)
-                )
-
-        try:
-            with OPEN.track_inprogress():
-                yield note
-        except ChatbotError as error:
-            FAILURES.labels(error.code).inc()
-            raise
-        finally:
-            if step is not None:
-                step.end()
-
-
-def count_answer(answer: Answer) -> None:
-    trace, usage = answer.trace, answer.trace.usage
-    ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
-    for step in trace.steps:
-        STAGES.labels(step.name).observe(step.ms / 1000)
-    for kind in ("prompt", "completion", "embedding"):
-        TOKENS.labels(kind).inc(getattr(usage, f"{kind}_tokens"))
-    for result, count in calls_by_result(usage).items():
-        CALLS.labels(result).inc(count)
-    for lookup, count in trace.caches.items():
-        level, result = lookup.split()
-        CACHE[result].labels(level).inc(count)
-    RELAXED.inc(trace.threshold is not None and trace.threshold.relaxed)
-    for mark in answer.unsupported:
-        for kind in MARK_KINDS:
-            MARKS.labels(kind).inc(bool(getattr(mark, kind)))
-
-
-def calls_by_result(usage: Usage) -> dict[str, float]:
-    return {
-        "ok": usage.calls - usage.failed_calls,
-        "failed": usage.failed_calls,
-        "cached": usage.cached_calls,
-    }
 
 
 @monitoring.get(

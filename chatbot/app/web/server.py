@@ -55,6 +55,7 @@ class Server(uvicorn.Server):
             threads=settings.threads,
             questions=settings.questions,
             question_paths=question_paths(app),
+            waiting=app.extensions["observer"].waiting,
             largest=app.config["MAX_CONTENT_LENGTH"],
             largest_form=FORM_BYTES + MOST_FILES * settings.max_upload_mb * MEGABYTE,
         )

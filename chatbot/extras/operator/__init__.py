@@ -9,6 +9,8 @@ def build() -> Extra:
     commands = "chatbot.extras.operator.commands"
     return Extra(
         name="operator",
+        settings=("traces",),
+        observer="chatbot.extras.operator.observing:observer_of",
         blueprints=(
             "chatbot.extras.operator.routes:operator",
             "chatbot.extras.operator.metrics:metrics",

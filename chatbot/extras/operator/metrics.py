@@ -13,11 +13,11 @@ from prometheus_client.values import MutexValue, ValueClass
 
 from ...app.services.storage import Storage
 from ...app.web.access import require_everything
-from ...app.web.monitoring import calls_by_result
 from ...app.web.routes import Views, services
 from ...domain import Scope
 from ...domain.costs import DayUsage, Sums
 from ...domain.errors import DependencyError
+from .observing import calls_by_result
 
 metrics = Views("metrics", __name__)
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -9,11 +9,11 @@ from flask.testing import FlaskClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from chatbot.app.services import Services
-from chatbot.app.web.monitoring import count_answer
 from chatbot.domain import Answer, Scope, Trace, Usage
 from chatbot.domain.chat import ScopeSummary, Threshold, Unsupported
 from chatbot.domain.costs import LedgerRow
 from chatbot.domain.errors import DatabaseError
+from chatbot.extras.operator.observing import count_answer
 from tests.app.web.conftest import Post, fields_of
 from tests.app.web.contract import STAGE, SUMS
 from tests.rows import outside

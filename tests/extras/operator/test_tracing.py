@@ -8,8 +8,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from chatbot.app.web.monitoring import tracer_provider
 from chatbot.config.settings import Settings
+from chatbot.extras.operator.observing import CountsAndTraces, tracer_provider
 from tests.app.web.conftest import QUESTION
 
 CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -19,7 +19,7 @@ CALLER = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 def exported(app: Flask) -> InMemorySpanExporter:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    app.extensions["tracing"] = provider
+    app.extensions["observer"] = CountsAndTraces(provider)
     return exporter
 
 
