@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -40,7 +40,9 @@ SLOTS = ("", "_b")
 serves; suffixes of the names of the field and of the vector index.
 """
 TEXT_FIELD = "data"
-FLOAT32_HEADER, VECTOR_SUBTYPE = b"\x27\x00", 9
+FLOAT32_HEADER = b"\x27\x00"
+VECTOR_SUBTYPE = 9
+"""BSON's binary subtype of vectors; the header names float32, without padding."""
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a
@@ -75,26 +77,25 @@ def id_forms(ids: Iterable[str], *, embedded: bool = False) -> list[Any]:
     """
     if embedded:
         return list(ids)
-    return [form for id in ids for form in _forms(id)]
-
-
-def _forms(id: str) -> Iterator[Any]:
-    yield id
-    if ObjectId.is_valid(id):
-        yield ObjectId(id)
-    elif UUID_TEXT.fullmatch(id):
-        yield from (Binary(UUID(id).bytes, subtype) for subtype in (4, 3))
-    elif id.isdecimal() and len(id) < 19:  # 64 bits
-        yield int(id)
+    forms: list[Any] = []
+    for id in ids:
+        forms.append(id)
+        if ObjectId.is_valid(id):
+            forms.append(ObjectId(id))
+        elif UUID_TEXT.fullmatch(id):
+            # Subtype 4, and the older 3.
+            forms.append(Binary(UUID(id).bytes, 4))
+            forms.append(Binary(UUID(id).bytes, 3))
+        elif id.isdecimal() and len(id) < 19:  # fits into 64 bits
+            forms.append(int(id))
+    return forms
 
 
 def id_text(id: Any) -> str:
     """Return an id as a string; `id_forms` finds it again."""
-    return (
-        str(UUID(bytes=bytes(id)))
-        if isinstance(id, bytes) and len(id) == 16
-        else str(id)
-    )
+    if isinstance(id, bytes) and len(id) == 16:
+        return str(UUID(bytes=bytes(id)))
+    return str(id)
 
 
 def of_document(document_id: str, *, embedded: bool) -> Json:
@@ -102,7 +103,9 @@ def of_document(document_id: str, *, embedded: bool) -> Json:
     form.
     """
     forms = id_forms([document_id], embedded=embedded)
-    return {"document_id": {"$in": forms} if len(forms) > 1 else document_id}
+    if len(forms) == 1:
+        return {"document_id": document_id}
+    return {"document_id": {"$in": forms}}
 
 
 def encode_payload(vector: Vector) -> bytes:
@@ -131,13 +134,13 @@ def usable_vector(value: Any, dimensions: int | None) -> Vector | None:
     """Return the stored embedding; None where it is missing, no vector, zero or not
     finite, or has other ``dimensions``.
     """
+    if value is None:
+        return None
     with suppress(DatabaseError):
-        vector = decode_vector([] if value is None else value)
-        if (
-            len(vector) == (dimensions or len(vector))
-            and vector.any()
-            and np.isfinite(vector).all()
-        ):
+        vector = decode_vector(value)
+        if dimensions and len(vector) != dimensions:
+            return None
+        if vector.any() and np.isfinite(vector).all():
             return vector
     return None
 
@@ -169,8 +172,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (bytes, bytearray)):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, datetime):
-        moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-        return {"date": moment.isoformat(timespec="milliseconds")}  # BSON's precision
+        if value.tzinfo:
+            value = value.astimezone(UTC).replace(tzinfo=None)
+        return {"date": value.isoformat(timespec="milliseconds")}  # BSON's precision
     return repr(value)
 
 
@@ -187,12 +191,10 @@ def unregistered(*, embedded: bool) -> Json:
     """Return the filter for rows that belong to no registered report."""
     if embedded:
         return UNREGISTERED
-    return {
-        "$or": [
-            {"document_id": None},
-            *({"document_id": {"$type": name}} for name in OTHER_IDS),
-        ]
-    }
+    alternatives: list[Json] = [{"document_id": None}]
+    for name in OTHER_IDS:
+        alternatives.append({"document_id": {"$type": name}})
+    return {"$or": alternatives}
 
 
 KEY_FIELDS = ("document_name", "country_name", "year")
@@ -207,40 +209,43 @@ def document_id_of(row: Mapping[str, Any]) -> str:
     """Return the id of the row's report; where none is stored, one that all rows of the
     report share.
     """
-    if stored := row.get("document_id"):
+    stored = row.get("document_id")
+    if stored:
         return id_text(stored)
-    name, *others = (str(row.get(field) or "") for field in KEY_FIELDS)
-    name = name or "|".join(str(row[field]) for field in SOURCES if row.get(field))
-    return (
-        OLDER_PREFIX
-        + hashlib.sha256(json.dumps([name, *others]).encode()).hexdigest()[:16]
-    )
+    keys = [str(row.get(field) or "") for field in KEY_FIELDS]
+    if not keys[0]:  # no name: its file or page says as much
+        keys[0] = "|".join(str(row[field]) for field in SOURCES if row.get(field))
+    digest = hashlib.sha256(json.dumps(keys).encode()).hexdigest()
+    return OLDER_PREFIX + digest[:16]
 
 
 def document_name_of(row: Mapping[str, Any]) -> str:
     """Return the name of the row's report: its own, else that of its file or page."""
-    if name := filter_value("document_name", row.get("document_name")):
-        return name if isinstance(name, str) else str(name)
-    source = next(
-        (text for field in SOURCES if (text := text_value(row.get(field)))), ""
-    )
-    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or NAMELESS
+    name = filter_value("document_name", row.get("document_name"))
+    if isinstance(name, str):
+        return name
+    if name:
+        return str(name)
+    for field in SOURCES:
+        source = text_value(row.get(field))
+        if source:
+            path = source.replace("\\", "/").rstrip("/")
+            return path.rpartition("/")[2] or NAMELESS
+    return NAMELESS
 
 
 def page_of(row: Mapping[str, Any]) -> int | None:
     """Return the row's page, counted from 1."""
-    stated = (
-        number_value(row.get(field))
-        for field in ("document_page_number", "page_number")
-    )
-    if (
-        page := next((number for number in stated if number is not None), None)
-    ) is not None:
-        return page
+    for field in ("document_page_number", "page_number"):
+        page = number_value(row.get(field))
+        if page is not None:
+            return page
     # LangChain's loaders count from 0: langchain-community 0.4,
     # document_loaders/parsers/pdf.py, `PyPDFParser`.
-    counted = number_value(row.get("page"))
-    return number_value(row.get("page_label")) if counted is None else counted + 1
+    page = number_value(row.get("page"))
+    if page is not None:
+        return page + 1
+    return number_value(row.get("page_label"))
 
 
 def filter_value(field: str, value: Any) -> Value | None:
@@ -248,28 +253,39 @@ def filter_value(field: str, value: Any) -> Value | None:
     is none. Years are ints, also of dates and texts. A list means each of its values.
     An object is no value.
     """
-    if isinstance(value, (list, tuple, set)):
-        each = dict.fromkeys(
-            one for item in value if (one := filter_value(field, item)) is not None
-        )
-        return Several(each) if len(each) > 1 else next(iter(each), None)
     if isinstance(value, str):
         if field == "year" and value.strip().isdecimal():
             return int(value)
         return value or None
+    if value is None or isinstance(value, Mapping):
+        return None
+    if isinstance(value, (list, tuple, set)):
+        return _several(filter_value(field, item) for item in value)
     if isinstance(value, Decimal128):
-        value = value.to_decimal()
+        return _number(value.to_decimal())
     if isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-        return (
-            None
-            if not math.isfinite(value)
-            else int(value)
-            if value == int(value)
-            else str(value)
-        )
-    if isinstance(value, date):
-        return value.year if field == "year" else value.isoformat()[:10]
-    return None if value is None or isinstance(value, Mapping) else id_text(value)
+        return _number(value)
+    if not isinstance(value, date):
+        return id_text(value)
+    if field == "year":
+        return value.year
+    return value.isoformat()[:10]
+
+
+def _several(values: Iterable[Value | None]) -> Value | None:
+    """Return different values as one, a single value as it is."""
+    different = dict.fromkeys(value for value in values if value is not None)
+    if len(different) > 1:
+        return Several(different)
+    return next(iter(different), None)
+
+
+def _number(value: float | Decimal) -> Value | None:
+    if not math.isfinite(value):
+        return None
+    if value == int(value):
+        return int(value)
+    return str(value)
 
 
 def text_value(value: Any) -> str:
@@ -277,32 +293,34 @@ def text_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     plain = filter_value("", value)
-    return "" if plain is None else str(plain)
+    if plain is None:
+        return ""
+    return str(plain)
 
 
 def number_value(value: Any) -> int | None:
     """Return a stored value as a whole number from 0 on; None where it is none."""
     number = filter_value("year", value)
-    return number if isinstance(number, int) and number >= 0 else None
+    if isinstance(number, int) and number >= 0:
+        return number
+    return None
 
 
 def list_value(value: Any) -> tuple[Value, ...]:
     """Return a stored list, or the one value that stands for it."""
     plain = filter_value("", value)
-    return (
-        ()
-        if plain is None
-        else plain.values
-        if isinstance(plain, Several)
-        else (plain,)
-    )
+    if plain is None:
+        return ()
+    if isinstance(plain, Several):
+        return plain.values
+    return (plain,)
 
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:
     """Return the row's filter values, without the report's name."""
-    values = {
-        field: filter_value(field, row.get(field))
-        for field in fields
-        if field != "document_name"
-    }
-    return {field: value for field, value in values.items() if value is not None}
+    metadata: dict[str, Value] = {}
+    for field in fields:
+        value = filter_value(field, row.get(field))
+        if field != "document_name" and value is not None:
+            metadata[field] = value
+    return metadata

@@ -26,15 +26,24 @@ from ...domain.errors import SearchEngineError
 from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_refusals
 
 log = logging.getLogger(__name__)
-MISSING, NO_ROOM = "DOES_NOT_EXIST", "NO_ROOM"
+MISSING = "DOES_NOT_EXIST"
+NO_ROOM = "NO_ROOM"
 ALREADY_EXISTS = 68
-TRUSTED_SECONDS, DOUBTED_SECONDS = 60.0, 5.0
-"""Seconds for which it is assumed that an index answers, and that it does not."""
+"""MongoDB's code IndexAlreadyExists."""
+ANSWERS_SECONDS = 60.0
+"""Seconds for which it is assumed that an index answers: one that is dropped is noticed
+within a minute.
+"""
+SILENT_SECONDS = 5.0
+"""Seconds for which it is assumed that it does not: people wait for one that is being
+built.
+"""
 TEXT_PATHS = (TEXT_FIELD, "report_title", "document_title")
 """The fields of the keyword search: it finds a passage by its report and heading
 too.
 """
-VECTOR_INDEX, TEXT_INDEX = "vector_index", "text_index"
+VECTOR_INDEX = "vector_index"
+TEXT_INDEX = "text_index"
 """Their names. One vector index holds both slots of vectors: a free cluster has room
 for three indexes in all.
 """
@@ -81,27 +90,23 @@ def vector_index_definition(
     advised above 100,000 vectors: scalar takes a quarter of the memory, binary a
     twenty-fourth. ``options``: see `Settings.index_options`.
     """
-    of_index = {
-        name: value for name, value in options.items() if name == "numPartitions"
-    }
-    of_field = {
-        name: value for name, value in options.items() if name != "numPartitions"
-    }
-    shared: Json = {"similarity": "cosine", "quantization": quantization, **of_field}
-    vectors: list[Json] = [
-        {
+    definition: Json = {"fields": []}
+    field_options: Json = {"similarity": "cosine", "quantization": quantization}
+    for name, value in options.items():
+        if name == "numPartitions":  # the only one of the index itself
+            definition[name] = value
+        else:
+            field_options[name] = value
+    for slot, size in dimensions.items():
+        vector = {
             "type": "vector",
             "path": embedding_field(slot),
             "numDimensions": size,
-            **shared,
         }
-        for slot, size in dimensions.items()
-    ]
-    filters = [
-        {"type": "filter", "path": name}
-        for name in dict.fromkeys((*filter_fields, FOLLOWED_BY))
-    ]
-    return {"fields": [*vectors, *filters], **of_index}
+        definition["fields"].append({**vector, **field_options})
+    for name in dict.fromkeys((*filter_fields, FOLLOWED_BY)):
+        definition["fields"].append({"type": "filter", "path": name})
+    return definition
 
 
 def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
@@ -112,13 +117,10 @@ def text_index_definition(filter_fields: Iterable[str], language: str) -> Json:
         path: {"type": "string", "analyzer": f"lucene.{language}"}
         for path in TEXT_PATHS
     }
-    fields |= {name: [{"type": "token"}, {"type": "number"}] for name in filter_fields}
-    return {
-        "mappings": {
-            "dynamic": False,
-            "fields": {**fields, FOLLOWED_BY: {"type": "token"}},
-        }
-    }
+    for name in filter_fields:
+        fields[name] = [{"type": "token"}, {"type": "number"}]
+    fields[FOLLOWED_BY] = {"type": "token"}
+    return {"mappings": {"dynamic": False, "fields": fields}}
 
 
 @runtime_checkable
@@ -145,10 +147,8 @@ def index_plans(
     the general one's is last: the free tier has room for three. ``database``: where
     collections of another program have their own indexes.
     """
-    names, fields = (
-        list(dict.fromkeys(settings.chunk_collections)),
-        settings.filter_fields,
-    )
+    names = list(dict.fromkeys(settings.chunk_collections))
+    fields = settings.filter_fields
     if database is not None and database.mapped:
         size = next(iter(dimensions.values()))
         plans: list[SearchTarget] = []
@@ -159,17 +159,15 @@ def index_plans(
     options = json.loads(settings.index_options or "{}")
     vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
-    gone = tuple(map(embedding_field, dropped))
-    return [
-        *(
-            SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, gone)
-            for name in names
-        ),
-        *(
-            SearchTarget(name, TEXT_INDEX, "search", text)
-            for name in dict.fromkeys((*names[1:], names[0]))
-        ),
-    ]
+    dropped_paths = tuple(embedding_field(slot) for slot in dropped)
+    targets = []
+    for name in names:
+        targets.append(
+            SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, dropped_paths)
+        )
+    for name in (*names[1:], names[0]):  # the general one is the last
+        targets.append(SearchTarget(name, TEXT_INDEX, "search", text))
+    return targets
 
 
 def fits_definition(stored: Mapping[str, Any], target: SearchTarget) -> bool:
@@ -185,11 +183,16 @@ def changed_paths(stored: Mapping[str, Any], target: SearchTarget) -> list[str]:
         return []
     planned = keep_extras(target, stored)
     if "fields" in planned:
-        before, after = _by_path(stored)["fields"], _by_path(planned)["fields"]
+        stored_fields = _by_path(stored)["fields"]
+        planned_fields = _by_path(planned)["fields"]
     else:
-        before = stored.get("mappings", {}).get("fields", {})
-        after = planned["mappings"]["fields"]
-    paths = [str(path) for path in after if after[path] != before.get(path)]
+        stored_fields = stored.get("mappings", {}).get("fields", {})
+        planned_fields = planned["mappings"]["fields"]
+    paths = [
+        str(path)
+        for path, field in planned_fields.items()
+        if field != stored_fields.get(path)
+    ]
     return paths or ["its options"]
 
 
@@ -207,35 +210,42 @@ def keep_extras(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
     analyzers, and what a field has beyond its plan (`hnswOptions`, another mapping
     beside ours).
     """
-    planned = target.definition
-    if "fields" in planned:
-        by_path = {field.get("path"): field for field in stored.get("fields", ())}
-        kept = {
-            path: field for path, field in by_path.items() if path not in target.dropped
-        }
-        ours = {}
-        for field in planned["fields"]:
-            old = kept.get(field["path"], {})
-            ours[field["path"]] = {
-                **(old if old.get("type") == field["type"] else {}),
-                **field,
-            }
-        return {**stored, **planned, "fields": list({**ours, **kept, **ours}.values())}
+    if "fields" in target.definition:
+        return _keep_extra_fields(target, stored)
     mappings = stored.get("mappings", {})
-    fields = mappings.get("fields", {})
-    needed = {
-        path: fields[path] if _same_mapping(fields.get(path), mapping) else mapping
-        for path, mapping in planned["mappings"]["fields"].items()
+    fields = dict(mappings.get("fields", {}))
+    for path, mapping in target.definition["mappings"]["fields"].items():
+        if not _has_mapping(fields.get(path), mapping):
+            fields[path] = mapping
+    return {**stored, "mappings": {**mappings, "fields": fields}}
+
+
+def _keep_extra_fields(target: SearchTarget, stored: Mapping[str, Any]) -> Json:
+    """Do that for a vector index: its fields are a list, ours come first."""
+    extras = {
+        field.get("path"): field
+        for field in stored.get("fields", ())
+        if field.get("path") not in target.dropped
     }
-    return {**stored, "mappings": {**mappings, "fields": {**fields, **needed}}}
+    fields = []
+    for planned in target.definition["fields"]:
+        existing = extras.pop(planned["path"], {})
+        if existing.get("type") == planned["type"]:
+            fields.append({**existing, **planned})
+        else:
+            fields.append(planned)
+    return {**stored, **target.definition, "fields": [*fields, *extras.values()]}
 
 
-def _same_mapping(stored: Any, planned: Any) -> bool:
+def _has_mapping(stored: Any, planned: Any) -> bool:
+    """Return whether a field is mapped as planned, or as more than that."""
     mappings = stored if isinstance(stored, list) else [stored or {}]
-    needs = planned if isinstance(planned, list) else [planned]
-    return all(
-        any(need.items() <= mapping.items() for mapping in mappings) for need in needs
-    )
+    planned_mappings = planned if isinstance(planned, list) else [planned]
+    for planned_mapping in planned_mappings:
+        needed = planned_mapping.items()
+        if not any(needed <= mapping.items() for mapping in mappings):
+            return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,35 +282,46 @@ def index_status(database: Database, target: SearchTarget) -> IndexStatus:
     Raises:
         SearchEngineError: the server has no search engine."""
     with translate_refusals(target):
-        described = next(
-            iter(database[target.collection].search_indexes(target.index)), None
-        )
-    if described is None:
+        indexes = list(database[target.collection].search_indexes(target.index))
+    if not indexes:
         return IndexStatus(
             target.collection, target.index, target.kind, MISSING, queryable=False
         )
-    # Atlas has one message; Community one for each host's main index, and for the one
-    # that is being built.
-    hosts = described.get("statusDetail") or ()
-    parts = (
-        host.get(part) or {} for host in hosts for part in ("mainIndex", "stagedIndex")
-    )
-    messages = (described.get("message"), *(part.get("message") for part in parts))
-    kind, queryable = index_kind(described), bool(described.get("queryable"))
-    state = str(described.get("status") or ("READY" if queryable else "PENDING"))
-    definition = dict(described.get("latestDefinition") or {})
-    message = "; ".join(dict.fromkeys(str(message) for message in messages if message))
+    described = indexes[0]
+    queryable = bool(described.get("queryable"))
+    assumed_state = "READY" if queryable else "PENDING"
     return IndexStatus(
-        target.collection, target.index, kind, state, queryable, definition, message
+        collection=target.collection,
+        name=target.index,
+        kind=index_kind(described),
+        state=str(described.get("status") or assumed_state),
+        queryable=queryable,
+        definition=dict(described.get("latestDefinition") or {}),
+        message="; ".join(_messages(described)),
     )
+
+
+def _messages(described: Mapping[str, Any]) -> list[str]:
+    """Return the different messages of an index. Atlas has one; Community one for each
+    host's main index, and for the one that is being built.
+    """
+    messages = [described.get("message")]
+    for host in described.get("statusDetail") or ():
+        for index in ("mainIndex", "stagedIndex"):
+            messages.append((host.get(index) or {}).get("message"))
+    return list(dict.fromkeys(str(message) for message in messages if message))
 
 
 def index_kind(described: Mapping[str, Any]) -> str:
     """Return vectorSearch or search. Community does not name the type: there it follows
     from the definition.
     """
-    is_search = "mappings" in (described.get("latestDefinition") or {})
-    return str(described.get("type") or ("search" if is_search else "vectorSearch"))
+    kind = described.get("type")
+    if kind:
+        return str(kind)
+    if "mappings" in (described.get("latestDefinition") or {}):
+        return "search"
+    return "vectorSearch"
 
 
 def ensure_indexes(
@@ -314,29 +335,31 @@ def ensure_indexes(
     Raises: SearchEngineError: no search engine, no room, an index failed, or the time
         is up.
     """
-    waiting: list[tuple[SearchTarget, bool]] = []
+    requested: list[tuple[SearchTarget, bool]] = []
     left_out: list[IndexStatus] = []
-    # all are requested before any is waited for: the server builds them side by side
+    # All are requested before any is waited for: the server builds them side by side.
     for target in plans:
         try:
-            waiting.append((target, _request(database, target, polling)))
+            updated = _request(database, target, polling)
+            requested.append((target, updated))
         except CommandError as error:
             if not (target.optional and has_no_room(error)):
                 with translate_refusals(target):
                     raise
-            left_out.append(
-                IndexStatus(
-                    target.collection,
-                    target.index,
-                    target.kind,
-                    NO_ROOM,
-                    False,
-                    message=error.server_message,
-                )
+            status = IndexStatus(
+                target.collection,
+                target.index,
+                target.kind,
+                state=NO_ROOM,
+                queryable=False,
+                message=error.server_message,
             )
-    return [
-        _wait(database, target, polling, updated=updated) for target, updated in waiting
-    ] + left_out
+            left_out.append(status)
+    ready = [
+        _wait(database, target, polling, updated=updated)
+        for target, updated in requested
+    ]
+    return ready + left_out
 
 
 def is_own_index(described: Mapping[str, Any]) -> bool:
@@ -385,13 +408,12 @@ def _wait(
     old one is queryable).
     """
 
-    def ready(now: IndexStatus) -> bool:
-        return now.queryable and (
-            not updated
-            or (now.state == "READY" and fits_definition(now.definition, target))
-        )
+    def is_ready(now: IndexStatus) -> bool:
+        if not now.queryable or not updated:
+            return now.queryable
+        return now.state == "READY" and fits_definition(now.definition, target)
 
-    return _poll(database, target, polling, ready)
+    return _poll(database, target, polling, is_ready)
 
 
 def _poll(
@@ -446,7 +468,9 @@ class IndexHealth:
     def known_failure(self) -> SearchEngineError | None:
         """Return what the last check found, if that was a moment ago."""
         until, problem = self._latest
-        return problem if self._clock() < until else None
+        if self._clock() >= until:
+            return None
+        return problem
 
     def failure(self) -> SearchEngineError | None:
         """Return why the index cannot answer. None where it can, and where its
@@ -455,31 +479,34 @@ class IndexHealth:
         Raises:
             SearchEngineError: the engine itself does not answer.
         """
-        until, before = self._latest
-        if before is None and self._clock() < until:
+        until, previous_problem = self._latest
+        if previous_problem is None and self._clock() < until:
             return None
         if self._database[self.target.collection].estimated_count() == 0:
-            self._latest = self._clock() + DOUBTED_SECONDS, None
+            self._latest = (self._clock() + SILENT_SECONDS, None)
             return None
-        problem, status = None, index_status(self._database, self.target)
-        if status.state == MISSING:
-            with translate_refusals(self.target):
-                indexes = self._database[self.target.collection].search_indexes()
-            others = (
-                ", ".join(sorted(str(index.get("name")) for index in indexes)) or "none"
-            )
-            problem = failure(
-                "missing",
-                collection=self.target.collection,
-                name=self.target.index,
-                others=others,
-            )
-        elif not status.queryable:
-            problem = not_queryable(self.target, status.state, status.message)
-        if problem is not None and before is None:
+        problem = self._problem()
+        if problem is None:
+            self._latest = (self._clock() + ANSWERS_SECONDS, None)
+            return None
+        if previous_problem is None:
             log.warning("%s", problem.message)
-        self._latest = (
-            self._clock() + (DOUBTED_SECONDS if problem else TRUSTED_SECONDS),
-            problem,
-        )
+        self._latest = (self._clock() + SILENT_SECONDS, problem)
         return problem
+
+    def _problem(self) -> SearchEngineError | None:
+        """Ask the server what is wrong with the index; None = nothing is."""
+        status = index_status(self._database, self.target)
+        if status.state != MISSING:
+            if status.queryable:
+                return None
+            return not_queryable(self.target, status.state, status.message)
+        with translate_refusals(self.target):
+            indexes = self._database[self.target.collection].search_indexes()
+        names = sorted(str(index.get("name")) for index in indexes)
+        return failure(
+            "missing",
+            collection=self.target.collection,
+            name=self.target.index,
+            others=", ".join(names) or "none",
+        )
