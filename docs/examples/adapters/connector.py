@@ -23,9 +23,9 @@ from urllib.parse import urlencode
 
 from pydantic import Field
 
-from ...domain.errors import LoadError
-from ..loaders import suffixes
-from ..sources import Source
+from ....domain.errors import LoadError
+from ....library.loaders import suffixes
+from ....library.sources import Source
 from . import Connector, Download, SourceFile
 
 FIELDS = (

@@ -9,7 +9,8 @@ from zlib import crc32
 import numpy as np
 
 from ...config.settings import Settings
-from ...domain import Matrix, Vector
+from ...domain import Vector
+from ...domain.documents import Matrix
 from ...domain.errors import SettingsError
 from ...domain.request import RequestContext
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import configparser
 from pathlib import Path
 
-from ...domain import Loaded, Section, lay_out
+from ...domain import Loaded, Section
+from ...domain.documents import lay_out
 from ...domain.errors import LoadError
 from . import Fit, Sample
 from .text import read_text
