@@ -20,12 +20,16 @@ from playwright.sync_api import Browser, Page, expect
 from chatbot.app.web.cookies import KEY_COOKIE
 from chatbot.extras.sign_in.people import PERSON_COOKIE
 from tests.app.web.conftest import error_of
-from tests.app.web.live import application
+from tests.app.web.live import address, application
+from tests.browser.conftest import chromium, launched
 from tests.conftest import small_settings
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning"
-)  # of the provider, which runs in this process
+__all__ = ("address", "chromium", "launched")
+pytestmark = [
+    # The provider's, which runs in this process.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.extras("all"),
+]
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     provider_mock = pytest.importorskip(
