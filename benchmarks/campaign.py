@@ -19,7 +19,7 @@ CAMPAIGNS = {
     "requests": "tests/app/web/test_any_request.py",
     "files": "tests/library/loaders/test_fuzz.py",
     "filters": "tests/database/test_collection.py",
-    "replies": "tests/answering/agents/test_fuzzed.py",
+    "replies": "tests/answering/modes/test_fuzzed.py",
     "replacements": "tests/library/test_late_search.py",
     "interleavings": "tests/faults/test_interleavings.py",
     "orders": "tests/faults/test_upload_order.py",

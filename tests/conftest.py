@@ -55,7 +55,7 @@ hypothesis_settings.load_profile("any_speed")
 SLOW = re.compile(
     r"""(app/(cli|web)|browser|contracts|extras|faults)/
     |benchmarks/test_commands
-    |answering/agents/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
+    |answering/modes/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
     |answering/test_presets|config/test_logs|questions/test_conversations
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
     |library/test_(control|formats|jobs|killed|late_search|upload_order)

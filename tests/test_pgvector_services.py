@@ -5,12 +5,12 @@ delete.
 from pathlib import Path
 
 import pytest
+from chatbot.app.doctor import diagnose
 
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Cancellation, Question, Scope
-from chatbot.extras.operator.doctor import diagnose
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes import postgres
 
@@ -38,7 +38,7 @@ def ask(
 ) -> Answer:
     scope = services.storage.scopes.resolve(filters)
     asked = Question(query, scope, top_k=5, retrieval_method=method, mode="direct")
-    *_, last = services.chat.stream(asked, cancel=Cancellation())
+    last = services.chat.answer(asked, cancel=Cancellation())
     assert isinstance(last, Saved)
     return last.answer
 

@@ -9,7 +9,6 @@ from .callers import ApiKey, Caller
 from .cancellation import Cancellation
 from .chat import (
     Answer,
-    AnswerEvent,
     Citation,
     Delta,
     Event,
@@ -43,7 +42,6 @@ from .scope import Range, Scope
 
 __all__ = [
     "Answer",
-    "AnswerEvent",
     "ApiKey",
     "Caller",
     "Cancellation",

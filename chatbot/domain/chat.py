@@ -84,6 +84,9 @@ class QuerySettings:
     deep_rounds: int = 3
     chain_rounds: int = 4
     search_seconds: float = 20.0
+    stages: tuple[str, ...] = ()
+    """Names of `answering.flow.STAGES`, none = all."""
+    plain: bool = False
 
     @classmethod
     def of(cls, settings: object) -> "QuerySettings":
@@ -302,6 +305,23 @@ class StepTiming:
 
 
 @dataclass(frozen=True, slots=True)
+class StageTiming:
+    """A stage that ran for a question, with its usage of the models. ``ended``: why it
+    ended the question, so that what follows did not run; "" = it did not.
+    """
+
+    name: str
+    ms: float
+    usage: Usage = field(default_factory=Usage)
+    ended: str = ""
+
+    @classmethod
+    def since(cls, name: str, started: float, usage: Usage) -> "StageTiming":
+        """Measure from ``started``, a reading of `time.perf_counter`."""
+        return cls(name, round((time.perf_counter() - started) * 1000, 2), usage)
+
+
+@dataclass(frozen=True, slots=True)
 class ScopeSummary:
     """A scope with the numbers of its reports and passages. ``page``: only passages
     that begin on it. Filters that a client sends back count as chosen and exclude
@@ -453,6 +473,8 @@ class SearchTrace:
 @dataclass(frozen=True, slots=True)
 class Trace(SearchTrace):
     hits: tuple[SearchHit, ...] = ()
+    stages: tuple[StageTiming, ...] = ()
+    """The stages that ran, in order (`answering/flow.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,11 +519,5 @@ class TokenEvent:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEvent:
-    """The finished answer; always the last event."""
-
-    answer: Answer
-
-
-Event = StepEvent | SourcesEvent | TokenEvent | AnswerEvent
+Event = StepEvent | SourcesEvent | TokenEvent
+"""What is told of a question on the way to its answer."""

@@ -17,9 +17,10 @@ from chatbot.database.changes import PASSAGES
 from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.rows import decode_vector
-from chatbot.domain import AnswerEvent, Question, RequestContext, Scope
+from chatbot.domain import Question, Scope
 from chatbot.domain.scope import NO_VALUE
 from chatbot.models.embed.hashing import HashingEmbedder
+from tests.asking import Finished, by_mode
 from tests.data import cases
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.nx_server import NxThread
@@ -85,11 +86,11 @@ def write_older_rows(database: Database) -> None:
             outside(database, "report_chatting").insert_one(row)
 
 
-def ask(services: Services, query: str, **filters: Any) -> AnswerEvent:
+def ask(services: Services, query: str, **filters: Any) -> Finished:
     scope = services.storage.scopes.resolve(filters)
     question = Question(query, scope, top_k=3, retrieval_method="hybrid", mode="direct")
-    *_, last = services.everything.agent.run(question, request=RequestContext())
-    assert isinstance(last, AnswerEvent)
+    *_, last = by_mode(services, question)
+    assert isinstance(last, Finished)
     return last
 
 

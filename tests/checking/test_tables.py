@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.answering.agents.compare import quotes_table
+from chatbot.answering.writers.table import quotes_table
 from chatbot.checking.tables import EMPTY, CheckedTables, with_sources
 from chatbot.domain import Quotation
 from tests.data import cases

@@ -43,7 +43,7 @@ def services(tmp_path: Path) -> Iterator[Services]:
 
 
 def quoted(services: Services, question: str) -> str:
-    *_, last = services.chat.stream(
+    last = services.chat.answer(
         Question(question, Scope(), 5, "hybrid", "direct"), cancel=Cancellation()
     )
     assert isinstance(last, Saved)

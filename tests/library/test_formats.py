@@ -9,8 +9,9 @@ import pytest
 
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
-from chatbot.domain import Answer, AnswerEvent, Question, RequestContext
+from chatbot.domain import Answer, Question, RequestContext
 from chatbot.library.sources import folder_sources
+from tests.asking import Finished, by_mode
 from tests.data import cases, data_set, needs
 
 CORPUS = data_set("sample_corpus")
@@ -52,8 +53,8 @@ def answer(services: Services, query: str, name: str) -> Answer:
         services.settings.retrieval_method,
         "direct",
     )
-    *_, last = services.everything.agent.run(question, request=RequestContext())
-    assert isinstance(last, AnswerEvent)
+    *_, last = by_mode(services, question, request=RequestContext())
+    assert isinstance(last, Finished)
     return last.answer
 
 

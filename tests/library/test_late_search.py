@@ -15,10 +15,11 @@ import pytest
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.database.mongo import MongoDatabase
-from chatbot.domain import AnswerEvent, Question, RequestContext, Scope, Vector
+from chatbot.domain import Question, RequestContext, Scope, Vector
 from chatbot.domain.errors import SearchEngineError
 from chatbot.library.control import JobControl
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
+from tests.asking import Finished, by_mode
 from tests.campaigns import times
 from tests.fakes.mongomock_search import SearchClient
 from tests.fakes.search_engine import failure
@@ -172,8 +173,8 @@ def test_an_answer_given_while_a_report_is_written_or_removed_is_not_repeated_la
             retrieval_method="hybrid",
             mode="direct",
         )
-        *_, last = services.everything.agent.run(question, request=RequestContext())
-        assert isinstance(last, AnswerEvent)
+        *_, last = by_mode(services, question, request=RequestContext())
+        assert isinstance(last, Finished)
         return last.answer.trace.cached
 
     client.engine.lag = 20.0

@@ -46,8 +46,8 @@ def last_answer(services: Services, turns: list[str]) -> Saved:
             services.modes.default(),
             auto_scope=True,
         )
-        events = services.chat.stream(question, place=place, cancel=Cancellation())
-        saved = next(event for event in events if isinstance(event, Saved))
+        saved = services.chat.answer(question, place=place, cancel=Cancellation())
+        assert saved is not None
         place = Place(saved.conversation_id)
     assert saved is not None
     return saved

@@ -11,7 +11,7 @@ from flask import Flask
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Registration
-from tests.answering.agents.conftest import MALI_2021
+from tests.answering.modes.conftest import MALI_2021
 from tests.app.web.live import ask, served
 from tests.conftest import ingest_file, write_report
 from tests.real_llm.conftest import MARKS

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ...answering.conversation import Place, Saved
-from ...domain import Scope, StepEvent, TokenEvent
+from ...domain import Event, Scope, StepEvent, TokenEvent
 from ...domain.callers import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import Unsupported, question_problem
@@ -231,22 +231,27 @@ def _read(
 
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
     """Print the answer while it is written; return the conversation's id."""
-    request, conversation_id, printed = parse(ChatRequest, fields), "", ""
-    stream = services.chat.stream
+    request = parse(ChatRequest, fields)
     question = request.to_question(services, ANYBODY.limit)
-    for event in stream(
-        question, place=Place(request.conversation_id), cancel=Cancellation()
-    ):
+    printed: list[str] = []
+
+    def send(event: Event) -> None:
         # A pipe gets the checked answer, which may differ from what was streamed.
         if isinstance(event, TokenEvent) and not as_json and sys.stdout.isatty():
-            printed += event.text
+            printed.append(event.text)
             click.echo(event.text, nl=False)
         elif isinstance(event, StepEvent) and not as_json:
             print_step(event)
-        elif isinstance(event, Saved):
-            conversation_id = event.conversation_id or ""
-            print_answer(event, printed, as_json=as_json)
-    return conversation_id
+
+    saved = services.chat.answer(
+        question,
+        send=send,
+        place=Place(request.conversation_id),
+        cancel=Cancellation(),
+    )
+    assert saved is not None, "nobody cancels it"
+    print_answer(saved, "".join(printed), as_json=as_json)
+    return saved.conversation_id or ""
 
 
 def print_step(step: StepEvent) -> None:

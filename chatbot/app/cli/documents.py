@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ...answering.agents.searches import in_parallel
+from ...answering.tools.parallel import in_parallel
 from ...domain import Loaded
 from ...domain.documents import MEGABYTE
 from ...domain.errors import (

@@ -131,7 +131,7 @@ class Services:
         self.modes.check(None)
         everything = self.everything
         everything.reranker(self.settings.reranker)
-        _ = everything.understanding
+        _ = everything.flow
         self.ingesting.check()
         for extra in self.extras:
             for reference in extra.verify:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from ...answering.conversation import ChatService, Condenser, UsageAccounting
+from ...answering.accounting import UsageAccounting
+from ...answering.conversation import ChatService
 from ...domain.protocols import Embedder
 from ...domain.scope import Scope
-from ...language.analysis import analyzer
 from .chat_models import ChatModels
 from .searching import SearchServices
 from .storage import Storage
@@ -23,7 +23,6 @@ def build_chat(
     be built.
     """
     settings = storage.settings
-    words = analyzer(settings.language)
     accounting = UsageAccounting(
         prices=settings.model_prices,
         chat_model=models.chat,
@@ -33,16 +32,8 @@ def build_chat(
         conversations=storage.conversations,
     )
 
-    def condenser(limit: Scope) -> Condenser:
-        return Condenser(
-            follow_ups=within(limit).follow_ups(),
-            chat_model=models.small,
-            analyzer=words,
-        )
-
     return ChatService(
         conversations=storage.conversations,
-        agent=lambda limit: within(limit).understanding,
-        condenser=condenser,
+        flow=lambda limit: within(limit).flow,
         accounting=accounting,
     )

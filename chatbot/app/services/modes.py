@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...answering.agents import AGENTS, CHOOSES, DEFAULT
+from ...answering.modes import CHOOSES, DEFAULT, MODES, needs_language_model
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS, query_time
 from ...domain.chat import Budget
@@ -35,7 +35,7 @@ class Modes:
         it.
         """
         field = "mode" if mode or preset else "MODE"
-        mode = AGENTS.check(mode or self.default(preset), field=field)
+        mode = MODES.check(mode or self.default(preset), field=field)
         if self._is_usable(mode):
             return mode
         valid = [name for name, is_usable in self.usable().items() if is_usable]
@@ -57,12 +57,12 @@ class Modes:
 
     def usable(self) -> dict[str, bool]:
         """Return whether each mode can be used here: some need a language model."""
-        return {name: self._is_usable(name) for name in AGENTS.names()}
+        return {name: self._is_usable(name) for name in MODES.names()}
 
     def _is_usable(self, mode: str) -> bool:
         if self.models.chat.is_language_model:
             return True
-        return not AGENTS.module(mode).build.needs_language_model
+        return not needs_language_model(mode)
 
     def budget(self, limits: Mapping[str, Any]) -> Budget:
         """Return what one question may cost: as the settings allow, or less. Raises

@@ -5,12 +5,10 @@ now.
 import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import NamedTuple
 
 from ... import __version__
-from ...answering.agents.run import ModeAgent, Resources
-from ...answering.agents.understanding import Understanding
 from ...answering.figure_tables import FigureTables
+from ...answering.flow import Flow
 from ...database.reader import EVERYTHING, UNKNOWN, Reader, Readers
 from ...domain import QuerySettings, Question
 from ...domain.errors import EmbeddingError
@@ -26,8 +24,8 @@ from ...search.compression import Compressor
 from ...search.indicators import Glossary, IndicatorIndex
 from ...search.ordering import Refiner
 from ...search.pipeline import Retriever
-from ...search.spelling import Spelling
 from .chat_models import ChatModels
+from .flow import build_flow
 from .once import Once
 from .runtime import Runtime, Runtimes
 
@@ -35,15 +33,6 @@ HEADING_WEIGHT = 1.5
 """Weight of headings near the question beside the fused score."""
 MAX_KEPT_LIMITS = 64
 """Limits of callers for which what is derived from the reports is kept."""
-
-
-class Agents(NamedTuple):
-    """What answers questions."""
-
-    resources: Resources
-    agent: ModeAgent
-    understanding: Understanding
-    """The agent, behind the reading of each question."""
 
 
 class SearchServices:
@@ -70,7 +59,8 @@ class SearchServices:
         self._analyzer = analyzer(self._settings.language)
         self._indicators = Once(self._build_indicators)
         self._retriever = Once(self._build_retriever)
-        self._agents = Once(self._build_agents)
+        self._tables = Once(self._build_tables)
+        self._flow = Once(self._build_flow)
 
     @property
     def passages(self) -> Passages:
@@ -88,19 +78,14 @@ class SearchServices:
         return self._retriever.get()
 
     @property
-    def resources(self) -> Resources:
-        """The objects that agents work with."""
-        return self._agents.get().resources
+    def tables(self) -> FigureTables:
+        """Compiles the figures inside."""
+        return self._tables.get()
 
     @property
-    def agent(self) -> ModeAgent:
-        """Answers questions that were read, or takes answers from the cache."""
-        return self._agents.get().agent
-
-    @property
-    def understanding(self) -> Understanding:
-        """Reads and answers questions."""
-        return self._agents.get().understanding
+    def flow(self) -> Flow:
+        """Answers questions."""
+        return self._flow.get()
 
     def follow_ups(self) -> FollowUps:
         """Return what completes questions by the conversation before them."""
@@ -182,35 +167,35 @@ class SearchServices:
             least_cosine=settings.similarity_threshold,
         )
 
-    def _build_agents(self) -> Agents:
+    def _build_tables(self) -> FigureTables:
+        terms = self._analyzer.terms
+        return FigureTables(self.reader.figures, self.indicators, terms)
+
+    def _build_flow(self) -> Flow:
         settings, reader, runtime = self._settings, self.reader, self._runtime
         collections = [
             collection
             for collection in self._storage.collections
             if reader.limit.holds(collection.name)
         ]
-        resources = Resources(
+        return build_flow(
+            settings=settings,
+            reader=reader,
+            passages=self.passages,
+            embedder=runtime.embedder,
             retriever=self.retriever,
             compressor=self._build_compressor(),
-            store=self.passages,
-            catalog=reader.documents,
+            tables=self.tables,
+            glossary=self.glossary,
+            follow_ups=self.follow_ups(),
+            bounds=runtime.bounds,
             chat_model=self._models.chat,
             small_chat_model=self._models.small,
             quoter=ExtractiveChatModel(settings.language),
-            embedder=runtime.embedder,
-            analyzer=self._analyzer,
-            language=settings.language,
-            collections=tuple(collections),
-            glossary=reader.glossary,
-            spelling=Spelling(reader.glossary, reader.figures.indicators),
-            bounds=runtime.bounds,
-            settings=QuerySettings.of(settings),
-            tables=FigureTables(reader.figures, self.indicators, self._analyzer.terms),
+            collections=collections,
+            # Answers are cached until what the reader gives has changed.
+            cache=AnswerCache(self._storage.cache, self.generation),
         )
-        # Answers are cached until what the reader gives has changed.
-        cache = AnswerCache(self._storage.cache, self.generation)
-        agent = ModeAgent(resources, cache)
-        return Agents(resources, agent, Understanding(agent, resources, self.glossary))
 
 
 class Searches:

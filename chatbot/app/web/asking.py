@@ -2,7 +2,7 @@
 answers are stored.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,8 +21,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ...answering.agents import CHOOSES
 from ...answering.conversation import Place, Saved, asked_json
+from ...answering.emitter import Send
+from ...answering.modes import CHOOSES
 from ...database.core import Json, bookkeeping
 from ...database.repositories.conversations import Begun
 from ...domain import (
@@ -60,6 +61,7 @@ from .streaming import (
     EventStream,
     Item,
     ResumableStream,
+    Tell,
     active_streams,
     connection,
     refuse_more,
@@ -67,8 +69,8 @@ from .streaming import (
 )
 
 asking = Views("asking", __name__)
-Answers = Callable[..., Iterator[Event | Saved]]
-"""Answers a question, until ``cancel`` is set."""
+Answers = Callable[..., Saved | None]
+"""Answers a question, sends its events, and stops when ``cancel`` is set."""
 MOST_ATTACHMENTS = 5
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """A stream is neither cached nor buffered."""
@@ -429,25 +431,30 @@ def question_stream(
             )
 
     previous = [Message(one.role, one.content) for one in body.previous_messages]
-    stream = partial(
-        product.chat.stream,
+    by_chat: Answers = partial(
+        product.chat.answer,
         place=place,
         previous_messages=previous,
         caller=who,
     )
-    answer = (
-        stream if attachments is None else partial(attachments.answer, answer=stream)
-    )
+    answer = by_chat
+    if attachments is not None:
+        answer = partial(attachments.answer, answer=by_chat)
 
-    def events(cancel: Cancellation) -> Iterator[Event | Saved]:
+    def work(cancel: Cancellation, tell: Tell) -> None:
         with question_slot(product, who), observed.question() as note:
-            for event in answer(question, cancel=cancel):
+
+            def send(event: Event | Saved) -> None:
                 note(event)
-                yield event
+                tell(event)
+
+            saved = answer(question, cancel=cancel, send=send)
+            if saved is not None:
+                send(saved)
 
     if resumable is not None:
-        return ResumableStream(resumable, active_streams(), events, connection())
-    return EventStream(events, connection(), write=write)
+        return ResumableStream(resumable, active_streams(), work, connection())
+    return EventStream(work, connection(), write=write)
 
 
 def without_passages(saved: Saved) -> Json:
@@ -501,28 +508,31 @@ class Attachments:
         return path
 
     def answer(
-        self, question: Question, *, answer: Answers, cancel: Cancellation
-    ) -> Iterator[Event | Saved]:
-        """Yield an event for each attachment that is read, then those of the answer."""
+        self,
+        question: Question,
+        *,
+        answer: Answers,
+        cancel: Cancellation,
+        send: Send,
+    ) -> Saved | None:
+        """Read each attachment, and answer. Raises LoadError, CancelledError."""
         with self._folder:
             documents: list[Document] = []
             self._connection.set_aside(True)
             try:
                 for number, (name, file) in enumerate(self._sources, start=1):
-                    yield StepEvent("attachments", f"Reading {name}")
-                    originals = self._services.ingesting.originals
-                    path = (
-                        file
-                        if file.exists()
-                        else originals.download(name, file.parent, cancel)
-                    )
-                    document = self._services.attachments.read(
-                        path, name, cancel, self._caller
-                    )
+                    send(StepEvent("attachments", f"Reading {name}"))
+                    document = self._read(name, file, cancel)
                     # Two may have the same name; the id tells their passages apart.
                     documents.append(replace(document, id=f"{document.id}-{number}"))
             finally:
                 self._connection.set_aside(False)
-            yield from answer(
-                replace(question, attachments=tuple(documents)), cancel=cancel
-            )
+            attached = replace(question, attachments=tuple(documents))
+            return answer(attached, cancel=cancel, send=send)
+
+    def _read(self, name: str, file: Path, cancel: Cancellation) -> Document:
+        path = file
+        if not file.exists():
+            originals = self._services.ingesting.originals
+            path = originals.download(name, file.parent, cancel)
+        return self._services.attachments.read(path, name, cancel, self._caller)

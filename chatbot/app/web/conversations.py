@@ -4,7 +4,7 @@ resume, stop and rate answers.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -49,6 +49,7 @@ from .routes import (
 )
 from .streaming import (
     EventStream,
+    Tell,
     active_streams,
     connection,
     encode,
@@ -412,15 +413,16 @@ def resume_answer(message_id: str) -> Response:
             "The events of this answer have expired. Its text is in the conversation."
         )
 
-    def events(gone: Cancellation) -> Iterator[str]:
-        yield encode("begun", asdict(Begun(begun.conversation_id, message_id)))
-        yield from replay(storage.unfinished, message_id, owner, int(last), gone)
+    def work(gone: Cancellation, tell: Tell) -> None:
+        tell(encode("begun", asdict(Begun(begun.conversation_id, message_id))))
+        for text in replay(storage.unfinished, message_id, owner, int(last), gone):
+            tell(text)
         if not gone.cancelled:
             (answer,) = with_passages([storage.conversations.message(message_id)], get)
             assert answer is not None, "what can be resumed is kept whole"
-            yield encode("done", answer)
+            tell(encode("done", answer))
 
-    return stream_response(EventStream(events, connection()))
+    return stream_response(EventStream(work, connection()))
 
 
 @conversations.post("/api/messages/<message_id>/stop", need="read", status=204)

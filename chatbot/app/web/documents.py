@@ -119,11 +119,11 @@ def get_guide(document_id: str) -> Guide:
     """Get the chapters and key figures of a report, and questions that it answers, in
     the page's language.
     """
-    resources = library().search.resources
+    search = library().search
     return guide(
         library().record(document_id),
-        resources.store,
-        resources.tables,
+        search.passages,
+        search.tables,
         page_language(),
     )
 

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
 
-from ...answering.agents import AGENTS
+from ...answering.modes import MODES
 from ...config.settings import Settings
 from ...config.settings_types import PRESETS
 from ...database.core import Json
@@ -60,7 +60,7 @@ ERRORS = {
     507: "The disk or the upload quota is full.",
 }
 NAMES = {
-    "mode": AGENTS.names(),
+    "mode": MODES.names(),
     "retrieval_method": RETRIEVAL_METHODS.names(),
     "preset": list(PRESETS),
 }

@@ -65,8 +65,12 @@ STOPPED, LOST = (
 )
 Item = Event | Saved | str
 """An event of a stream; text is encoded already."""
-Events = Callable[[Cancellation], Iterator[Item]]
-"""Gives the events of an answer until it is cancelled."""
+Tell = Callable[[Item], object]
+"""Takes an event at once."""
+Work = Callable[[Cancellation, Tell], object]
+"""Makes an answer, tells its events, the last of them `Saved`, and stops when it is
+cancelled.
+"""
 
 
 class ClientGoneError(HTTPException):
@@ -131,7 +135,7 @@ def write_event(event: Item) -> Iterable[str]:
 
 
 class EventStream:
-    """Runs ``events`` until they end or the client disconnects. `open` raises early
+    """Runs ``work`` until it ends or the client disconnects. `open` raises early
     failures; then `listen` or iterating gives the encoded events. `whole` gives the
     answer alone.
     """
@@ -140,13 +144,13 @@ class EventStream:
 
     def __init__(
         self,
-        events: Events,
+        work: Work,
         client: Connection,
         *,
         write: Callable[[Item], Iterable[str]] = write_event,
     ) -> None:
         self.cancel = Cancellation(client.client)
-        self._events = events
+        self._make = work
         self._write = write
         self._tell_begun = client.tell_begun
         self._begun = threading.Event()
@@ -209,9 +213,14 @@ class EventStream:
         ClientGoneError.
         """
         last: Item | None = None
+
+        def tell(event: Item) -> None:
+            nonlocal last
+            last = event
+            self._begin(event)
+
         try:
-            for last in self._events(self.cancel):
-                self._begin(last)
+            self._make(self.cancel, tell)
         except ChatbotError:
             if not self.cancel.cancelled:
                 raise
@@ -228,10 +237,7 @@ class EventStream:
 
     def _work(self) -> None:
         try:
-            for event in self._events(self.cancel):
-                self._begin(event)
-                for text in self._write(event):
-                    self._send(self.number(event, text))
+            self._make(self.cancel, self._tell)
         except Exception as error:  # noqa: BLE001  # the web layer's border: it goes to the client
             with self._lock:
                 if not self._is_open:
@@ -242,6 +248,11 @@ class EventStream:
             self.end()
         self._send(None)
         self._begun.set()
+
+    def _tell(self, event: Item) -> None:
+        self._begin(event)
+        for text in self._write(event):
+            self._send(self.number(event, text))
 
     def _send(self, text: str | None) -> None:
         with self._lock:
@@ -264,9 +275,9 @@ class ResumableStream(EventStream):
     """Its first event says at once where the answer will be found."""
 
     def __init__(
-        self, begun: Begun, streams: "ActiveStreams", events: Events, client: Connection
+        self, begun: Begun, streams: "ActiveStreams", work: Work, client: Connection
     ) -> None:
-        super().__init__(events, client)
+        super().__init__(work, client)
         self.begun = begun
         self.cancel = Cancellation()
         self.heard = 0

@@ -250,7 +250,7 @@ def _measure(
             if not data.chunks:
                 # As /query answers, without a conversation that stores it.
                 answer = partial(
-                    search.understanding.run, request=RequestContext(cache=False)
+                    search.flow.answer, request=RequestContext(cache=False)
                 )
                 measured.abstained = runner.measure_abstention(
                     data, answer, top_k=settings.top_k, **how

@@ -25,10 +25,9 @@ import numpy as np
 from ...answering.answer import prompt_for
 from ...app.services import Services
 from ...domain import (
-    AnswerEvent,
+    Answer,
     Chunk,
     Context,
-    Event,
     Passage,
     Question,
     Scope,
@@ -78,7 +77,7 @@ _UNSEEN = {"Cf", "Cc", "Cn"}
 _LIKE_A_TAG = re.compile(r"[<\u2039][/\\]*(?:passage|p\u0430ssage)")
 _QUESTION = Question("What is grown?", Scope(), 5, "hybrid", "direct")
 Case = dict[str, Any]
-Answering = Callable[[Question], Iterator[Event]]
+Answering = Callable[[Question], Answer]
 """Answers a question as the product does."""
 
 
@@ -277,11 +276,7 @@ def measure_abstention(
         question = Question(
             query.text, scope_of(query), top_k, method, mode="direct", cache=False
         )
-        answered = any(
-            event.answer.answered
-            for event in answer(question)
-            if isinstance(event, AnswerEvent)
-        )
+        answered = answer(question).answered
         verdicts.append((not answered, not query.answerable))
         progress(1)
     return verdicts

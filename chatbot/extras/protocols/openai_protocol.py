@@ -17,8 +17,8 @@ from typing import Annotated, Any, Literal
 from flask import Response, jsonify, request
 from pydantic import Field
 
-from ...answering.agents import AGENTS
 from ...answering.conversation import Place, Saved
+from ...answering.modes import MODES
 from ...app.web.asking import (
     QUESTION_ERRORS,
     ChatRequest,
@@ -265,7 +265,7 @@ def mode_and_scope(name: str) -> tuple[str | None, dict[str, Any]]:
 
 
 def _names() -> list[str]:
-    return [NAME, *(f"{NAME}-{name}" for name in AGENTS.names())]
+    return [NAME, *(f"{NAME}-{name}" for name in MODES.names())]
 
 
 def _model(name: str) -> dict[str, Any]:

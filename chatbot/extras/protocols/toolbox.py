@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
 from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
@@ -18,10 +19,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from ... import __version__
 from ...answering.context import texts_of
-from ...answering.conversation import Place, Saved
+from ...answering.conversation import Place
 from ...app.services import Services
 from ...app.services.library import Library
-from ...domain import Question, Scope, SearchHit, StepEvent
+from ...domain import Event, Question, Scope, SearchHit, StepEvent
 from ...domain.callers import ANYBODY, Caller
 from ...domain.cancellation import Cancellation
 from ...domain.documents import Report
@@ -177,17 +178,22 @@ class Toolbox:
             auto_scope=settings.auto_scope,
             budget=services.modes.budget({}),
         )
-        steps, answer = 0, None
-        for event in services.chat.stream(
-            question, place=Place(kept=False), cancel=self.cancel, caller=self.who
-        ):
+        steps = count(1)
+
+        def send(event: Event) -> None:
             if isinstance(event, StepEvent):
-                steps += 1
-                self.progress(steps, event.detail or event.name)
-            elif isinstance(event, Saved):
-                answer = event.answer
-        if answer is None:
+                self.progress(next(steps), event.detail or event.name)
+
+        saved = services.chat.answer(
+            question,
+            send=send,
+            place=Place(kept=False),
+            cancel=self.cancel,
+            caller=self.who,
+        )
+        if saved is None:
             raise NotFoundError("The question was cancelled.")
+        answer = saved.answer
         written = to_json(answer)
         shown = {
             name: written[name]

@@ -1,5 +1,5 @@
 """The same services as the agents' tests."""
 
-from tests.answering.agents.conftest import settings
+from tests.answering.modes.conftest import settings
 
 __all__ = ["settings"]

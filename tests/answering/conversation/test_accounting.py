@@ -3,12 +3,13 @@
 """
 
 import dataclasses
-from collections.abc import Iterator
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
 
-from chatbot.answering.conversation import Place, Saved, UsageAccounting, cost
+from chatbot.answering.accounting import UsageAccounting, cost
+from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Message, SourcesEvent, TokenEvent, Usage
@@ -17,7 +18,7 @@ from chatbot.domain.chat import StepTiming
 from chatbot.domain.costs import DayUsage, LedgerRow, ModelPrice, Sums
 from chatbot.domain.errors import ChatModelError
 from chatbot.domain.json import to_json
-from tests.answering.agents.conftest import question
+from tests.answering.modes.conftest import question
 from tests.fakes.openai_server import PROMPT_TOKENS, FakeOpenAI, Reply
 
 GENERATE_COST = (PROMPT_TOKENS * 2.5 + 2 * 10) / 1e6
@@ -36,7 +37,7 @@ def ask(
     *previous: Message,
 ) -> Saved:
     asked = question(query) if query else question()
-    *_, last = services.chat.stream(
+    last = services.chat.answer(
         asked,
         place=Place(conversation_id),
         previous_messages=previous,
@@ -172,7 +173,7 @@ class TestCaches:
         server.chat(ANSWER)
         ask(services)
         same_passages = dataclasses.replace(question(), top_k=50)
-        *_, last = services.chat.stream(same_passages, cancel=Cancellation())
+        last = services.chat.answer(same_passages, cancel=Cancellation())
         assert isinstance(last, Saved)
         assert last.conversation_usage.usage.cached_calls == 1
         assert today(services).sums.usage.cached_calls == 1
@@ -222,13 +223,16 @@ class TestUnfinished:
     ) -> None:
         server.chat(Reply(["half"], silent_after=20.0))
         cancel = Cancellation()
-        events = services.chat.stream(question(), cancel=cancel)
-        until(events, TokenEvent)
-        if left == "cancelled":
-            cancel.cancel()
-            assert list(events) == []
-        else:
-            events.close()
+
+        def send(event: object) -> None:
+            if isinstance(event, TokenEvent) and left == "cancelled":
+                cancel.cancel()
+            elif isinstance(event, TokenEvent):
+                raise ConnectionError
+
+        chat = services.chat
+        with suppress(ConnectionError):
+            assert chat.answer(question(), send=send, cancel=cancel) is None
         day = today(services)
         assert day.sums.usage.calls == 1
         assert day.sums.usage.tokens == day.metered_tokens > 0
@@ -237,23 +241,21 @@ class TestUnfinished:
     def test_stopped_before_any_call_there_is_nothing_to_book(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        events = services.chat.stream(question(), cancel=Cancellation())
-        until(events, SourcesEvent)
-        events.close()
+        cancel = Cancellation()
+
+        def send(event: object) -> None:
+            if isinstance(event, SourcesEvent):
+                cancel.cancel()
+
+        services.chat.answer(question(), send=send, cancel=cancel)
         assert services.storage.usage.days(1) == []
 
-    def test_an_answer_that_is_not_waited_for_is_booked_once(
+    def test_an_answer_is_booked_once(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        events = services.chat.stream(question(), cancel=Cancellation())
-        until(events, Saved)
-        events.close()
+        services.chat.answer(question(), cancel=Cancellation())
         assert "unfinished" not in {stage.stage for stage in today(services).stages}
         assert today(services).sums.questions == 1
-
-
-def until(events: Iterator[object], kind: type) -> None:
-    assert any(isinstance(event, kind) for event in events)
 
 
 CHAT, EMBEDDER = (

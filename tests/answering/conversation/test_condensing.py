@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from chatbot.answering.conversation import MAX_REWRITTEN_CHARACTERS, Condenser
+from chatbot.answering.stages.condense import MAX_REWRITTEN_CHARACTERS, Condense
 from chatbot.app.services import Services
 from chatbot.domain import Document, Message, Question, RequestContext
 from chatbot.language.analysis import analyzer
 from chatbot.questions.follow_ups import FollowUps
-from tests.answering.agents.conftest import question
+from tests.answering.modes.conftest import question
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, Reply
 from tests.questions.reports import REPORTS
@@ -46,7 +46,7 @@ def condense(
 ) -> tuple[str, list[str], int]:
     words = analyzer("english")
     follow_ups = FollowUps(words, REPORTS, lambda text, headings: False)
-    condenser = Condenser(
+    condenser = Condense(
         follow_ups=follow_ups, chat_model=services.models.chat, analyzer=words
     )
     asked = asked if isinstance(asked, Question) else question(asked)
@@ -99,7 +99,7 @@ class TestByModel:
             analyzer("english"), REPORTS, lambda text, headings: False
         )
         model = services.models.chat
-        condenser = Condenser(
+        condenser = Condense(
             follow_ups=follow_ups, chat_model=model, analyzer=analyzer("english")
         )
         condensed, _ = condenser.condense(

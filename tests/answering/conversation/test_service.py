@@ -6,7 +6,8 @@ from chatbot.answering.conversation import Place, Saved
 from chatbot.app.services import Services, build
 from chatbot.domain import Cancellation, Message, SourcesEvent, TokenEvent
 from chatbot.domain.errors import ChatModelError, NotFoundError, SettingsError
-from tests.answering.agents.conftest import question
+from tests.answering.modes.conftest import question
+from tests.asking import in_conversation
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 pytestmark = pytest.mark.usefixtures("kenya")
@@ -19,7 +20,7 @@ def ask(
     conversation_id: str | None = None,
     *previous: Message,
 ) -> Saved:
-    *_, last = services.chat.stream(
+    last = services.chat.answer(
         question(query),
         place=Place(conversation_id),
         previous_messages=previous,
@@ -83,11 +84,13 @@ class TestCancelling:
     def test_a_cancelled_answer_is_not_saved(self, services, server, after) -> None:
         server.chat(Reply(["half", " an", " answer"]))
         cancel = Cancellation()
-        seen = []
-        for event in services.chat.stream(question(), cancel=cancel):
-            seen.append(event)
+
+        def watch(event: object) -> None:
             if isinstance(event, after):
                 cancel.cancel()
+
+        chat = services.chat
+        seen = in_conversation(chat, question(), watch=watch, cancel=cancel)
         assert isinstance(seen[-1], after)
         assert (stored(services, "conversations"), stored(services, "messages")) == (
             0,
@@ -101,9 +104,13 @@ class TestCancelling:
         first = ask(services)
         cancel = Cancellation()
         place = Place(first.conversation_id)
-        for event in services.chat.stream(question("And?"), place=place, cancel=cancel):
+
+        def send(event: object) -> None:
             if isinstance(event, TokenEvent):
                 cancel.cancel()
+
+        chat = services.chat
+        chat.answer(question("And?"), send=send, place=place, cancel=cancel)
         assert texts(services, first) == [QUERY, "One."]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.answering.agents import AGENTS
+from chatbot.answering.modes import MODES, needs_language_model
 from chatbot.search import RETRIEVAL_METHODS
 from tests.app.cli.conftest import Run
 from tests.app.web.contract import ANSWER, TRACE
@@ -153,7 +153,7 @@ def test_what_is_piped_on_is_the_answer(loaded: Run) -> None:
     assert "What is compared" not in result.out
 
 
-@pytest.mark.parametrize("mode", [mode for mode in AGENTS.names() if mode != "direct"])
+@pytest.mark.parametrize("mode", [mode for mode in MODES.names() if mode != "direct"])
 def test_with_a_model(loaded: Run, model: dict[str, str], mode: str) -> None:
     result = loaded("ask", COMPARED, "--mode", mode, **model)
     assert result.status == 0, result.err
@@ -191,11 +191,7 @@ def test_a_mode_that_needs_a_model_is_wrong_usage_without_one(loaded: Run) -> No
         result = loaded("ask", COMPARED, "--mode", mode, **KEYLESS)
         assert result.status == 2
         assert f"{mode!r} needs a language model" in result.err
-        without = [
-            name
-            for name in AGENTS.names()
-            if not AGENTS.module(name).build.needs_language_model
-        ]
+        without = [name for name in MODES.names() if not needs_language_model(name)]
         assert f"Without one: {', '.join(without)}." in result.err
 
 

@@ -20,7 +20,7 @@ from chatbot.domain.errors import (
     UnknownNameError,
 )
 from chatbot.library.pipeline import Ingested
-from tests.answering.agents.conftest import question
+from tests.answering.modes.conftest import question
 from tests.data import cases
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI
 from tests.library.helpers import until
@@ -113,7 +113,7 @@ class TestEmbedder:
             with pytest.raises(EmbedderMismatchError):
                 services.check()
             with pytest.raises(EmbedderMismatchError):
-                list(services.chat.stream(question(), cancel=Cancellation()))
+                services.chat.answer(question(), cancel=Cancellation())
 
     def test_what_the_database_remembers_is_written_once(self, settings) -> None:
         with build(settings) as services:
@@ -227,7 +227,7 @@ class TestClosing:
             on_empty="general",
         )
         with build(openai) as services:
-            list(services.chat.stream(question(), cancel=Cancellation()))
+            services.chat.answer(question(), cancel=Cancellation())
             assert (server.calls(EMBEDDINGS), server.calls(CHAT)) == (2, 1)
             assert server.open_connections > 0
         server.wait_until(lambda: server.open_connections == 0)
@@ -287,8 +287,13 @@ class TestReplacedRuntime:
         assert services.runtime.embedder.model_id == "hashing:64"
 
     def test_a_question_ends_with_it(self, serving, old, closed) -> None:
-        events = serving.chat.stream(question(), cancel=Cancellation())
-        next(events)
-        self.replace(serving, old)
-        *_, saved = events
+        replaced: list[object] = []
+
+        def send(event: object) -> None:
+            if not replaced:
+                replaced.append(event)
+                self.replace(serving, old)
+
+        saved = serving.chat.answer(question(), send=send, cancel=Cancellation())
+        assert saved is not None
         assert (saved.answer.answered, closed) == (True, [])

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
-from tests.answering.agents.conftest import MALI_2021
+from tests.answering.modes.conftest import MALI_2021
 from tests.app.web.contract import ERROR
 from tests.app.web.live import application, served
 

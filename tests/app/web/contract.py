@@ -42,6 +42,7 @@ TRACE = {
     "threshold",
     "hits",
     "steps",
+    "stages",
     "usage",
     "cached",
     "caches",

@@ -1,21 +1,26 @@
 """The thread that stores the events of resumable answers, while the database fails."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.app.web.streaming import ActiveStreams, Connection, ResumableStream
+from chatbot.app.web.streaming import (
+    ActiveStreams,
+    Connection,
+    ResumableStream,
+    Tell,
+)
 from chatbot.database.repositories.answers import UnfinishedRepository
-from chatbot.domain import Event, StepEvent
+from chatbot.domain import StepEvent
 from chatbot.domain.cancellation import Cancellation
 from chatbot.domain.errors import DatabaseError
 from tests.fakes.hooked_database import HookedDatabase
 
 
-def no_events(cancel: Cancellation) -> Iterator[Event]:
-    return iter(())
+def no_events(cancel: Cancellation, tell: Tell) -> None:
+    """Make no answer."""
 
 
 def begin(services: Services, streams: ActiveStreams) -> ResumableStream:

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from chatbot.app.services import Services
 from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested, Registration
-from tests.answering.agents.conftest import MALI_2021
+from tests.answering.modes.conftest import MALI_2021
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.conftest import ingest_file, write_report
 

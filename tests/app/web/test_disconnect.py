@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chatbot.app.services import Services
-from tests.answering.agents.limits import ASKED, stalls
+from tests.answering.modes.limits import ASKED, stalls
 from tests.app.cli.processes import PATIENCE, address, get, started
 from tests.fakes.openai_server import CHAT, FakeOpenAI
 from tests.fakes.scripted_model import ScriptedModel

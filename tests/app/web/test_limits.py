@@ -111,14 +111,14 @@ def test_questions_of_one_caller_at_once(
             questions_per_caller=1, requests_per_minute=0
         )
     asked, answer = threading.Event(), threading.Event()
-    stream = ChatService.stream
+    answer_question = ChatService.answer
 
     def slow(*arguments: Any, **options: Any) -> Any:
         asked.set()
         assert answer.wait(30)
-        return stream(*arguments, **options)
+        return answer_question(*arguments, **options)
 
-    monkeypatch.setattr(ChatService, "stream", slow)
+    monkeypatch.setattr(ChatService, "answer", slow)
     with ThreadPoolExecutor() as pool:
         first = pool.submit(app.test_client().post, "/query", json={"query": "Kenya?"})
         assert asked.wait(30)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.answering.agents import AGENTS
+from chatbot.answering.modes import MODES
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import Post, error_of
 from tests.app.web.contract import LEDGER, SOURCE, STEP
@@ -20,7 +20,7 @@ from tests.fakes.scripted_model import ScriptedModel
 CASES = cases(__file__)
 
 COMPARED = "Compare the population of Kenya and Mali"
-MODES = AGENTS.names()
+MODES = MODES.names()
 KEYLESS = ["auto", "compare", "deep", "direct"]
 Json = dict[str, Any]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.answering.agents import AGENTS
+from chatbot.answering.modes import MODES
 from chatbot.app.factory import create_app
 from chatbot.domain.validation import MAX_PROBLEMS
 from chatbot.search import RETRIEVAL_METHODS
-from tests.answering.agents.conftest import MALI_2021
+from tests.answering.modes.conftest import MALI_2021
 from tests.app.web.conftest import QUESTION, Post, error_of, fields_of
 from tests.conftest import KENYA_2023, ingest_file, small_settings, write_report
 from tests.data import cases
@@ -138,7 +138,7 @@ def test_the_valid_values_are_listed(query: Post) -> None:
             ["country_name", "year", "document_name", "type"],
         ),
         ({"filters": {"year": {"gte": 2024}}}, [2021, 2023]),
-        ({"mode": "magic"}, AGENTS.names()),
+        ({"mode": "magic"}, MODES.names()),
         ({"retrieval_method": "magic"}, RETRIEVAL_METHODS.names()),
     ]:
         code = "unknown_name" if "magic" in fields.values() else "invalid_request"

@@ -13,7 +13,7 @@ from chatbot.domain.errors import DatabaseError
 from chatbot.library.derived import NONE
 from chatbot.library.pipeline import Registration
 from chatbot.library.samples import SampleReports
-from tests.answering.agents.conftest import MALI_2021
+from tests.answering.modes.conftest import MALI_2021
 from tests.conftest import KENYA_2023, write_report
 from tests.library.helpers import until
 

@@ -8,8 +8,9 @@ import pytest
 
 from chatbot.app.services import build
 from chatbot.config.settings import Settings
-from chatbot.domain import AnswerEvent, Question, RequestContext, Scope
+from chatbot.domain import Question, RequestContext, Scope
 from tests.app.cli.conftest import Run
+from tests.asking import Finished, by_mode
 
 
 @pytest.fixture
@@ -63,25 +64,17 @@ def test_a_worker_that_is_already_running_uses_it_at_once(
         "people", Scope(), 5, "hybrid", "direct", cache=False
     )  # a heading itself would stay near
     with build(settings) as worker:
-        before = list(worker.everything.agent.run(question, request=RequestContext()))[
-            -1
-        ]
+        before = by_mode(worker, question, request=RequestContext())[-1]
         calibrate(loaded, str(questions))
-        after = list(worker.everything.agent.run(question, request=RequestContext()))[
-            -1
-        ]
+        after = by_mode(worker, question, request=RequestContext())[-1]
         with build(settings.override(relevance_floor=0.0)) as fixed:
-            own = list(fixed.everything.agent.run(question, request=RequestContext()))[
-                -1
-            ]
+            own = by_mode(fixed, question, request=RequestContext())[-1]
         loaded("calibrate", "--forget")
-        forgotten = list(
-            worker.everything.agent.run(question, request=RequestContext())
-        )[-1]
+        forgotten = by_mode(worker, question, request=RequestContext())[-1]
     answered = [
         event.answer.answered
         for event in (before, after, own, forgotten)
-        if isinstance(event, AnswerEvent)
+        if isinstance(event, Finished)
     ]
     assert answered == [True, False, True, True]
 

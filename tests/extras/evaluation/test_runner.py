@@ -1,6 +1,6 @@
 """Ranking metrics, on examples computed by hand."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chatbot.app.services import Services
-from chatbot.domain import Chunk, Event, Question, RequestContext, Scope, StepEvent
+from chatbot.domain import Answer, Chunk, Question, Scope
 from chatbot.extras.evaluation.dataset import (
     Dataset,
     EvaluationQuery,
@@ -26,6 +26,7 @@ from chatbot.extras.evaluation.runner import (
     recall,
     reciprocal_rank,
 )
+from tests.asking import by_mode
 from tests.extras.evaluation import beir
 
 RANKING = ["a", "b", "c", "d", "e"]
@@ -178,11 +179,11 @@ def test_questions_without_an_answer_are_not_in_the_means_but_the_agent_is_asked
     assert run(services, data)["questions"] == 1
     seen: list[str] = []
 
-    def answer(question: Question) -> Iterator[Event]:
+    def answer(question: Question) -> Answer:
         seen.append(question.query)
         assert not question.cache
-        yield StepEvent("begin")
-        yield from services.everything.agent.run(question, request=RequestContext())
+        answered: Answer = by_mode(services, question)[-1].answer
+        return answered
 
     verdicts = measure_abstention(
         data, answer, method="bm25", top_k=5, progress=lambda n: None

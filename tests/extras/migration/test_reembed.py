@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.repositories.corpus import CorpusFacts, StoredEmbedder
 from chatbot.database.rows import decode_vector
-from chatbot.domain import AnswerEvent, Document, Question, Scope, Section
+from chatbot.domain import Document, Question, Scope, Section
 from chatbot.domain.documents import Matrix
 from chatbot.domain.errors import (
     ChatbotError,
@@ -22,7 +23,6 @@ from chatbot.domain.errors import (
     EmbeddingError,
     SearchEngineError,
 )
-from chatbot.domain.request import RequestContext
 from chatbot.extras.migration.reembed import (
     SIGN_OF_LIFE_SECONDS,
     AtlasSlotIndexes,
@@ -33,6 +33,7 @@ from chatbot.library.control import JobControl
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.stores.atlas.indexes import Polling
 from tests.app.web.live import application
+from tests.asking import Finished, by_mode
 from tests.fakes.mongomock_search import SearchClient
 from tests.rows import outside
 
@@ -103,12 +104,12 @@ def run(work: Reembedding) -> StoredEmbedder:
     return work.run(lambda done: None)
 
 
-def ask(services: Services, query: str = "zebra number 7") -> AnswerEvent:
+def ask(services: Services, query: str = "zebra number 7") -> Finished:
     question = Question(
         query, Scope(), top_k=3, retrieval_method="vector", mode="direct"
     )
-    *_, last = services.everything.agent.run(question, request=RequestContext())
-    assert isinstance(last, AnswerEvent)
+    *_, last = by_mode(services, question)
+    assert isinstance(last, Finished)
     return last
 
 
@@ -204,16 +205,24 @@ def test_an_answer_under_way_finishes_with_the_old_model(services: Services) -> 
     question = Question(
         "zebra number 7", Scope(), top_k=3, retrieval_method="vector", mode="direct"
     )
-    events = services.everything.agent.run(question, request=RequestContext())
-    next(events)
+    begun, in_grace = threading.Event(), threading.Event()
 
-    def during_the_grace(seconds: float) -> None:
-        *_, last = events
-        assert isinstance(last, AnswerEvent)
-        assert last.answer.trace.hits[0].chunk.text == "zebra number 7"
-        assert services.storage.facts.embedder() == NEW
+    def wait(event: object) -> None:
+        begun.set()
+        assert in_grace.wait(30)
 
-    run(change(services, sleep=during_the_grace))
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(by_mode, services, question, watch=wait)
+        assert begun.wait(30)
+
+        def during_the_grace(seconds: float) -> None:
+            in_grace.set()
+            *_, last = asked.result()
+            assert isinstance(last, Finished)
+            assert last.answer.trace.hits[0].chunk.text == "zebra number 7"
+            assert services.storage.facts.embedder() == NEW
+
+        run(change(services, sleep=during_the_grace))
 
 
 class TestInterrupted:

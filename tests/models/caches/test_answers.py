@@ -10,7 +10,6 @@ from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import (
     Answer,
-    AnswerEvent,
     Context,
     Event,
     Message,
@@ -23,6 +22,7 @@ from chatbot.domain.callers import Caller
 from chatbot.domain.request import RequestContext
 from chatbot.models.chat import ManagedChatModel
 from chatbot.models.replies import numbers, queries
+from tests.asking import Finished, by_mode
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.models.rerank.hits import Scripted
@@ -90,11 +90,11 @@ def settings(settings: Settings, server: FakeOpenAI) -> Settings:
 def ask(services: Services, query: str = QUERY, **changes: Any) -> list[Event]:
     scope = services.storage.scopes.resolve(changes.pop("filters", None))
     question = replace(Question(query, scope, 5, "hybrid", "direct"), **changes)
-    return list(services.everything.agent.run(question, request=RequestContext()))
+    return by_mode(services, question, request=RequestContext())
 
 
 def answer(events: list[Event]) -> Answer:
-    assert isinstance(events[-1], AnswerEvent)
+    assert isinstance(events[-1], Finished)
     return events[-1].answer
 
 
@@ -132,7 +132,7 @@ class TestRepeated:
         assert [type(event) for event in again] == [
             SourcesEvent,
             TokenEvent,
-            AnswerEvent,
+            Finished,
         ]
 
     def test_what_depends_on_a_conversation_is_given_to_its_owner_only(
@@ -144,10 +144,10 @@ class TestRepeated:
         asked = Question(QUERY, scope, 5, "hybrid", "direct", history=history)
         for owner, calls in (("key:a", 1), ("key:a", 1), ("key:b", 2), ("", 3)):
             request = RequestContext(caller=Caller(owner=owner), private=True)
-            list(services.everything.agent.run(asked, request=request))
+            by_mode(services, asked, request=request)
             assert server.calls(CHAT) == calls, owner
         services.storage.cache.forget_answers()
-        list(services.everything.agent.run(asked, request=request))
+        by_mode(services, asked, request=request)
         assert server.calls(CHAT) == 4
 
     @pytest.mark.parametrize(

@@ -1,0 +1,48 @@
+"""Answers with a table of figures: series, comparisons, rankings, filters, counts."""
+
+from dataclasses import dataclass
+
+from ..figure_words import Rendered
+from ..tools.figures import FigureTool
+from ..turn import Draft, Turn
+from ..writers import Desk
+from ..writers.prose import Quoted
+
+
+@dataclass(frozen=True, slots=True)
+class TableOfFigures:
+    """Compiles the table that a question asks for. Without a language model it is the
+    answer; with one it is a source of it.
+    """
+
+    figures: FigureTool
+    desk: Desk
+
+    def run(self, turn: Turn) -> Draft | None:
+        if turn.mode is None or not turn.mode.takes_tables or turn.question.page:
+            return None
+        if turn.has_model and turn.mode.searches_often:
+            return None
+        table = self.figures.compile(turn)
+        if table is None:
+            return None
+        if turn.has_model:
+            turn.found.table = table
+            return None
+        return table_alone(turn, table, self.figures, self.desk)
+
+
+def table_alone(
+    turn: Turn, table: Rendered, figures: FigureTool, desk: Desk
+) -> Draft | None:
+    """Answer with a table and its passages; None where one of these is no longer
+    there.
+    """
+    turn.events.step(
+        "figures",
+        f"Read {len(table.figures)} figures from {len(table.chunk_ids)} passages",
+    )
+    hits = figures.passages_of(table)
+    if not hits:
+        return None
+    return Quoted(desk, table.text).write_from(turn, hits)

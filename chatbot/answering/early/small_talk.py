@@ -1,0 +1,32 @@
+"""Answers greetings and thanks, which ask nothing of the reports."""
+
+from dataclasses import dataclass
+
+from ...language.words import counted
+from ...questions.kinds import small_talk
+from ...search.scope import summarise
+from ..turn import Draft, Turn
+
+NOTHING_ASKED = (
+    "I answer questions from the {reports} here and show the passage behind each "
+    "claim. Ask for a figure, a "
+    "comparison, a ranking, a change over the years or a reason."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SmallTalk:
+    """Says what can be asked here; nothing where a model answers such questions."""
+
+    def run(self, turn: Turn) -> Draft | None:
+        if turn.question.attachments or turn.is_general:
+            return None
+        talk = small_talk(turn.question.search_text)
+        if not talk:
+            return None
+        scope = summarise(turn.catalog, turn.question.scope)
+        text = turn.say("You are welcome. What else would you like to know?")
+        if talk != "thanks":
+            reports = counted(turn.say, scope.documents, "report")
+            text = turn.say(NOTHING_ASKED, reports=reports)
+        return Draft(text=text, scope=scope)

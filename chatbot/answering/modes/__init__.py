@@ -1,0 +1,139 @@
+"""Ways to answer a question; the request's ``mode`` names one. Each is a planner with a
+writer.
+
+To add one, add a class here or in a file of its own, and a line in `MODES`; an
+installed package may add modes by entry points of the group ``report_chat.modes``.
+"""
+
+from typing import ClassVar
+
+from ...domain.registry import Registry
+from ..planners import Planner
+from ..planners.attached import Attached
+from ..planners.chain import Chain
+from ..planners.deep import Deep
+from ..planners.outline import Outline
+from ..planners.rules import ByRules
+from ..planners.sides import BySides
+from ..tools import Tools
+from ..writers import AnswerWriter, Desk
+from ..writers.answer import AnswerOfOneSearch
+from ..writers.attached import AnswerOfAttachments
+from ..writers.report import SectionedReport
+from ..writers.research import AnswerOfChain, AnswerOfSubQuestions
+from ..writers.table import ComparisonTable
+
+
+class Mode:
+    """A planner and a writer for one question, which may share what they know."""
+
+    needs_language_model: ClassVar = False
+    searches_often: ClassVar = False
+    """True if it makes several searches, which look in the collections that the model
+    chooses.
+    """
+    takes_tables: ClassVar = False
+    """True if a table of figures may be the answer."""
+    planner: Planner
+    writer: AnswerWriter
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        raise NotImplementedError
+
+
+class Direct(Mode):
+    """Searches once. A model that fails is an error: no earlier work would be lost."""
+
+    takes_tables = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self.planner = ByRules(tools)
+        self.writer = AnswerOfOneSearch(desk, tools.figures)
+
+
+class OfAttachments(Mode):
+    """Answers from what is attached to the question."""
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        planner = Attached(tools)
+        self.planner = planner
+        self.writer = AnswerOfAttachments(desk, planner)
+
+
+class DeepSearch(Mode):
+    """Searches for parts of the question, and for what is missing."""
+
+    searches_often = True
+    takes_tables = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        planner = Deep(tools)
+        self.planner = planner
+        self.writer = AnswerOfSubQuestions(desk, planner)
+
+
+class ChainOfQuestions(Mode):
+    """Asks one question after the other."""
+
+    needs_language_model = True
+    searches_often = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        planner = Chain(tools)
+        self.planner = planner
+        self.writer = AnswerOfChain(desk, planner)
+
+
+class Compare(Mode):
+    """Sets countries, years or reports side by side; one call of the model."""
+
+    searches_often = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        planner = BySides(tools, desk)
+        self.planner = planner
+        self.writer = ComparisonTable(desk, planner)
+
+
+class WriteReport(Mode):
+    """Plans an outline, then writes the sections one by one."""
+
+    needs_language_model = True
+    searches_often = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        planner = Outline(tools)
+        self.planner = planner
+        self.writer = SectionedReport(desk, planner)
+
+
+MODES: Registry[Mode] = Registry(
+    "mode",
+    {
+        "auto": "chatbot.answering.modes:Direct",
+        "chain": "chatbot.answering.modes:ChainOfQuestions",
+        "compare": "chatbot.answering.modes:Compare",
+        "deep": "chatbot.answering.modes:DeepSearch",
+        "direct": "chatbot.answering.modes:Direct",
+        "report": "chatbot.answering.modes:WriteReport",
+    },
+    group="modes",
+)
+DEFAULT = "direct"
+CHOOSES = "auto"
+"""The router chooses the mode of each question."""
+
+
+def needs_language_model(name: str) -> bool:
+    """Return whether a mode works with a language model only. Raises
+    UnknownNameError.
+    """
+    build = MODES.builder(name)
+    return bool(getattr(build, "needs_language_model", False))
+
+
+def mode_of(name: str, tools: Tools, desk: Desk) -> Mode:
+    """Return the mode ``name`` for one question. Raises UnknownNameError,
+    MissingPackageError.
+    """
+    return MODES.builder(name)(tools, desk)

@@ -1,0 +1,104 @@
+"""The router (seed 002, R-C1): the model picks the way that suits the question; without
+one a rule does.
+"""
+
+import re
+from dataclasses import dataclass
+
+from ...domain import Range
+from ...models.replies import choice
+from ...questions.kinds import OF_ALL
+from ...questions.reading import COUNTRY, YEAR
+from ...questions.sides import COMPARES, sides
+from ..tools import Tools
+from ..turn import Turn
+
+DEFAULT = "direct"
+WAYS = {
+    "direct": (
+        "one search and one answer: for a question about one fact, one topic or one "
+        "report"
+    ),
+    "deep": (
+        "several searches at once, and more for what is missing: for a question with "
+        "several parts, an overview, causes and consequences"
+    ),
+    "chain": (
+        "one simple question after the other: for a question whose parts depend on "
+        "each other, where one answer is needed to ask the next"
+    ),
+    "compare": (
+        "the same search in each country, year or report, side by side in a table: for "
+        "a comparison"
+    ),
+}
+_LISTS = re.compile(r"[,;/&+]|\b(?:and|or|but|plus|versus|vs)\b|\?\s*\S", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """Chooses a mode with one call of the model, or by rule without one."""
+
+    tools: Tools
+
+    def choose(self, turn: Turn) -> str:
+        """Return the name of the mode. Raises ChatModelError."""
+        if not turn.catalog.holdings(turn.question.scope).documents:
+            # It says without a call that the scope has no reports.
+            return DEFAULT
+        return self._by_model(turn) if turn.has_model else self._by_rule(turn)
+
+    def _by_model(self, turn: Turn) -> str:
+        names = [name for name in WAYS if name != "compare" or self._compares(turn)]
+        ways = "\n".join(
+            f"{number}. {name}: {WAYS[name]}."
+            for number, name in enumerate(names, start=1)
+        )
+        picked = self.tools.model.ask(
+            turn, "auto", choice(names), f"Answered in mode {DEFAULT}", ways=ways
+        )
+        if picked is None:
+            return DEFAULT
+        name = names[picked - 1]
+        turn.events.step("mode", f"Chosen by the model: {name}")
+        return name
+
+    def _by_rule(self, turn: Turn) -> str:
+        mode = DEFAULT
+        why = "it is one question"
+        request, _ = self.tools.figures.asked_for(turn)
+        if request.kind in OF_ALL:
+            why = "the table of figures has it"
+        elif self._compares(turn):
+            mode = "compare"
+            why = "it compares"
+        elif self._has_parts(turn):
+            mode = "deep"
+            why = "it has several parts"
+        turn.events.step("mode", f"Chosen: {mode}, because {why}")
+        return mode
+
+    def _has_parts(self, turn: Turn) -> bool:
+        if not _LISTS.search(turn.question.search_text):
+            return False
+        return len(self.tools.figures.parts_of(turn)) > 1
+
+    def _compares(self, turn: Turn) -> bool:
+        question = turn.question
+        reading = turn.reading
+        says_so = COMPARES.search(question.search_text) is not None
+        names_several = (
+            len(reading.countries) > 1 or reading.figure_years or reading.editions
+        )
+        chosen_several = any(
+            isinstance(condition, Range) or len(condition.values) > 1
+            for _, condition in question.scope.conditions
+        )
+        if not (says_so or names_several or chosen_several):
+            return False
+        compared = sides(reading, question.scope, turn.catalog).compared
+        differs = any(
+            len({side.scope.get(field) for side in compared}) > 1
+            for field in (COUNTRY, YEAR)
+        )
+        return bool(compared) and (differs or says_so)

@@ -1,0 +1,58 @@
+"""One search for the question as it was read, beside its table of figures (seed 004's
+deterministic flow, R-E2).
+"""
+
+from collections.abc import Sequence
+
+from ...domain import SearchHit
+from ...search.pipeline import Retrieval, with_rank
+from ..tools import Tools
+from ..tools.search import Search
+from ..turn import Turn, distinct
+
+
+class OneSearch:
+    """Searches once, for the question itself."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._has_searched = False
+
+    def plan(self, turn: Turn) -> Sequence[Search]:
+        if self._has_searched:
+            return ()
+        self._has_searched = True
+        turn.events.step("search", f"Searching {turn.scope.chunks:,} passages")
+        question = turn.question
+        text = question.search_text
+        return [Search(text, text, question.scope, question.top_k, is_alone=True)]
+
+    def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
+        [result] = results
+        hits = self.ordered(turn, result.hits) if result else ()
+        turn.found.add_all(turn.question.search_text, hits)
+
+    def ordered(self, turn: Turn, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
+        """Return the hits in the order in which they are shown."""
+        return hits
+
+
+class ByRules(OneSearch):
+    """The same, with rules for what was found: what is said of the subject itself comes
+    first, and the figures of a table come before the passages, where a model writes.
+    """
+
+    def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
+        [result] = results
+        table = turn.found.table
+        if result is None or table is None:
+            turn.found.table = None
+            super().keep(turn, results)
+            return
+        hits = self.ordered(turn, result.hits)
+        both = distinct([*self._tools.figures.passages_of(table), *hits])
+        turn.found.add_all(turn.question.search_text, both)
+        turn.found.is_enough = True
+
+    def ordered(self, turn: Turn, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
+        return with_rank(turn.judge.said_first(turn.reading, hits))

@@ -1,0 +1,3 @@
+"""What every question may pass: reading, scope, cache, choosing a mode, judging what
+was found, finishing.
+"""

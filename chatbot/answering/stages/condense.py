@@ -1,0 +1,136 @@
+"""Completes a follow-up from its conversation into a question that stands alone: by a
+model, or by rule.
+"""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...domain.chat import Question, StepEvent, StepTiming
+from ...domain.costs import Usage
+from ...domain.errors import ChatModelError
+from ...domain.protocols import ChatModel
+from ...domain.request import RequestContext
+from ...language.analysis import Analyzer
+from ...models.prompts import on_one_line
+from ...models.replies import prose, stage_prompt
+from ...models.replies.readers import json_values
+from ...models.replies.stream import Reply, complete
+from ...questions.follow_ups import FollowUps
+from ...questions.reading import read_by_model
+from ..answer import latest
+from ..budget import EXPLORING_SHARE, PLANNING_SHARE
+from ..turn import Turn
+
+MAX_REWRITTEN_CHARACTERS = 500
+"""A model that writes more has answered instead of rewriting the question."""
+ANSWER_CHARACTERS_SHOWN = 600
+"""Characters of each answer in the prompt: its beginning says what it was about."""
+_LABEL = re.compile(
+    r"^\W*(?:(?:rewritten|standalone|last)\s+)?question\s*:\s*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condense:
+    """The stage of follow-ups.
+
+    ``analyzer``: of the language of the questions; a rewritten one has to share a word
+    with the conversation.
+    """
+
+    follow_ups: FollowUps
+    chat_model: ChatModel
+    analyzer: Analyzer
+
+    def run(self, turn: Turn) -> None:
+        if not turn.question.history:
+            return
+        # Said to whoever waits, and no part of the path: every follow-up has it.
+        turn.events.send(StepEvent("condense", "Reading the conversation"))
+        spending = turn.limits.spending
+        seconds = spending.seconds_left(PLANNING_SHARE)
+        stopper = spending.stops_answer(calls=1, share=EXPLORING_SHARE)
+        with turn.request.within(seconds) as limited:
+            turn.question, steps = self.condense(
+                turn.question, limited, ask_model=not stopper
+            )
+        spending.add(*steps)
+        turn.condensed = turn.question.standalone
+
+    def condense(
+        self, question: Question, request: RequestContext, *, ask_model: bool = True
+    ) -> tuple[Question, tuple[StepTiming, ...]]:
+        """Return the question, with ``standalone`` unless it is complete already, and
+        the steps.
+
+        The steps name who did it: `condense_model`, or `condense_rule` without a model
+        or where it failed. A model fills ``reading`` too. It fails where it writes no
+        question, or one about other countries or years than the rule.
+
+        ``ask_model``: whether there is budget for it.
+        """
+        if question.attachments and not self.follow_ups.is_elliptic(question.query):
+            return question, ()
+        started = time.perf_counter()
+        ruled = self.follow_ups.by_rule(
+            question.query, question.history, question.scope
+        )
+        by_rule = StepTiming.since("condense_rule", started)
+        if ruled == question.query:
+            return question, ()
+        if not ask_model or not self.chat_model.is_language_model:
+            return replace(question, standalone=ruled), (by_rule,)
+        started = time.perf_counter()
+        written, fields, usage = self._rewritten(question, request)
+        by_model = StepTiming.since("condense_model", started, usage)
+        if self.follow_ups.is_same_question(written, ruled):
+            reading = read_by_model(
+                written, fields, self.follow_ups.catalog, question.scope
+            )
+            return replace(question, standalone=written, reading=reading), (by_model,)
+        return replace(question, standalone=ruled), (by_model, by_rule)
+
+    def _rewritten(
+        self, question: Question, request: RequestContext
+    ) -> tuple[str, Mapping[str, object], Usage]:
+        """Return the model's question, "" where it failed or wrote about something
+        else, and what else it said of it.
+        """
+        conversation = _shown(question)
+        values = {"conversation": conversation, "question": question.query}
+        prompt = stage_prompt("condense", prose(), question.query, **values)
+        response = Reply(prompt)
+        try:
+            done = complete(self.chat_model, prompt, request, response)
+        except ChatModelError as error:
+            return "", {}, response.usage_of_failed(error)
+        fields = _fields_of(done.text)
+        text = str(fields.get("question", done.text))
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        written = _LABEL.sub("", lines[0]).strip(" \"'`“”*") if lines else ""
+        terms = set(self.analyzer.terms(f"{question.query} {conversation}"))
+        shares_words = not terms.isdisjoint(self.analyzer.terms(written))
+        if not shares_words or len(written) > MAX_REWRITTEN_CHARACTERS:
+            written = ""
+        return written, fields, done.usage
+
+
+def _shown(question: Question) -> str:
+    """Return the conversation as the prompt has it."""
+    shown = []
+    for message in question.history:
+        text = on_one_line(message.content, "conversation")
+        if len(text) > ANSWER_CHARACTERS_SHOWN:
+            text = f"{text[:ANSWER_CHARACTERS_SHOWN]} …"
+        shown.append(replace(message, content=text))
+    return "\n".join(f"{message.role}: {message.content}" for message in latest(shown))
+
+
+def _fields_of(text: str) -> Mapping[str, object]:
+    """Return the first JSON object of a reply that has a question."""
+    for value in json_values(text):
+        if isinstance(value, Mapping) and isinstance(value.get("question"), str):
+            return value
+    return {}

@@ -1,0 +1,128 @@
+"""Checks a draft against its passages, and makes the answer of it."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ...domain import Answer
+from ...domain.chat import Citation, Trace
+from ...domain.documents import SECTION_SEPARATOR
+from ...domain.figures import GlossaryEntry
+from ...language.markdown import escape_markdown
+from ...language.words import Say
+from ...models.caches import AnswerCache
+from ..answer import assemble
+from ..turn import Draft, Turn
+from .cache import with_lookups
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of every question: nothing here can be left out."""
+
+    cache: AnswerCache
+    glossary: Callable[[], Sequence[GlossaryEntry]]
+
+    def run(self, turn: Turn, draft: Draft, lookups: Counter[str]) -> Answer:
+        """Return the answer of a draft; its text is sent where it was not yet.
+
+        ``lookups``: those of the caches before this question.
+        """
+        if draft.finished is not None:
+            answer = draft.finished
+            trace = with_lookups(answer.trace, turn, lookups)
+            return with_preamble(turn, replace(answer, trace=trace))
+        if not draft.is_sent:
+            hits = [passage.hit for passage in draft.context.passages]
+            turn.events.sources(hits, draft.scope)
+            turn.events.text(draft.text)
+        answer = self._checked(turn, draft)
+        if draft.lists_sources:
+            answer = _with_sources(turn, answer)
+        turn.events.end()
+        if turn.cache_key:
+            self.cache.put(turn.cache_key, answer, turn.request)
+            trace = with_lookups(answer.trace, turn, lookups)
+            answer = replace(answer, trace=trace)
+        return with_preamble(turn, answer)
+
+    def _checked(self, turn: Turn, draft: Draft) -> Answer:
+        """Return the answer with its citations checked (or not: `cite`), its trace, and
+        what ended it early.
+        """
+        question = turn.question
+        limits = turn.limits
+        trace = Trace(
+            question.mode,
+            question.retrieval_method,
+            question.search_text,
+            hits=tuple(draft.hits),
+            threshold=turn.threshold,
+            pipeline=turn.pipeline,
+            steps=limits.spending.steps,
+            path=tuple(turn.events.path),
+            stopped_by=limits.stopped_by or limits.route_stopped_by,
+            truncated=draft.truncated,
+            closest_only=turn.closest_only,
+        )
+        needs_check = draft.context.passages and not draft.is_quoted
+        answer = assemble(
+            question,
+            draft.text,
+            scope=draft.scope,
+            context=draft.context,
+            trace=trace,
+            glossary=self.glossary() if needs_check else (),
+            is_closest=turn.closest_only and turn.has_model,
+            is_quoted=draft.is_quoted,
+            shown=turn.events.numbering.order,
+        )
+        response = answer.response
+        if draft.below:
+            response = f"{response}\n\n{draft.below}"
+        return replace(
+            answer,
+            response=response,
+            answered=draft.is_answer or answer.answered,
+        )
+
+
+def with_preamble(turn: Turn, answer: Answer) -> Answer:
+    """Return the answer with what was said above it, and the scope that is offered."""
+    preamble = turn.events.preamble
+    marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
+    scope = replace(answer.scope, from_question=turn.events.inferred_scope)
+    trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.stages))
+    return replace(
+        answer,
+        response=preamble + answer.response,
+        marks=marks,
+        scope=scope,
+        suggested_scope=turn.suggested_scope,
+        trace=trace,
+    )
+
+
+def _with_sources(turn: Turn, answer: Answer) -> Answer:
+    """Send and add a list of the sources."""
+    if not answer.citations:
+        return answer
+    head = f"\n\n## {turn.say('Sources')}\n"
+    places = [_place(citation, turn.say) for citation in answer.citations]
+    sent = [head]
+    shown = [head]
+    for citation, place in zip(answer.citations, places, strict=True):
+        # The stream numbers its citations itself.
+        sent.append(f"\n- [{citation.hit.rank}] {place}")
+        shown.append(f"\n- [{citation.number}] {place}")
+    turn.events.text("".join(sent))
+    return replace(answer, response="".join([answer.response, *shown]))
+
+
+def _place(cited: Citation, say: Say) -> str:
+    """Return where a passage stands: its report, section and page."""
+    chunk = cited.hit.chunk
+    section = cited.section.rpartition(SECTION_SEPARATOR)[2]
+    page = say("page {page}", page=chunk.page) if chunk.page is not None else ""
+    named = [part for part in (chunk.title, section, page) if part]
+    return escape_markdown(", ".join(named))

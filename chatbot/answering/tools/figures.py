@@ -1,0 +1,209 @@
+"""Asks the table of figures: series, comparisons, rankings, filters, counts and
+averages; one figure as a sentence.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ...domain import Passage, ReportedFigure, Scope, SearchHit
+from ...domain.figures import GlossaryEntry
+from ...domain.protocols import Catalog, Passages
+from ...domain.scope import Values
+from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
+from ...language.detection import analyzer_for
+from ...language.markdown import escape_markdown
+from ...language.reported_figures import dated_text, figures_of, year_of
+from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.reading import (
+    COUNTRY,
+    NEUTRAL_WORDS,
+    SHARE_WORDS,
+    YEAR,
+    editions,
+    in_a_sentence,
+    is_plural,
+    remove_names,
+    values_of,
+)
+from ...questions.sides import (
+    MOST_PARTS,
+    asks_several,
+    compared_countries,
+    sub_questions,
+)
+from ...search.subjects import with_article
+from ..figure_tables import FigureTables
+from ..figure_words import Rendered, render
+from ..turn import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTool:
+    """Compiles figures for a question, and puts them into words."""
+
+    tables: FigureTables
+    store: Passages
+    catalog: Catalog
+    glossary: Callable[[], Sequence[GlossaryEntry]]
+    language: str
+    """The language of the reports."""
+
+    def passages_of(self, rendered: Rendered) -> list[SearchHit]:
+        """Return the passages that a table cites, in the order of their numbers; none
+        where one is no longer there.
+        """
+        by_id = {chunk.id: chunk for chunk in self.store.get(rendered.chunk_ids)}
+        if any(chunk_id not in by_id for chunk_id in rendered.chunk_ids):
+            return []
+        return [
+            SearchHit(by_id[chunk_id], found_by=("figures",))
+            for chunk_id in rendered.chunk_ids
+        ]
+
+    def asked_for(self, turn: Turn) -> tuple[Request, list[str]]:
+        """Return what kind of request the question is, and the countries it is about,
+        as the data has them.
+        """
+        chosen = turn.question.scope.get(COUNTRY)
+        reading = turn.reading
+        about: list[str] = []
+        if reading.countries:
+            named = values_of(compared_countries(reading), self.catalog)
+            about = [
+                str(value) for value in named if chosen is None or chosen.matches(value)
+            ]
+        of_one = isinstance(chosen, Values) and len(chosen.values) == 1
+        return read_request(reading, countries=len(about) or int(of_one)), about
+
+    def compile(self, turn: Turn) -> Rendered | None:
+        """Return the table that the question asks for; None where it asks for none, or
+        nothing surely meant is in it.
+        """
+        request, about = self.asked_for(turn)
+        reading = turn.reading
+        if request.kind in {"value", "prose"} or asks_several(reading):
+            return None
+        if reading.about and not about:
+            return None
+        if turn.is_foreign:
+            # Which indicator is meant would be a guess.
+            return None
+        scope = turn.question.scope
+        scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
+        years = editions(scope, self.catalog)
+        newest = scope.having(YEAR, years[-1:]) if years else None
+        measured = self.tables.compile(
+            request.topic,
+            scope,
+            about,
+            turn.request,
+            newest=newest,
+            of_all=request.kind in OF_ALL,
+        )
+        if not measured:
+            return None
+        stated_years = [named.condition for named in reading.figure_years]
+        return render(request, measured, about, stated_years, turn.say)
+
+    def state(self, turn: Turn, passage: Passage) -> str:
+        """Return the one figure of a quoted passage that the question surely means, as
+        a sentence, else "". Every word of the question that says what is asked is a
+        word of the report's or the glossary's names for that figure.
+        """
+        chunk = passage.hit.chunk
+        if COUNTRY not in chunk.metadata or not chunk.heading:
+            return ""
+        if self.asked_for(turn)[0].kind != "value":
+            return ""
+        figure = self._meant(turn, passage)
+        if figure is None:
+            return ""
+        say = turn.say
+        name = in_a_sentence(figure.heading)
+        subject = figure.subject
+        text = "{subject}, {name}: {figure}."
+        if figure.label:
+            name = f"{name} ({figure.label})"
+        elif not is_plural(name):
+            # A label in it would jar.
+            text = "In {subject}, the {name} was {figure}."
+            subject = with_article(subject, say)
+        shown = f"{dated_text(figure, say)} [{passage.number}]"
+        return say(
+            text,
+            subject=escape_markdown(subject),
+            name=escape_markdown(name),
+            figure=shown,
+        )
+
+    def _meant(self, turn: Turn, passage: Passage) -> ReportedFigure | None:
+        """Return the one figure of a passage that has all words of the question."""
+        chunk = passage.hit.chunk
+        reading = turn.reading
+        names = defaultdict[str, list[str]](list)
+        for entry in self.glossary():
+            if entry.heading == chunk.heading:
+                names[entry.label] += [entry.term, *entry.other_words]
+        words_of = analyzer_for(reading.text, self.language).terms
+        # Not a country that the question is not about: "the frontier with India".
+        named = [
+            name
+            for name in reading.names
+            if name in reading.about or name not in reading.countries
+        ]
+        topic = set(WORD_PATTERN.findall(remove_names(reading.text, named).lower()))
+        is_share = "%" in reading.text or not topic.isdisjoint(SHARE_WORDS)
+        words = set(words_of(" ".join(topic - NEUTRAL_WORDS - SHARE_WORDS)))
+        if not words:
+            return None
+        by_label = defaultdict[str, list[ReportedFigure]](list)
+        of_heading = words.intersection(words_of(" ".join([chunk.heading, *names[""]])))
+        for figure in figures_of(chunk):
+            label_words = words_of(" ".join([figure.label, *names[figure.label]]))
+            of_label = words.intersection(label_words)
+            base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
+            has_all_words = words <= of_heading | of_label | base
+            if not has_all_words or (figure.label and not of_label):
+                continue
+            if not is_share or ("%" in figure.unit and base <= words):
+                by_label[figure.label].append(figure)
+        labels = [
+            label
+            for label in by_label
+            if len(by_label) == 1 or not words.isdisjoint(words_of(label))
+        ]
+        figures = by_label.get("", [])
+        if not figures and len(labels) == 1:
+            figures = by_label[labels[0]]
+        for year in reading.figure_years:
+            figures = [
+                figure for figure in figures if year.condition.matches(year_of(figure))
+            ]
+        newest = max(map(year_of, figures), default=0)
+        figures = [figure for figure in figures if year_of(figure) == newest]
+        return figures[0] if len(figures) == 1 else None
+
+    def key_figures(
+        self, turn: Turn, scope: Scope, subjects: Sequence[str]
+    ) -> Rendered | None:
+        """Return a table of the figures that say most of these subjects; None where
+        they share none.
+        """
+        measured = self.tables.key_figures(scope, subjects, self._chapters)
+        if not measured:
+            return None
+        return render(Request("comparison", ""), measured, subjects, (), turn.say)
+
+    def _chapters(self, chunk_ids: Sequence[str]) -> Mapping[str, str]:
+        return {chunk.id: chunk.chapter for chunk in self.store.get(chunk_ids)}
+
+    def parts_of(self, turn: Turn, most: int = MOST_PARTS) -> list[str]:
+        """Return the question in parts by rule: its sentences, countries and things;
+        itself where it is one.
+        """
+        things = partial(
+            self.tables.things, scope=turn.question.scope, request=turn.request
+        )
+        return sub_questions(turn.reading, things, most)

@@ -1,0 +1,100 @@
+"""Asks the model that plans and judges, within the budget of the question."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from ...domain import Prompt
+from ...domain.chat import StepTiming
+from ...domain.errors import BudgetExhaustedError
+from ...domain.protocols import Catalog, ChatModel
+from ...language.counts import estimate_tokens
+from ...models.prompts import render
+from ...models.replies import Shape, ask, stage_prompt
+from ...search.scope import describe, inventory
+from ..budget import Allowance
+from ..turn import Turn
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTool:
+    """Puts a question of a planner to the small model."""
+
+    chat_model: ChatModel
+    catalog: Catalog
+
+    def ask(
+        self, turn: Turn, stage: str, shape: Shape[T], otherwise: str, **values: str
+    ) -> T | None:
+        """Return the model's reply to the prompts ``stage``; None without budget, or if
+        it cannot be read.
+
+        ``otherwise``: what the planner does then, in a few words. ``values`` are those
+        of the templates besides the question and its scope.
+
+        Raises:
+            ChatModelError: only a person can solve it, e.g. a key that is refused, and
+                no call has worked yet.
+            BudgetExhaustedError: the day's tokens were used up before this question
+                began.
+        """
+        limits = turn.limits
+        prompt = self._prompt(turn, stage, shape, values)
+        if not self._has_budget(turn, prompt):
+            return None
+        started = time.perf_counter()
+        allowance = Allowance(limits.spending)
+        seconds = limits.spending.seconds_left(limits.share)
+        with turn.request.within(seconds) as limited:
+            counted = replace(limited, may_call=allowance.take)
+            try:
+                reply = ask(self.chat_model, prompt, shape, counted, stage=stage)
+            except BudgetExhaustedError as error:
+                allowance.settle(StepTiming.since(stage, started))
+                if not limits.spending.usage.calls:
+                    raise
+                limits.stop("tokens", error.message)
+                return None
+        allowance.settle(*reply.steps)
+        if allowance.refused:
+            limits.stop("calls")
+            return None
+        if isinstance(reply.error, BudgetExhaustedError):
+            limits.stop("tokens", reply.error.message)
+            return None
+        if reply.error is not None and not limits.may_go_on(reply.error):
+            raise reply.error
+        if reply.value is None:
+            turn.events.step(stage, f"{otherwise}: {reply.why}", failed=True)
+            limits.note_time(limited)
+        return reply.value
+
+    def _prompt(
+        self, turn: Turn, stage: str, shape: Shape[T], values: Mapping[str, str]
+    ) -> Prompt:
+        question = turn.question
+        where = render(
+            "where",
+            scope=describe(question.scope),
+            there=inventory(self.catalog, question.scope),
+            today=question.today.isoformat(),
+        )
+        text = question.search_text
+        filled = {"question": text, "where": where, **values}
+        return stage_prompt(stage, shape, text, **filled)
+
+    def _has_budget(self, turn: Turn, prompt: Prompt) -> bool:
+        """Return whether this prompt may be sent; say why not."""
+        limits = turn.limits
+        if limits.stopped_by:
+            return False
+        tokens = sum(estimate_tokens(message.content) for message in prompt.messages)
+        stopper = limits.spending.stops_exploring(tokens, limits.share)
+        if stopper:
+            limits.stop(stopper)
+            return False
+        turn.events.check()
+        return True

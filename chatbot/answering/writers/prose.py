@@ -1,0 +1,316 @@
+"""Writes an answer from passages: by a language model, or as quotations where there is
+none or it fails.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ...checking.wording import cited_numbers, unify_brackets
+from ...domain import Context, Passage, SearchHit
+from ...domain.chat import Prompt, StepTiming
+from ...domain.errors import (
+    BudgetExhaustedError,
+    ChatModelError,
+    ContextLengthError,
+)
+from ...domain.protocols import Quoter
+from ...language.markdown import quotation_item
+from ...models.chat.extractive import HEADER
+from ...models.replies.stream import Reply, completion
+from ...search.compression import Neighbours
+from ...search.pipeline import with_rank
+from ..answer import prompt_for
+from ..budget import Allowance
+from ..context import build_context
+from ..turn import Draft, Turn
+from . import Desk
+
+FAILED = "The language model could not finish."
+CLOSEST = "The reports do not answer this directly. Closest passages:"
+INSTEAD = "Quoted from the reports instead:"
+MIN_CONTEXT_TOKENS = 200
+"""Tokens of passages below which no answer is worth writing."""
+MAX_SHORTENINGS = 3
+"""Tries with half of the passages: an eighth of them says little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and the passages that the model had for it: unless it quotes, it is
+    checked against these.
+    """
+
+    text: str
+    context: Context
+    truncated: bool = False
+    is_quoted: bool = False
+
+
+class Prose:
+    """One answer from all that was found. Other writers change its prompt, or what is
+    quoted without a model.
+    """
+
+    header = HEADER
+    """The text above quotations."""
+    may_quote = False
+    """True if quotations stand in for a model that fails; else that is an error, unless
+    the mode was chosen for the question. One that writes nothing is replaced by
+    quotations all the same.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+
+    def prompt(self, turn: Turn, context: Context) -> Prompt:
+        """Return what the model is asked."""
+        return prompt_for(turn.question, context)
+
+    def quote(self, turn: Turn, context: Context) -> str:
+        """Return quotations that answer the question."""
+        return self.quotations(turn, turn.question.search_text, context)
+
+    def opening(self, turn: Turn, passage: Passage) -> str:
+        """Return a sentence from the first passage that is quoted, which stands above
+        the rest; "" for none.
+        """
+        return ""
+
+    def complete(self, turn: Turn, text: str, context: Context) -> tuple[str, str]:
+        """Return the final text, and what stands below it without being checked against
+        the passages.
+        """
+        return text, ""
+
+    def context_tokens(self, turn: Turn) -> int:
+        """Return the tokens that the passages may take."""
+        return turn.settings.context_tokens
+
+    def write(self, turn: Turn) -> Draft:
+        """See `AnswerWriter`."""
+        return self.write_from(turn, turn.found.hits)
+
+    def write_from(
+        self, turn: Turn, hits: Sequence[SearchHit], *, around: Neighbours | None = None
+    ) -> Draft:
+        """Answer from these hits, best first, as far as they fit.
+
+        ``around`` gives what stands around passages that are in no store. Raises as
+        `write` does.
+        """
+        hits = with_rank(hits)
+        context = self._context(turn, hits, around)
+        shown = [passage.hit for passage in context.passages]
+        turn.events.sources(shown, turn.scope)
+        unread = ""
+        if hits:
+            unread = self.desk.advice.on_language_of(turn, hits[0].chunk)
+        note = "" if turn.has_model else self._note(turn, unread)
+        if note:
+            turn.events.text(note)
+        written = self.write_text(turn, context)
+        text, below = self.complete(turn, written.text, written.context)
+        return Draft(
+            text=note + text,
+            scope=turn.scope,
+            hits=hits,
+            context=written.context,
+            below="\n\n".join(part for part in (below, unread) if part),
+            truncated=written.truncated,
+            is_quoted=written.is_quoted,
+            is_sent=True,
+        )
+
+    def write_text(self, turn: Turn, context: Context) -> Written:
+        """Let the model write, or quote. What was written before a failure stays.
+
+        A prompt that is too long is tried again with the better half of its passages.
+        Raises as `write` does.
+        """
+        limits = turn.limits
+        stopper = limits.spending.stops_answer()
+        if stopper:
+            limits.stop(stopper)
+            return self._quote_instead(turn, limits.why_stopped, context)
+        turn.events.step("generate", "Writing the answer")
+        is_quoter = isinstance(self.desk.chat_model, Quoter)
+        if is_quoter or (self.may_quote and not turn.has_model):
+            # No prompt, and no reply to be read.
+            started = time.perf_counter()
+            written = self._quote(turn, context)
+            limits.spending.add(StepTiming.since("generate", started))
+            return written
+        written = self._by_model(turn, context)
+        if written.text:
+            return written
+        turn.events.check()
+        why = limits.why_stopped
+        if limits.stopped_by in {"", "model"}:
+            why = turn.say(FAILED)
+        return self._quote_instead(turn, why, context)
+
+    def quotations(
+        self,
+        turn: Turn,
+        question: str,
+        context: Context,
+        hits: Sequence[SearchHit] | None = None,
+    ) -> str:
+        """Return a list of quotations that answer ``question``, from what its own
+        search found, None = from all of the context.
+        """
+        passages = context.passages
+        if hits is not None:
+            by_id = {passage.hit.chunk.id: passage for passage in context.passages}
+            passages = tuple(
+                replace(by_id[hit.chunk.id], hit=hit)
+                for hit in hits
+                if hit.chunk.id in by_id
+            )
+        quotes = self.desk.quoter.quotes(question, passages)
+        return "\n\n".join(quotation_item(quote, turn.say) for quote in quotes)
+
+    def _context(
+        self, turn: Turn, hits: Sequence[SearchHit], around: Neighbours | None
+    ) -> Context:
+        """Return the passages that fit, for a model with what stands around each."""
+        started = time.perf_counter()
+        context = Context(tuple(Passage(hit.rank, hit, hit.chunk.text) for hit in hits))
+        if turn.has_model and hits:
+            most = self.context_tokens(turn)
+            budget = most
+            left = turn.limits.spending.tokens_left
+            if left is not None:
+                budget = min(most, max(MIN_CONTEXT_TOKENS, left - MIN_CONTEXT_TOKENS))
+            context = build_context(
+                hits, around or self.desk.passages, budget_tokens=budget
+            )
+            if budget < most:
+                note_left_out(turn, len(context.passages), len(hits))
+        context = replace(context, reports=turn.scope.documents)
+        turn.limits.spending.add(StepTiming.since("context", started))
+        return context
+
+    def _note(self, turn: Turn, unread: str) -> str:
+        """Return what is said above quotations."""
+        notes = [
+            "" if unread else self.desk.advice.on_language(turn),
+            turn.say(CLOSEST) if turn.closest_only else "",
+        ]
+        return "".join(f"{text}\n\n" for text in notes if text)
+
+    def _by_model(self, turn: Turn, context: Context) -> Written:
+        """Return what the model wrote, nothing where it failed and may be replaced."""
+        limits = turn.limits
+        allowance = Allowance(limits.spending, keep=0)
+        steps: list[StepTiming] = []
+        written = Written("", context)
+        shown = context
+        with turn.request.within(limits.spending.seconds_left()) as limited:
+            while allowance.take():
+                started = time.perf_counter()
+                prompt = self.prompt(turn, shown)
+                reply = Reply(prompt)
+                try:
+                    for token in completion(
+                        self.desk.chat_model, prompt, limited, reply
+                    ):
+                        turn.events.text(token.text)
+                except BudgetExhaustedError as error:
+                    if not (limits.spending.usage.calls or steps):
+                        raise
+                    limits.stop("tokens", error.message)
+                    break
+                except ChatModelError as error:
+                    usage = reply.usage_of_failed(error)
+                    keep = (len(shown.passages) + 1) // 2
+                    is_shorter = keep < len(shown.passages)
+                    is_too_long = isinstance(error, ContextLengthError)
+                    if is_too_long and is_shorter and len(steps) < MAX_SHORTENINGS:
+                        steps.append(StepTiming.since("shorten", started, usage))
+                        shown = replace(shown, passages=shown.passages[:keep])
+                        turn.events.step(
+                            "shorten",
+                            f"Too much for the model: once more with the best {keep} "
+                            "of the passages",
+                        )
+                        continue
+                    written = Written(reply.text, context)
+                    self._raise_unless_replaceable(turn, error, written.text)
+                    steps.append(StepTiming.since("generate", started, usage))
+                    limits.stopped_by = "model"
+                    turn.events.step("generate", error.message, failed=True)
+                    break
+                steps.append(StepTiming.since("generate", started, reply.usage))
+                if reply.cut_prompt:
+                    turn.events.step("generate", reply.cut_prompt, failed=True)
+                numbers = [passage.number for passage in shown.passages]
+                text = unify_brackets(reply.text, numbers)
+                written = Written(text, shown, reply.truncated)
+                break
+        if allowance.refused:
+            limits.stop("calls")
+        allowance.settle(*steps)
+        limits.note_time(limited)
+        return written
+
+    def _raise_unless_replaceable(
+        self, turn: Turn, error: ChatModelError, written: str
+    ) -> None:
+        """Raise the model's error where quotations may not stand in for it."""
+        if not self.may_quote and not turn.was_routed:
+            raise error
+        if not written and not turn.limits.may_go_on(error):
+            raise error
+
+    def _quote(
+        self, turn: Turn, context: Context, heading: str | None = None
+    ) -> Written:
+        quoted = self.quote(turn, context)
+        sentence = ""
+        if heading is None:
+            heading = turn.say(self.header) if self.header else ""
+            first = cited_numbers(quoted)[:1]
+            for passage in context.passages:
+                if passage.number in first:
+                    sentence = self.opening(turn, passage)
+        text = "\n\n".join(part for part in (sentence, heading, quoted) if part)
+        turn.events.text(text)
+        return Written(text, context, is_quoted=True)
+
+    def _quote_instead(self, turn: Turn, why: str, context: Context) -> Written:
+        """Quote in place of the model, and say why."""
+        return self._quote(turn, context, f"{why} {turn.say(INSTEAD)}")
+
+
+def note_left_out(turn: Turn, shown: int, hits: int) -> None:
+    """Say so if the budget of tokens has no room for all hits: such an answer ended
+    early.
+    """
+    if shown < hits and not turn.limits.stopped_by:
+        text = "The budget of tokens leaves room for {shown} of {found} passages."
+        turn.limits.stop("tokens", turn.say(text, shown=shown, found=hits))
+
+
+class Quoted(Prose):
+    """A text that is ready before the writing, with its passages."""
+
+    header = ""
+    may_quote = True
+
+    def __init__(self, desk: Desk, text: str) -> None:
+        super().__init__(desk)
+        self._text = text
+
+    def quote(self, turn: Turn, context: Context) -> str:
+        return self._text
+
+
+class LongProse(Prose):
+    """An answer from several searches, for which quotations may stand in."""
+
+    may_quote = True
+
+    def context_tokens(self, turn: Turn) -> int:
+        return turn.settings.deep_context_tokens

@@ -1,0 +1,119 @@
+"""Builds the way of a question (`answering/flow.py`) from its parts."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...answering.early.figures import TableOfFigures
+from ...answering.early.glossary import DefineTerm
+from ...answering.early.library import WhatIsHere
+from ...answering.early.missing import NothingOn
+from ...answering.early.overview import Overview
+from ...answering.early.small_talk import SmallTalk
+from ...answering.figure_tables import FigureTables
+from ...answering.flow import Flow, Gather, Write
+from ...answering.stages.cache import RepeatAnswer
+from ...answering.stages.collections import ChooseCollections
+from ...answering.stages.condense import Condense
+from ...answering.stages.enough import IsEnough
+from ...answering.stages.finish import Finish
+from ...answering.stages.read import ReadNames
+from ...answering.stages.reports import CountReports
+from ...answering.stages.route import ChooseMode
+from ...answering.stages.scope import ScopeOfQuestion
+from ...answering.stages.spelling import CorrectSpelling
+from ...answering.tools import Tools
+from ...answering.tools.attachments import AttachmentTool
+from ...answering.tools.figures import FigureTool
+from ...answering.tools.model import ModelTool
+from ...answering.tools.search import SearchTool
+from ...answering.turn import Stage
+from ...answering.writers import Desk
+from ...answering.writers.advice import Advice
+from ...answering.writers.nothing import NothingFound
+from ...config.settings import Settings
+from ...database.reader import Reader
+from ...domain import QuerySettings
+from ...domain.protocols import ChatModel, Embedder, Passages, Quoter
+from ...language.analysis import analyzer
+from ...models.caches import AnswerCache
+from ...questions.follow_ups import FollowUps
+from ...search.compression import Compressor
+from ...search.indicators import Glossary
+from ...search.pipeline import Retriever
+from ...search.relevance import Bounds, Judge
+from ...search.scope import KnowledgeCollection
+from ...search.spelling import Spelling
+
+
+def build_flow(
+    *,
+    settings: Settings,
+    reader: Reader,
+    passages: Passages,
+    embedder: Embedder,
+    retriever: Retriever,
+    compressor: Compressor,
+    tables: FigureTables,
+    glossary: Glossary,
+    follow_ups: FollowUps,
+    bounds: Callable[[QuerySettings], Bounds],
+    chat_model: ChatModel,
+    small_chat_model: ChatModel,
+    quoter: Quoter,
+    collections: Sequence[KnowledgeCollection],
+    cache: AnswerCache,
+) -> Flow:
+    """Return what answers the questions of the callers of ``reader``."""
+    language = settings.language
+    words = analyzer(language)
+    catalog = reader.documents
+    advice = Advice(embedder, catalog, language)
+    tools = Tools(
+        search=SearchTool(retriever, passages, words),
+        figures=FigureTool(tables, passages, catalog, reader.glossary, language),
+        attachments=AttachmentTool(compressor),
+        model=ModelTool(small_chat_model, catalog),
+        catalog=catalog,
+    )
+    desk = Desk(
+        chat_model=chat_model,
+        quoter=quoter,
+        passages=passages,
+        embedder=embedder,
+        advice=advice,
+    )
+    nothing = NothingFound(chat_model, advice)
+    condense = Condense(
+        follow_ups=follow_ups, chat_model=small_chat_model, analyzer=words
+    )
+    spelling = Spelling(reader.glossary, reader.figures.indicators)
+    stages: Mapping[str, Stage] = {
+        "condense": condense,
+        "spelling": CorrectSpelling(spelling),
+        "read": ReadNames(),
+        "small_talk": SmallTalk(),
+        "glossary": DefineTerm(glossary),
+        "missing": NothingOn(nothing),
+        "library": WhatIsHere(),
+        "scope": ScopeOfQuestion(),
+        "cache": RepeatAnswer(cache),
+        "route": ChooseMode(tools, desk),
+        "reports": CountReports(collections),
+        "collections": ChooseCollections(collections, tools.model, nothing),
+        "figures": TableOfFigures(tools.figures, desk),
+        "overview": Overview(tools.figures, desk),
+        "gather": Gather(tools.search),
+        "enough": IsEnough(nothing),
+        "write": Write(),
+    }
+    return Flow(
+        stages=stages,
+        finish=Finish(cache, reader.glossary),
+        settings=QuerySettings.of(settings),
+        catalog=catalog,
+        analyzer=words,
+        judge_with=lambda given: Judge(
+            bounds(given), embedder, language, reader.glossary
+        ),
+        advice=advice,
+        has_model=chat_model.is_language_model,
+    )
