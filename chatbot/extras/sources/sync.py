@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,12 +23,14 @@ from ...domain.cancellation import heartbeat
 from ...domain.documents import MEGABYTE
 from ...library.control import LEASE_SECONDS, JobControl, lease
 from ...library.pipeline import IngestionService
-from ...library.sources import document_id
+from ...library.sources import Source, document_id
 from .connectors import Connector, Download, SourceFile
 
 log = logging.getLogger(__name__)
-KEPT_CHANGES = 100
+MAX_KEPT_CHANGES = 100
 """Changes and failures of a source that are kept."""
+CHANGING = frozenset({"added", "replaced", "removed"})
+"""Outcomes that change the library."""
 PRUNED_SHARE = 5
 """At most one of so many known files is removed in one run without a yes: an empty disk
 is no wish to delete.
@@ -69,16 +71,23 @@ class SourceState:
 
     def counting(self, change: SourceChange) -> "SourceState":
         """Return the state after one more file."""
-        failed, changed = (
-            change.outcome == "failed",
-            change.outcome in {"added", "replaced", "removed"},
-        )
         counts = {**self.counts, change.outcome: self.counts.get(change.outcome, 0) + 1}
-        failures = (*self.failures, *[change] * failed)[:KEPT_CHANGES]
-        changes = (*[change] * changed, *self.changes)[:KEPT_CHANGES]
+        failures = self.failures
+        if change.outcome == "failed":
+            failures = (*failures, change)[:MAX_KEPT_CHANGES]
+        changes = self.changes
+        if change.outcome in CHANGING:
+            changes = (change, *changes)[:MAX_KEPT_CHANGES]
         return replace(self, counts=counts, failures=failures, changes=changes)
 
 
+READING_ERRORS = (
+    errors.LoadError,
+    errors.CancelledError,
+    errors.SupersededError,
+    errors.InvalidRequestError,
+)
+"""Errors of one file, which stop no other."""
 Report = Callable[[str, SourceChange], None]
 """Gets the name of a source and what was done with a file."""
 
@@ -99,7 +108,8 @@ class Synchroniser:
     tidy: Callable[[], None]
 
     def __post_init__(self, database: Database) -> None:
-        self._sources, self._files = database["sources"], database["source_files"]
+        self._sources = database["sources"]
+        self._files = database["source_files"]
 
     def states(self) -> list[SourceState]:
         """Return the sources of the latest run in the order of their names."""
@@ -128,8 +138,9 @@ class Synchroniser:
         silent = replace(control, waiting=lambda reason: None)
         try:
             with lease(self.service.leases, "sync", silent, longest=patience) as leased:
-                for rows, field in ((self._files, "source"), (self._sources, "_id")):
-                    rows.delete_many({field: {"$nin": list(sources)}})
+                others = {"$nin": list(sources)}
+                self._files.delete_many({"source": others})
+                self._sources.delete_many({"_id": others})
                 control = replace(leased, waiting=control.waiting)
                 states = [
                     self._sync(name, one, prune, confirmed, control, report)
@@ -161,12 +172,7 @@ class Synchroniser:
                 return not stop.is_set()
 
             try:
-                states = self.states()
-                latest = max((state.started_at for state in states), default="")
-                due = (datetime.now(UTC) - timedelta(seconds=every)).isoformat(
-                    timespec="milliseconds"
-                )
-                if latest <= due or not all(state.finished_at for state in states):
+                if self._is_due(every):
                     with heartbeat("sync-stop", lambda: STOP_SECONDS, look):
                         self.run(read(), control=control, report=log_change, patience=0)
             except (errors.ConflictError, errors.StoppedError):
@@ -175,6 +181,17 @@ class Synchroniser:
                 log.warning("The sources were not read: %s", error.message)
                 stop.wait(every)
             stop.wait(min(every, LOOK_SECONDS))
+
+    def _is_due(self, every: int) -> bool:
+        """Return whether the latest run is ``every`` seconds old, or was
+        interrupted.
+        """
+        states = self.states()
+        if not all(state.finished_at for state in states):
+            return True
+        latest = max((state.started_at for state in states), default="")
+        due = datetime.now(UTC) - timedelta(seconds=every)
+        return latest <= due.isoformat(timespec="milliseconds")
 
     def _sync(
         self,
@@ -185,153 +202,207 @@ class Synchroniser:
         control: JobControl,
         report: Report,
     ) -> SourceState:
-        rows, listed = (
-            {row["identity"]: row for row in self._files.find({"source": name})},
-            set[str](),
-        )
-        before, settings = (
-            self._sources.find_one({"_id": name}),
-            self.service.reading_key(),
-        )
-        state = SourceState(
-            name,
-            source.kind,
-            now(),
-            changes=from_row(SourceState, before).changes if before else (),
-        )
-
-        def note(outcome: str, identity: str = "", detail: str = "") -> None:
-            nonlocal state
-            if identity:
-                state = state.counting(
-                    change := SourceChange(now(), outcome, identity, detail)
-                )
-                report(name, change)
-            if outcome != "unchanged":
-                self._sources.replace_many([{"_id": name, **asdict(state)}])
-
-        note("started")
+        before = self._sources.find_one({"_id": name})
+        changes = from_row(SourceState, before).changes if before else ()
+        state = SourceState(name, source.kind, started_at=now(), changes=changes)
+        run = SourceRun(self, source, control, report, state)
+        run.save()
         try:
-            for file in source.files(self.download):
-                control.check()
-                if (identity := file.source.identity) not in listed:
-                    listed.add(identity)
-                    note(
-                        *self._read(
-                            name, source, file, rows.get(identity), settings, control
-                        )
-                    )
+            run.read_files()
         except errors.LoadError as error:
-            state = replace(state, problem=error.message)
-        gone = (
-            []
-            if state.problem
-            else [identity for identity in rows if identity not in listed]
-        )
-        if not (prune or source.prune):
-            state = replace(
-                state,
-                counts={**state.counts, "gone": len(gone)} if gone else state.counts,
-            )
-        elif len(gone) * PRUNED_SHARE > len(rows) and not confirmed:
-            problem = (
-                f"{len(gone)} of {len(rows)} files are gone, more than a fifth, so "
-                "none was removed. "
-            )
-            problem += "If that is right: python -m chatbot sync --prune --yes"
-            state = replace(
-                state, problem=problem, counts={**state.counts, "gone": len(gone)}
-            )
+            run.state = replace(run.state, problem=error.message)
+        gone = [] if run.state.problem else run.gone()
+        if prune or source.prune:
+            run.remove(gone, confirmed=confirmed)
         else:
-            for identity in gone:
-                control.check()
-                record = self.service.documents.get(document_id(identity))
-                if record is not None and not self._files.find_one(
-                    {"identity": identity, "source": {"$ne": name}}
-                ):
-                    self.delete(record)
-                self._files.delete_many({"source": name, "identity": identity})
-                note("removed", identity)
-        state = replace(state, finished_at=now())
-        note("finished")
-        return state
+            run.count_gone(gone)
+        run.state = replace(run.state, finished_at=now())
+        run.save()
+        return run.state
 
-    def _read(
-        self,
-        name: str,
-        source: Connector,
-        file: SourceFile,
-        row: Json | None,
-        settings: str,
-        control: JobControl,
-    ) -> tuple[str, str, str]:
-        """Make a file searchable unless it is. Return the outcome, its identity, and
-        why it failed.
+    def save(self, state: SourceState) -> None:
+        self._sources.replace_many([{"_id": state.name, **asdict(state)}])
+
+    def known(self, source: str) -> dict[str, Json]:
+        """Return the rows of the files that a source has brought, by identity."""
+        return {row["identity"]: row for row in self._files.find({"source": source})}
+
+    def note_file(self, source: str, identity: str, stamp: str, stated: str) -> None:
+        """Note that a file was read: it is unchanged while ``stamp`` and what is
+        ``stated`` of it are.
         """
-        labels = tuple(dict.fromkeys((*file.source.labels, *source.labels)))
-        metadata = {**source.metadata(), **file.source.metadata}
-        description = file.source.description or source.description or ""
-        described = replace(
-            file.source, metadata=metadata, labels=labels, description=description
-        )
-        identity, overrides = (
-            described.identity,
-            {"collection": source.collection} if source.collection else {},
-        )
-        stated = [
-            settings,
+        key = f"{source}:{document_id(identity)}"
+        row = {"_id": key, "source": source, "identity": identity}
+        self._files.replace_many([{**row, "stamp": stamp, "stated": stated}])
+
+    def remove_file(self, source: str, identity: str) -> None:
+        """Remove a report, unless another source has it too."""
+        record = self.service.documents.get(document_id(identity))
+        others = {"identity": identity, "source": {"$ne": source}}
+        if record is not None and not self._files.find_one(others):
+            self.delete(record)
+        self._files.delete_many({"source": source, "identity": identity})
+
+
+class SourceRun:
+    """One run over one source. ``state`` says how far it is."""
+
+    def __init__(
+        self,
+        synchroniser: Synchroniser,
+        source: Connector,
+        control: JobControl,
+        report: Report,
+        state: SourceState,
+    ) -> None:
+        self.state = state
+        self._synchroniser = synchroniser
+        self._source = source
+        self._control = control
+        self._report = report
+        self._service = synchroniser.service
+        self._known = synchroniser.known(state.name)
+        self._reading_key = self._service.reading_key()
+        self._listed: set[str] = set()
+
+    def save(self) -> None:
+        self._synchroniser.save(self.state)
+
+    def read_files(self) -> None:
+        """Make each file searchable unless it is. Raises LoadError: the place cannot be
+        read.
+        """
+        for file in self._source.files(self._synchroniser.download):
+            self._control.check()
+            identity = file.source.identity
+            if identity in self._listed:
+                continue
+            self._listed.add(identity)
+            try:
+                outcome = self._read(file)
+            except READING_ERRORS as error:
+                self._control.check()  # stopped, not cancelled
+                self._count("failed", identity, error.message)
+                continue
+            self._count(outcome, identity)
+
+    def gone(self) -> list[str]:
+        """Return the files that the source no longer has."""
+        return [identity for identity in self._known if identity not in self._listed]
+
+    def count_gone(self, gone: Sequence[str], problem: str = "") -> None:
+        """Note that so many files are gone and stay, and why."""
+        if not gone:
+            return
+        counts = {**self.state.counts, "gone": len(gone)}
+        problem = problem or self.state.problem
+        self.state = replace(self.state, counts=counts, problem=problem)
+
+    def remove(self, gone: Sequence[str], *, confirmed: bool) -> None:
+        """Remove the reports of files that are gone; if they are many, only once that
+        is ``confirmed``.
+        """
+        if len(gone) * PRUNED_SHARE > len(self._known) and not confirmed:
+            problem = (
+                f"{len(gone)} of {len(self._known)} files are gone, more than a fifth, "
+                "so none was removed. If that is right: python -m chatbot sync --prune "
+                "--yes"
+            )
+            self.count_gone(gone, problem)
+            return
+        for identity in gone:
+            self._control.check()
+            self._synchroniser.remove_file(self.state.name, identity)
+            self._count("removed", identity)
+
+    def _count(self, outcome: str, identity: str, detail: str = "") -> None:
+        change = SourceChange(now(), outcome, identity, detail)
+        self.state = self.state.counting(change)
+        self._report(self.state.name, change)
+        if outcome != "unchanged":
+            self.save()
+
+    def _read(self, file: SourceFile) -> str:
+        """Make a file searchable unless it is, and return the outcome. Raises as
+        READING_ERRORS names.
+        """
+        described = self._described(file.source)
+        overrides: dict[str, str] = {}
+        if self._source.collection:
+            overrides["collection"] = self._source.collection
+        stated = _digest(
+            self._reading_key,
             overrides,
             described.title,
             dict(described.metadata),
             described.labels,
-        ]
-        digest = hashlib.sha256(
-            json.dumps([*stated, described.description]).encode()
-        ).hexdigest()[:24]
-        if row is not None and row["stamp"] == file.stamp:
-            record = self.service.documents.get(document_id(identity))
-            if record is None:
-                return "deleted", identity, ""
-            if (
-                file.stamp
-                and row["stated"] == digest
-                and record.status == "ready"
-                and not record.replacing
-            ):
-                return "unchanged", identity, ""
-        try:
-            with TemporaryDirectory(prefix="report-chat-") as folder:
-                file_id = ""
-                if file.fetch is not None:
-                    if file.size > self.max_bytes:
-                        raise errors.LoadError(
-                            f"It has {file.size // MEGABYTE:,} MB, more than "
-                            "MAX_UPLOAD_MB."
-                        )
-                    described = replace(described, path=file.fetch(Path(folder)))
-                    if self.originals is not None:
-                        self.originals.require_space(described.path.stat().st_size)
-                        file_id = self.originals.put(described.path)
-                # The lease of one report may be lost without an end of the run.
-                of_file = replace(control, cancel=Cancellation(control.cancel))
-                result = self.service.ingest(
-                    described, overrides=overrides, file_id=file_id, control=of_file
-                )
-        except (
-            errors.LoadError,
-            errors.CancelledError,
-            errors.SupersededError,
-            errors.InvalidRequestError,
-        ) as error:
-            control.check()  # stopped, not cancelled
-            return "failed", identity, error.message
-        key = {
-            "_id": f"{name}:{document_id(identity)}",
-            "source": name,
-            "identity": identity,
-        }
-        self._files.replace_many([{**key, "stamp": file.stamp, "stated": digest}])
-        return result.outcome, identity, ""
+            described.description,
+        )
+        outcome = self._outcome_of_known(file, stated)
+        if outcome:
+            return outcome
+        with TemporaryDirectory(prefix="report-chat-") as folder:
+            file_id = ""
+            if file.fetch is not None:
+                described = replace(described, path=self._fetch(file, Path(folder)))
+                file_id = self._keep(described.path)
+            # The lease of one report may be lost without an end of the run.
+            cancel = Cancellation(self._control.cancel)
+            result = self._service.ingest(
+                described,
+                overrides=overrides,
+                file_id=file_id,
+                control=replace(self._control, cancel=cancel),
+            )
+        self._synchroniser.note_file(
+            self.state.name, described.identity, file.stamp, stated
+        )
+        return result.outcome
+
+    def _described(self, file: Source) -> Source:
+        """Return a file with what the source states of all its files."""
+        source = self._source
+        return replace(
+            file,
+            metadata={**source.metadata(), **file.metadata},
+            labels=tuple(dict.fromkeys((*file.labels, *source.labels))),
+            description=file.description or source.description or "",
+        )
+
+    def _outcome_of_known(self, file: SourceFile, stated: str) -> str:
+        """Return the outcome for a file that need not be read, "" if it has to be."""
+        identity = file.source.identity
+        row = self._known.get(identity)
+        if row is None or row["stamp"] != file.stamp:
+            return ""
+        record = self._service.documents.get(document_id(identity))
+        if record is None:
+            return "deleted"
+        is_whole = record.status == "ready" and not record.replacing
+        if file.stamp and row["stated"] == stated and is_whole:
+            return "unchanged"
+        return ""
+
+    def _fetch(self, file: SourceFile, folder: Path) -> Path:
+        """Fetch a file. Raises LoadError: it cannot be fetched, or is too large."""
+        assert file.fetch is not None
+        if file.size > self._synchroniser.max_bytes:
+            megabytes = file.size // MEGABYTE
+            raise errors.LoadError(f"It has {megabytes:,} MB, more than MAX_UPLOAD_MB.")
+        return file.fetch(folder)
+
+    def _keep(self, path: Path) -> str:
+        """Keep an original where originals are kept, and return its id."""
+        originals = self._synchroniser.originals
+        if originals is None:
+            return ""
+        originals.require_space(path.stat().st_size)
+        return originals.put(path)
+
+
+def _digest(*stated: object) -> str:
+    """Return a text that changes with what is stated."""
+    return hashlib.sha256(json.dumps(stated).encode()).hexdigest()[:24]
 
 
 def log_change(name: str, change: SourceChange) -> None:
