@@ -17,9 +17,10 @@ import logging
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..domain.errors import ChatbotError, DatabaseError, DiskFullError
@@ -45,19 +46,26 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-PASSAGES, CATALOG, FIGURES = "passages", "catalog", "figures"
-GLOSSARY, ORIGINALS = "glossary", "originals"
+PASSAGES = "passages"
+CATALOG = "catalog"
+FIGURES = "figures"
+GLOSSARY = "glossary"
+ORIGINALS = "originals"
 ANNOUNCED_KINDS = (PASSAGES, CATALOG, FIGURES, GLOSSARY)
 """Nothing is derived from ORIGINALS, so their changes are not announced."""
 IN_PLACE = "in_place"
 """Counts the entries with passages that changed and kept their ids."""
-CHANGES, META = "changes", "meta"
+CHANGES = "changes"
+META = "meta"
 """The row that holds the entries, and its collection."""
 OPEN = "open:"
 """Before the ids of open entries, in the names of the row's fields."""
-KEPT_ENTRIES = 1_000
-"""Closed entries that are kept. A reader further behind reads everything."""
+MAX_CLOSED_ENTRIES = 1_000
+"""Closed entries that are kept, some 100 KB. A reader further behind reads
+everything.
+"""
 MIN_LEASE_SECONDS = 60.0
+"""A writer that is paused for longer than a minute is taken for dead."""
 LEASE_CALLS = 12
 """Length of a lease in time limits of a call. The writer uses half of it."""
 
@@ -65,6 +73,10 @@ LEASE_CALLS = 12
 def new_token() -> str:
     """Return a token for one upload, edit or deletion."""
     return uuid.uuid4().hex
+
+
+def _frozen(ids: Iterable[str] | None) -> frozenset[str] | None:
+    return None if ids is None else frozenset(ids)
 
 
 def revoked(token: str) -> str:
@@ -87,14 +99,13 @@ class Entry:
 
     def covers(self, other: "Entry") -> bool:
         """Return whether readers look again at all that ``other`` names."""
-        ids_covered = self.ids is None or (
-            other.ids is not None and other.ids <= self.ids
-        )
-        return (
-            ids_covered
-            and other.kinds <= self.kinds
-            and (self.in_place or not other.in_place)
-        )
+        if other.in_place and not self.in_place:
+            return False
+        if not other.kinds <= self.kinds:
+            return False
+        if self.ids is None:
+            return True
+        return other.ids is not None and other.ids <= self.ids
 
     def joined(self, other: "Entry") -> "Entry":
         """Return the entry of a change that consists of both."""
@@ -125,7 +136,7 @@ class Entry:
         fields = json.loads(text)
         ids = fields["ids"]
         return cls(
-            ids=None if ids is None else frozenset(ids),
+            ids=_frozen(ids),
             kinds=frozenset(fields["kinds"]),
             in_place=fields.get("in_place", False),
             token=fields.get("token", ""),
@@ -291,15 +302,15 @@ class Changes:
         refresh(self._database)
         state = self._state_of(row)
         missed = state.position - position
-        recent = [] if row is None else row.get("recent", [])
+        recent = (row or {}).get("recent", [])
         if missed < 0 or missed > len(recent):
             return Changed(state, None)
         entries = [Entry.from_text(text) for text in recent[len(recent) - missed :]]
-        wanted = frozenset(kinds or ANNOUNCED_KINDS)
+        kinds = kinds or ANNOUNCED_KINDS
         ids: set[str] = set()
         in_place: set[str] = set()
         for entry in (*entries, *state.open):
-            if wanted.isdisjoint(entry.kinds):
+            if entry.kinds.isdisjoint(kinds):
                 continue
             if entry.ids is None:
                 return Changed(state, None)
@@ -357,15 +368,15 @@ class Changes:
         DatabaseError.
         """
         entry = Entry(
-            ids=None if ids is None else frozenset(ids),
+            ids=_frozen(ids),
             kinds=frozenset(kinds),
             in_place=in_place,
             token=getattr(self._thread, "token", ""),
         )
-        outer: Change | None = getattr(self._thread, "change", None)
-        if outer is not None and not outside and self._joins(outer, entry):
-            outer.extend(entry)
-            yield outer
+        running: Change | None = getattr(self._thread, "change", None)
+        if running is not None and not outside and self._joins(running, entry):
+            running.extend(entry)
+            yield running
         elif self._database.embedded and not outside:
             with self._transaction(entry) as change:
                 yield change
@@ -390,12 +401,12 @@ class Changes:
         """Let all changes of this thread in the block belong to the work with this
         token.
         """
-        outer = getattr(self._thread, "token", "")
+        outer_token = getattr(self._thread, "token", "")
         self._thread.token = token
         try:
             yield
         finally:
-            self._thread.token = outer
+            self._thread.token = outer_token
 
     def announce(
         self, ids: Iterable[str] | None, *kinds: str, in_place: bool = False
@@ -403,9 +414,7 @@ class Changes:
         """Announce a change that another program has made, or one of a fact in
         `meta`.
         """
-        entry = Entry(None if ids is None else frozenset(ids), frozenset(kinds))
-        if in_place:
-            entry = entry.joined(Entry(entry.ids, entry.kinds, in_place=True))
+        entry = Entry(_frozen(ids), frozenset(kinds), in_place)
         self._update(closed=[entry])
 
     def raise_to(self, position: int) -> None:
@@ -429,29 +438,30 @@ class Changes:
         self.state()
         return self._take_expired()
 
-    def _joins(self, outer: Change, entry: Entry) -> bool:
-        return self._database.embedded or outer.entry.covers(entry)
+    def _joins(self, running: Change, entry: Entry) -> bool:
+        # On a server the entry is open already, and readers know only what it names.
+        return self._database.embedded or running.entry.covers(entry)
 
     @contextmanager
     def _running(self, entry: Entry, *, seconds: float) -> Iterator[Change]:
         """Make the change that of this thread for the block, which has so much time."""
-        outer = getattr(self._thread, "change", None)
+        outer_change = getattr(self._thread, "change", None)
         change = Change(self._database, entry, until=clock() + seconds)
         self._thread.change = change
         try:
             yield change
         finally:
-            self._thread.change = outer
+            self._thread.change = outer_change
             change.ended = True
 
     @contextmanager
     def _transaction(self, entry: Entry) -> Iterator[Change]:
-        with self._database.transaction() as changed_rows:
-            before = changed_rows()
+        with self._database.transaction() as count_changed_rows:
+            rows_at_start = count_changed_rows()
             with self._running(entry, seconds=float("inf")) as change:
                 yield change
             is_announced = not change.entry.kinds.isdisjoint(ANNOUNCED_KINDS)
-            if is_announced and changed_rows() > before:
+            if is_announced and count_changed_rows() > rows_at_start:
                 self._update(closed=[change.entry])
         refresh(self._database)
 
@@ -472,9 +482,7 @@ class Changes:
     def _opened(self, entry: Entry, *, frees_space: bool) -> Entry:
         """Open an entry and return it with its id."""
         self._take_expired()
-        entry = Entry(
-            entry.ids, entry.kinds, entry.in_place, entry.token, uuid.uuid4().hex
-        )
+        entry = replace(entry, id=uuid.uuid4().hex)
         with self._lock:
             closed = list(self._unclosed.values())
         try:
@@ -489,8 +497,8 @@ class Changes:
                 self._unclosed[entry.id] = entry
             raise
         with self._lock:
-            for one in closed:
-                self._unclosed.pop(one.id, None)
+            for closed_entry in closed:
+                self._unclosed.pop(closed_entry.id, None)
         return entry
 
     def _close(self, entry: Entry) -> None:
@@ -514,29 +522,22 @@ class Changes:
     ) -> None:
         """Open and close entries in one atomic step."""
         entries = list(closed)
-        ended = [entry.id for entry in entries if entry.id]
+        # Fields of the row itself: the file updates no nested ones.
+        update: Json = {}
+        open_fields = {f"{OPEN}{entry.id}": "" for entry in entries if entry.id}
+        if open_fields:
+            update["$unset"] = open_fields
         if opened is not None:
             entries.append(opened)
-        added = {kind: 0 for entry in entries for kind in entry.kinds}
-        for entry in entries:
-            for kind in entry.kinds:
-                added[kind] += 1
-            if entry.in_place or entry.ids is None:
-                added[IN_PLACE] = added.get(IN_PLACE, 0) + 1
-        # Fields of the row itself: the file updates no nested ones.
-        update: Json = {
-            "$inc": {"position": len(entries), **added},
-            "$push": {
-                "recent": {
-                    "$each": [entry.to_text() for entry in entries],
-                    "$slice": -KEPT_ENTRIES,
-                }
-            },
-        }
-        if opened is not None:
             update["$set"] = {f"{OPEN}{opened.id}": opened.to_text()}
-        if ended:
-            update["$unset"] = {f"{OPEN}{id}": "" for id in ended}
+        counts: Counter[str] = Counter()
+        for entry in entries:
+            counts.update(entry.kinds)
+            if entry.in_place or entry.ids is None:
+                counts[IN_PLACE] += 1
+        update["$inc"] = {"position": len(entries), **counts}
+        texts = [entry.to_text() for entry in entries]
+        update["$push"] = {"recent": {"$each": texts, "$slice": -MAX_CLOSED_ENTRIES}}
         self._meta.update_one({"_id": CHANGES}, update, upsert=True)
         refresh(self._database)
 
@@ -555,9 +556,9 @@ class Changes:
 
     def _take_expired(self) -> int:
         """Close the entries that were seen open for longer than the lease."""
-        before = clock() - self.lease_seconds
+        latest = clock() - self.lease_seconds
         with self._lock:
-            expired = [entry for since, entry in self._seen.values() if since < before]
+            expired = [entry for since, entry in self._seen.values() if since < latest]
         for entry in expired:
             # The token first: a writer that wakes up after this fails at its swap.
             if entry.token:

@@ -32,15 +32,19 @@ INDEX_BUILD_MS = 60_000
 """Time limit for building an index, which takes longer than any other call."""
 UNLIMITED_MS = 20 * 86_400_000
 """Stands for no time limit: 20 days. MongoDB's `maxTimeMS` ends at 24."""
-NO_CHANGE_STREAMS, LOST_TOKEN = "no_change_streams", "lost_token"
+NO_CHANGE_STREAMS = "no_change_streams"
+LOST_STREAM = "lost_token"
 """Reasons: the server is no replica set; a stream of changes cannot be resumed."""
 GROUP_MS = 600_000
 """Time limit for grouping all rows of a collection, which no request waits for."""
 Group = tuple[Json, int]
 """A row that stands for others, and the number of them, itself included."""
 BATCH = 500
-READ_AT_ONCE = 100
-"""Documents. The first batch of a server has one more."""
+"""Ids of one call: a $in of so many is fast on every database."""
+MAX_ROWS_AT_ONCE = 100
+"""Rows that are read before the first is given. The first batch of a server has one
+more, so that reading these takes one round trip.
+"""
 GUARDED = {
     "documents": "catalog",
     "figures": "figures",
@@ -53,7 +57,7 @@ GUARDED = {
 """Collections that are only written through `changes.Changes`, and the kind of change
 that writes each. The collections of passages are guarded too (`Database.guard`).
 """
-Place = tuple[str, str]
+IdKey = tuple[str, str]
 """Type and text of an id. A collection may have ids of several types, and only ids of
 one type can be compared.
 """
@@ -249,7 +253,7 @@ class Database(ABC):
     ) -> "AbstractContextManager[ChangeStream[Json]]":
         """Follow in-place changes of these collections by any program, from now or
         after a ``resume_token``. Raises CommandError: with the reason NO_CHANGE_STREAMS
-        where the server has none; with LOST_TOKEN, also during iteration.
+        where the server has none; with LOST_STREAM, also during iteration.
         """
         raise NotImplementedError  # only this program changes a file
 
@@ -336,31 +340,25 @@ class Collection:
         limit: int = 0,
     ) -> Iterator[Json]:
         """Yield documents, which are read a few at a time."""
+        options: Json = {"limit": limit}
+        if sort:
+            options["sort"] = list(sort)
         with self._database.translate_errors():
-            options: Json = {"limit": limit, **({"sort": list(sort)} if sort else {})}
             raw = self._database.raw(self.name)
-            documents = iter(
-                raw.find(
-                    dict(filter or {}),
-                    dict(projection) if projection else None,
-                    **options,
-                )
-            )
-            with self._database.deadline(
-                None
-            ):  # for the first ones; the driver limits each further batch
-                read = list(islice(documents, READ_AT_ONCE))
-            while read:
-                yield from read
-                read = list(islice(documents, READ_AT_ONCE))
+            found = raw.find(dict(filter or {}), _plain(projection), **options)
+            documents = iter(found)
+            # The driver limits the time of each further batch.
+            with self._database.deadline(None):
+                batch = list(islice(documents, MAX_ROWS_AT_ONCE))
+            while batch:
+                yield from batch
+                batch = list(islice(documents, MAX_ROWS_AT_ONCE))
 
     def find_one(
         self, filter: Filter, projection: Projection | None = None
     ) -> Json | None:
         with self._driver() as raw:
-            document: Json | None = raw.find_one(
-                dict(filter), dict(projection) if projection else None
-            )
+            document: Json | None = raw.find_one(dict(filter), _plain(projection))
         return document
 
     def insert_one(self, document: Json) -> None:
@@ -391,7 +389,9 @@ class Collection:
         """
         with self._write_driver() as raw:
             result = raw.update_one(dict(filter), update, upsert=upsert)
-        return int(result.matched_count) + (1 if result.upserted_id is not None else 0)
+        if result.upserted_id is not None:
+            return 1
+        return int(result.matched_count)
 
     def update_many(self, filter: Filter, update: Json) -> int:
         """Apply one update to all matches; return how many matched."""
@@ -404,7 +404,9 @@ class Collection:
         """Update the first match, in the order of ``sort``, atomically and return the
         new document.
         """
-        options: Json = {"sort": list(sort)} if sort else {}
+        options: Json = {}
+        if sort:
+            options["sort"] = list(sort)
         with self._write_driver() as raw:
             document: Json | None = raw.find_one_and_update(
                 dict(filter), update, upsert=upsert, return_document=True, **options
@@ -466,8 +468,9 @@ class Collection:
         build as long as it takes.
         """
         milliseconds = INDEX_BUILD_MS if is_limited else UNLIMITED_MS
+        keys = fields if isinstance(fields, str) else list(fields)
         with self._driver(milliseconds) as raw:
-            raw.create_index(fields if isinstance(fields, str) else list(fields))
+            raw.create_index(keys)
 
     def indexes(self) -> list[tuple[tuple[str, int], ...]]:
         """Return the fields of each ordinary index of a server, also of those that are
@@ -482,21 +485,20 @@ class Collection:
         """Run a pipeline of the search engine; ``max_time_ms`` limits it on the server
         and the whole call here.
         """
-        options = {} if max_time_ms is None else {"maxTimeMS": max_time_ms}
+        options = {}
+        if max_time_ms is not None:
+            options["maxTimeMS"] = max_time_ms
         with self._search_driver(max_time_ms) as raw:
-            return list(
-                self._database.for_search(raw).aggregate(list(pipeline), **options)
-            )
+            collection = self._database.for_search(raw)
+            return list(collection.aggregate(list(pipeline), **options))
 
     def search_indexes(self, name: str | None = None) -> list[Json]:
         """Return the search indexes (or the one with this ``name``) as
         `$listSearchIndexes` describes them.
         """
         with self._search_driver() as raw:
-            return [
-                dict(index)
-                for index in self._database.for_search(raw).list_search_indexes(name)
-            ]
+            indexes = self._database.for_search(raw).list_search_indexes(name)
+            return [dict(index) for index in indexes]
 
     def create_search_index(self, name: str, *, kind: str, definition: Json) -> None:
         """Request a search index, which the server builds later; ``kind`` is
@@ -545,19 +547,28 @@ class GuardedCollection(Collection):
     delete_many = _refuse
 
 
-def place(id: Any) -> Place:
+def _plain(projection: Projection | None) -> Json | None:
+    """Return a projection as drivers take it: an empty one would mean only the id."""
+    if not projection:
+        return None
+    return dict(projection)
+
+
+def id_key(id: Any) -> IdKey:
     """Return the sort key of an id."""
     return type(id).__name__, str(id)
 
 
 def id_batches(
-    collection: Collection, *, after: Place | None = None, size: int = BATCH
+    collection: Collection, *, after: IdKey | None = None, size: int = BATCH
 ) -> Iterator[list[Any]]:
-    """Yield all ids that exist now, in the order of `place`, in lists of at most
+    """Yield all ids that exist now, in the order of `id_key`, in lists of at most
     ``size``.
     """
     ids = [row["_id"] for row in collection.find({}, {"_id": 1}, sort=[("_id", 1)])]
-    ids = sorted((id for id in ids if after is None or place(id) > after), key=place)
+    if after is not None:
+        ids = [id for id in ids if id_key(id) > after]
+    ids.sort(key=id_key)
     for start in range(0, len(ids), size):
         yield ids[start : start + size]
 
@@ -569,10 +580,6 @@ def rows_of(
     projection: Projection | None = None,
 ) -> list[Json]:
     """Return the rows with these ids that exist and match, in the order of ``ids``."""
-    rows = {
-        row["_id"]: row
-        for row in collection.find(
-            {"_id": {"$in": list(ids)}, **(filter or {})}, projection
-        )
-    }
+    condition = {"_id": {"$in": list(ids)}, **(filter or {})}
+    rows = {row["_id"]: row for row in collection.find(condition, projection)}
     return [rows[id] for id in ids if id in rows]

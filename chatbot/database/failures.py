@@ -12,7 +12,8 @@ from ..domain.errors import DatabaseError, DependencyError, DiskFullError, read_
 
 E = TypeVar("E", bound=DependencyError)
 Code = int | str
-FULL, THROTTLED = "full", "throttled"
+FULL = "full"
+THROTTLED = "throttled"
 UNWRITABLE = frozenset({FULL, "read_only", "no_rights"})
 """Kinds of failures after which reading goes on."""
 PASSING = frozenset({"away", "conflict", "slow", THROTTLED, "wrong_role"})
@@ -108,7 +109,9 @@ def read_rows(backend: str) -> Mapping[str, Row]:
 
 def _row(name: str, entry: Mapping[str, Any], kind: Mapping[str, Any]) -> Row:
     codes: Sequence[Code] = entry.get("codes", ())
-    words: str | None = entry.get("words")
+    words = None
+    if "words" in entry:
+        words = re.compile(entry["words"], re.IGNORECASE)
     return Row(
         name=name,
         message=entry["message"],
@@ -117,7 +120,7 @@ def _row(name: str, entry: Mapping[str, Any], kind: Mapping[str, Any]) -> Row:
         retry_after=entry.get("retry_after", kind.get("retry_after")) or None,
         reason=entry.get("reason", name.partition(":")[0]),
         codes=frozenset(codes),
-        words=re.compile(words, re.IGNORECASE) if words else None,
+        words=words,
         is_refusal=entry.get("refusal", False),
     )
 

@@ -14,7 +14,9 @@ limit, and those of older releases, lack it.
 
 def made_by(limit: Scope) -> Json:
     """Return the fields of a row that a caller with this limit makes."""
-    return {WITHIN: limit_key(limit)} if limit else {}
+    if not limit:
+        return {}
+    return {WITHIN: limit_key(limit)}
 
 
 def made_within(collection: Collection, limit: Scope) -> Json:
@@ -24,5 +26,5 @@ def made_within(collection: Collection, limit: Scope) -> Json:
     if not limit:
         return {}
     keys = collection.distinct(WITHIN, {WITHIN: {"$gt": ""}})
-    inside = sorted(key for key in keys if limit.covers(limit_of_key(key)))
-    return {WITHIN: {"$in": inside}}
+    covered_keys = sorted(key for key in keys if limit.covers(limit_of_key(key)))
+    return {WITHIN: {"$in": covered_keys}}

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass
 from datetime import UTC
-from functools import partial
 from typing import Any
 
 import pymongo
@@ -33,8 +32,8 @@ from .core import (
     T,
     bookkeeping_limit,
     current_request,
+    id_key,
     is_write,
-    place,
 )
 from .failures import SOON, mongodb_failure
 from .rows import VECTOR_SUBTYPE, encode_payload
@@ -44,23 +43,27 @@ CONNECTIONS_PER_THREAD = 4
 """Upper bound of the pool: streamed answers and ingestion run beside the threads of
 requests.
 """
-PAUSE, LONGEST_PAUSE = 0.05, 1.0
-"""Seconds before the third attempt, doubled before each further one; PyMongo makes the
-second at once.
+RETRY_PAUSES = (0.05, 1.0)
+"""Seconds before the third attempt, doubled before each further one, and the longest.
+PyMongo makes the second at once.
 """
-OVERLAPPING = 32
-"""Threads for calls beside those of the threads that answer requests."""
+MAX_THREADS = 32
+"""Threads for calls beside those of the threads that answer requests; a call that finds
+none free is made by its own thread.
+"""
 CLOCK_SECONDS = 60.0
-"""Time for which one reading of the server's clock serves."""
+"""Time for which one reading of the server's clock serves: clocks drift by milliseconds
+in a minute.
+"""
 MAX_DRIFT_SECONDS = 1.0
 """Difference between the two clocks of this machine, after which that of the server is
 read again.
 """
-AWAIT_MS = 100
-"""Time that a change stream waits for the next change."""
-REQUEST_SHARE = 1.5
-"""Time limit for all calls of a request together, in time limits of a single call."""
-TASK_SHARE = 6
+REQUEST_CALLS = 1.5
+"""Time limit for all calls of a request together, in time limits of a single call: one
+that hangs, and what the page needs to say so.
+"""
+TASK_CALLS = 6
 """Time limit for what another thread does at once, in time limits of a single call: it
 may make several, outside of a request each with a limit of its own.
 """
@@ -68,7 +71,7 @@ SILENT_SECONDS = 1.5
 """Time limit of a call while the server is silent; meanwhile the driver looks for the
 server twice a second.
 """
-IN_VAIN = 0.9
+MIN_UNANSWERED_SHARE = 0.9
 """A call that fails after this share of its time limit counts as unanswered; an earlier
 failure says less.
 """
@@ -120,10 +123,12 @@ class TimeLimits:
         left. Raises DatabaseError: the call is not made, as the server is silent or the
         request has waited too long.
         """
-        limit = self._limit(self.seconds if seconds is None else seconds)
+        if seconds is None:
+            seconds = self.seconds
+        limit = self._limit(seconds)
         # A note takes no time from the answer.
         request = current_request() if bookkeeping_limit() is None else None
-        outer = getattr(_thread, "call", None)
+        outer_call = getattr(_thread, "call", None)
         began = time.monotonic()
         call = Call(limit, began + limit)
         answered = True
@@ -136,7 +141,7 @@ class TimeLimits:
             answered = False
             raise
         finally:
-            _thread.call = outer
+            _thread.call = outer_call
             now = time.monotonic()
             if request is not None:
                 request.end_call(now)
@@ -151,25 +156,28 @@ class TimeLimits:
             if request is not None and request.began < silent_since:
                 raise mongodb_failure("away")
             seconds = min(seconds, SILENT_SECONDS)
-        most = bookkeeping_limit()
-        if most is not None:
-            return min(seconds, most)
+        note_seconds = bookkeeping_limit()
+        if note_seconds is not None:
+            return min(seconds, note_seconds)
         if request is None:
             return seconds
-        longest = REQUEST_SHARE * self.seconds
-        left = request.left(longest, time.monotonic())
-        if left <= 0:
-            raise mongodb_failure("slow", seconds=longest)
-        return min(seconds, left)
+        request_seconds = REQUEST_CALLS * self.seconds
+        seconds_left = request.left(request_seconds, time.monotonic())
+        if seconds_left <= 0:
+            raise mongodb_failure("slow", seconds=request_seconds)
+        return min(seconds, seconds_left)
 
     def _note(self, answered: bool, began: float, now: float, limit: float) -> None:
         """Note whether a call was answered; one in vain may mean a silent server."""
-        in_vain = not answered and not is_write() and now - began >= IN_VAIN * limit
+        waited_long = now - began >= MIN_UNANSWERED_SHARE * limit
         with self._lock:
             if answered:
                 self._answered = now
                 self._silent_since = None
-            elif in_vain and self._silent_since is None and self._answered < began:
+                return
+            if is_write() or not waited_long or self._answered >= began:
+                return
+            if self._silent_since is None:
                 self._silent_since = now
 
 
@@ -246,13 +254,12 @@ class MongoDatabase(Database):
         mistake.
         """
         timeout_ms = int(seconds * 1000)
-        waits: Json = dict.fromkeys(
-            ("timeoutMS", "serverSelectionTimeoutMS", "waitQueueTimeoutMS"), timeout_ms
-        )
         try:
             client: MongoClient[Json] = MongoClient(
                 uri,
-                **waits,
+                timeoutMS=timeout_ms,
+                serverSelectionTimeoutMS=timeout_ms,
+                waitQueueTimeoutMS=timeout_ms,
                 connectTimeoutMS=max(timeout_ms // 2, 1),
                 maxPoolSize=CONNECTIONS_PER_THREAD * threads,
                 appname="report-chat",
@@ -311,22 +318,20 @@ class MongoDatabase(Database):
         """Limit the time of one call; the client's timeoutMS would otherwise replace
         the command's maxTimeMS.
         """
-        with self._limits.call(
-            None if milliseconds is None else milliseconds / 1000
-        ) as call:
+        seconds = None if milliseconds is None else milliseconds / 1000
+        with self._limits.call(seconds) as call:
             try:
                 with pymongo.timeout(call.seconds):
                     yield
             except (errors.ExecutionTimeout, errors.ConnectionFailure) as error:
+                timed_out = isinstance(error, errors.ExecutionTimeout) or error.timeout
+                if call.refusal is None or not timed_out:
+                    raise
                 # Where the time ends during retries of a refused command, the refusal
                 # is the reason.
-                refusal = call.refusal
-                if refusal is None or not (
-                    isinstance(error, errors.ExecutionTimeout) or error.timeout
-                ):
-                    raise
+                message = str(call.refusal.get("errmsg", ""))
                 raise errors.OperationFailure(
-                    str(refusal.get("errmsg", "")), refusal["code"], refusal
+                    message, call.refusal["code"], call.refusal
                 ) from error
 
     def for_search(self, raw: Any) -> Any:
@@ -347,9 +352,8 @@ class MongoDatabase(Database):
         return int(raw.bulk_write(requests, ordered=False).matched_count)
 
     def update_each(self, raw: Any, updates: Sequence[tuple[Any, Json]]) -> None:
-        raw.bulk_write(
-            [UpdateOne({"_id": id}, update) for id, update in updates], ordered=False
-        )
+        requests = [UpdateOne({"_id": id}, update) for id, update in updates]
+        raw.bulk_write(requests, ordered=False)
 
     def group(
         self, raw: Any, filter: Json, by: Sequence[str], first: Sequence[str]
@@ -360,12 +364,12 @@ class MongoDatabase(Database):
         stage: Json = {
             "_id": {name: f"${path}" for name, path in keys.items()},
             "rows": {"$sum": 1},
-            "place": {"$min": "$_id"},
+            "first_id": {"$min": "$_id"},
         }
         for name, path in values.items():
             stage[name] = {"$first": f"${path}"}
         rows = list(raw.aggregate([{"$match": filter}, {"$group": stage}]))
-        rows.sort(key=lambda row: place(row["place"]))
+        rows.sort(key=lambda row: id_key(row["first_id"]))
         groups = []
         for row in rows:
             document: Json = {}
@@ -388,23 +392,24 @@ class MongoDatabase(Database):
             "operationType": {"$in": ["update", "replace"]},
         }
         pipeline = [{"$match": condition}, {"$project": {"ns": 1, "documentKey": 1}}]
-        follow = partial(
-            self._database.watch,
-            pipeline,
-            resume_after=after,
-            max_await_time_ms=AWAIT_MS,
-        )
-        with self.translate_errors(), follow() as stream:
+        with (
+            self.translate_errors(),
+            self._database.watch(
+                pipeline,
+                resume_after=after,
+                max_await_time_ms=100,  # so that a loop over it notices its end
+            ) as stream,
+        ):
             yield stream
 
     def collection_names(self) -> list[str]:
         with self.translate_errors(), self.deadline(None):
-            names = map(str, self._database.list_collection_names())
-            return sorted(
-                name.removeprefix(self.prefix)
-                for name in names
-                if name in self.mapped or name.startswith(self.prefix)
-            )
+            names: list[str] = self._database.list_collection_names()
+        return sorted(
+            name.removeprefix(self.prefix)
+            for name in names
+            if name in self.mapped or name.startswith(self.prefix)
+        )
 
     def encode_vector(self, vector: Vector) -> Any:
         """Return a vector as BSON's BinData of subtype 9, float32."""
@@ -433,28 +438,31 @@ class MongoDatabase(Database):
         the pool has begun by then is run here, too, so nobody waits for a free thread:
         not even calls that use this method themselves.
         """
-        others = [self._pool.submit(copy_context().run, call) for call in calls[1:]]
+        if not calls:
+            return []
+        first, *further = calls
+        tasks = [self._pool.submit(copy_context().run, call) for call in further]
         try:
-            results = [call() for call in calls[:1]]
-            for call, other in zip(calls[1:], others, strict=True):
-                if other.cancel():
+            results = [first()]
+            for call, task in zip(further, tasks, strict=True):
+                if task.cancel():
                     results.append(call())
                 else:
-                    results.append(self._result(other))
+                    results.append(self._result(task))
         finally:
-            for other in others:
-                other.cancel()
+            for task in tasks:
+                task.cancel()
         return results
 
     def _result(self, running: Future[T]) -> T:
         """Wait for a call that another thread is making, which has limits of its
         own.
         """
-        longest = TASK_SHARE * self._limits.seconds
+        max_seconds = TASK_CALLS * self._limits.seconds
         try:
-            return running.result(longest)
+            return running.result(max_seconds)
         except TimeoutError as error:
-            raise mongodb_failure("slow", seconds=longest) from error
+            raise mongodb_failure("slow", seconds=max_seconds) from error
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)
@@ -462,7 +470,7 @@ class MongoDatabase(Database):
         self._client.close()
 
     def _new_pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(OVERLAPPING, thread_name_prefix="mongodb")
+        return ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="mongodb")
 
 
 def overruled_options(client: MongoClient[Json]) -> list[str]:
@@ -486,12 +494,12 @@ def _put(document: Json, path: str, value: Any) -> None:
     if value is None:
         return
     *parents, name = path.split(".")
-    inner: Any = document
+    nested: Any = document
     for parent in parents:
-        inner = inner.setdefault(parent, {})
-        if not isinstance(inner, dict):
+        nested = nested.setdefault(parent, {})
+        if not isinstance(nested, dict):
             return
-    inner.setdefault(name, value)
+    nested.setdefault(name, value)
 
 
 class RetryPauses(CommandListener):
@@ -513,14 +521,16 @@ class RetryPauses(CommandListener):
         if "code" in event.failure:
             call.refusal = dict(event.failure)
         if call.failures:
-            pause = min(PAUSE * 2 ** (call.failures - 1), LONGEST_PAUSE)
+            first_pause, longest_pause = RETRY_PAUSES
+            pause = min(first_pause * 2 ** (call.failures - 1), longest_pause)
             time.sleep(max(0.0, min(pause, call.deadline - time.monotonic())))
         call.failures += 1
 
 
 ATLAS = 8000
 """Atlas's code for many errors, which differ in the message."""
-OVERLOAD_LABEL, RETRYABLE_LABEL = "SystemOverloadedError", "RetryableWriteError"
+OVERLOAD_LABEL = "SystemOverloadedError"
+RETRYABLE_LABEL = "RetryableWriteError"
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
 _DRIVER: tuple[tuple[tuple[type[errors.PyMongoError], ...], str], ...] = (
     ((errors.NetworkTimeout, errors.ExecutionTimeout, errors.WTimeoutError), "slow"),
@@ -555,13 +565,15 @@ def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
     without the written document.
     """
     details: Any = error.details or {}
-    code, message = error.code, str(details.get("errmsg") or type(error).__name__)
+    code = error.code
+    message = str(details.get("errmsg") or type(error).__name__)
     if isinstance(error, errors.BulkWriteError):
         message = "a batch of writes failed"
-        if failures := [
+        failures = [
             *(details.get("writeErrors") or ()),
             *(details.get("writeConcernErrors") or ()),
-        ]:
+        ]
+        if failures:
             code = failures[0].get("code")
             message = str(failures[0].get("errmsg", "a write failed"))
     row = mongodb_failure.find(code)
@@ -576,15 +588,16 @@ def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
             remedy="Try again; if it stays so, look at the server's log.",
             retry_after=SOON,
         )
-    if row.is_refusal:
-        return CommandError(
-            message,
-            code,
-            remedy=row.remedy,
-            # The server itself asks for a retry of some that are final elsewhere.
-            retry_after=(
-                SOON if error.has_error_label(RETRYABLE_LABEL) else row.retry_after
-            ),
-            reason=row.reason,
-        )
-    return mongodb_failure(row.name, seconds=seconds)
+    if not row.is_refusal:
+        return mongodb_failure(row.name, seconds=seconds)
+    retry_after = row.retry_after
+    if error.has_error_label(RETRYABLE_LABEL):
+        # The server itself asks for a retry of some that are final elsewhere.
+        retry_after = SOON
+    return CommandError(
+        message,
+        code,
+        remedy=row.remedy,
+        retry_after=retry_after,
+        reason=row.reason,
+    )

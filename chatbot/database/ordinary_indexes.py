@@ -12,10 +12,10 @@ from ..domain.errors import DatabaseError, read_table
 from .core import Database
 from .failures import UNWRITABLE
 
-SMALL_COLLECTION = 10_000
+MAX_ROWS_AT_START = 10_000
 """Rows up to which an index is made at once: well within a second."""
 LOOK_SECONDS = 2.0
-"""Time between two looks at a build."""
+"""Time between two looks at a build: often enough for a line that shows progress."""
 Fields = tuple[tuple[str, int], ...]
 """The fields of an index, each with 1 or -1."""
 
@@ -26,21 +26,23 @@ class OrdinaryIndex:
     fields: Fields
 
     def __str__(self) -> str:
-        names = [f"-{name}" if way < 0 else name for name, way in self.fields]
+        names = []
+        for name, direction in self.fields:
+            names.append(f"-{name}" if direction < 0 else name)
         return f"{self.collection} ({', '.join(names)})"
 
 
 def indexes_of_repositories() -> list[OrdinaryIndex]:
     """Return the indexes that look-ups in the repositories need (`indexes.toml`)."""
-    found = []
-    for collection, indexes in read_table(__package__, "indexes").items():
-        for names in indexes:
-            fields = [
-                (name.removeprefix("-"), -1 if name.startswith("-") else 1)
-                for name in names
-            ]
-            found.append(OrdinaryIndex(collection, tuple(fields)))
-    return found
+    indexes = []
+    for collection, lists_of_names in read_table(__package__, "indexes").items():
+        for names in lists_of_names:
+            fields = []
+            for name in names:
+                direction = -1 if name.startswith("-") else 1
+                fields.append((name.removeprefix("-"), direction))
+            indexes.append(OrdinaryIndex(collection, tuple(fields)))
+    return indexes
 
 
 def missing_indexes(
@@ -52,10 +54,11 @@ def missing_indexes(
     indexes = list(indexes)
     if database.embedded:
         return indexes
-    existing = {
-        name: database[name].indexes() for name in {one.collection for one in indexes}
-    }
-    return [one for one in indexes if one.fields not in existing[one.collection]]
+    names = {index.collection for index in indexes}
+    existing = {name: database[name].indexes() for name in names}
+    return [
+        index for index in indexes if index.fields not in existing[index.collection]
+    ]
 
 
 def create_missing(
@@ -68,8 +71,7 @@ def create_missing(
     left = []
     for index in missing_indexes(database, indexes):
         collection = database[index.collection]
-        is_small = database.embedded or collection.estimated_count() <= SMALL_COLLECTION
-        if not is_small:
+        if not database.embedded and collection.estimated_count() > MAX_ROWS_AT_START:
             left.append(index)
             continue
         try:

@@ -34,7 +34,7 @@ __all__ = ["UNKNOWN", "Reader", "Readers", "narrowed"]
 UNKNOWN = ""
 """The key of what may change without a new version."""
 MAX_KEPT_LIMITS = 64
-"""Limits of callers of which the reports inside are kept."""
+"""Limits of callers of which the reports inside are kept; so many roles are rare."""
 EVERYTHING = Scope()
 Entries = Callable[[], Sequence[GlossaryEntry]]
 
@@ -82,18 +82,20 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
     """
     if not limit:
         return record
-    inside = [part for part, _ in parts_inside(record, limit)]
-    if not inside:
+    visible = tuple(part for part, _ in parts_inside(record, limit))
+    if not visible:
         return None
-    is_somewhere = limit.collections and record.collection == SEVERAL
-    if len(inside) == len(record.parts) and not (is_somewhere and not record.several):
+    # The parts of a report may be in collections that nobody has noted.
+    is_scattered = record.collection == SEVERAL and not record.several
+    hides_collections = limit.collections and is_scattered
+    if len(visible) == len(record.parts) and not hides_collections:
         return record
     return replace(
         record,
-        metadata=_common(inside),
-        chunks=sum(part.chunks for part in inside),
+        metadata=_common(visible),
+        chunks=sum(part.chunks for part in visible),
         part_of=max(record.chunks, 1),
-        several=tuple(inside) if len(inside) > 1 else (),
+        several=visible if len(visible) > 1 else (),
         pages=None,
         error="",
         proposed=(),
@@ -107,12 +109,12 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
 
 def _common(parts: Sequence[Part]) -> dict[str, Value]:
     """Return the metadata that all of these parts have."""
-    first, *others = parts
-    return {
-        name: value
-        for name, value in first.metadata.items()
-        if all(part.metadata.get(name) == value for part in others)
-    }
+    common = dict(parts[0].metadata)
+    for part in parts[1:]:
+        for name in list(common):
+            if part.metadata.get(name) != common[name]:
+                del common[name]
+    return common
 
 
 class LimitedDocuments(ReportCatalog):
@@ -123,48 +125,60 @@ class LimitedDocuments(ReportCatalog):
         self.limit = limit
         self._fields = documents.fields
         empty = ReportIndex((*self._fields, *RULES))
-        self._state: tuple[ReportIndex, ReportIndex] = empty, empty
+        self._state = (empty, empty)
         """An index of all reports, and the one that was made of it."""
         self._passages: tuple[Passages, Passages] | None = None
         """A store, and the view of it."""
         self._key: tuple[ReportIndex, Sequence[GlossaryEntry], str | None] | None = None
+        """A key, and what it was made of."""
+
+    # What is remembered is a tuple, which other threads exchange as a whole.
 
     def key(self, entries: Sequence[GlossaryEntry]) -> str | None:
         """See `Reader.key`; ``entries``: the glossary inside."""
-        index, kept = self.index(), self._key
-        if kept is None or kept[0] is not index or kept[1] is not entries:
-            kept = self._key = index, entries, _key(index, entries)
-        return kept[2]
+        index = self.index()
+        if self._key is not None:
+            key_index, key_entries, key = self._key
+            if key_index is index and key_entries is entries:
+                return key
+        key = _key(index, entries)
+        self._key = (index, entries, key)
+        return key
 
     def passages_of(self, store: Passages) -> Passages:
         """Return the passages of a store that are inside: the same object for it."""
-        kept = self._passages
-        if kept is None or kept[0] is not store:
-            kept = self._passages = store, _limited(store, self)
-        return kept[1]
+        if self._passages is not None:
+            viewed_store, view = self._passages
+            if viewed_store is store:
+                return view
+        view = _limited(store, self)
+        self._passages = (store, view)
+        return view
 
     def index(self) -> ReportIndex:
         whole = self._whole.index()
-        before, inside = self._state
-        if before is whole:
-            return inside
+        last_whole, limited = self._state
+        if last_whole is whole:
+            return limited
         changes: dict[str, DocumentRecord | None] = {}
         for id, record in whole.records.items():
-            if before.records.get(id) is record:
+            if last_whole.records.get(id) is record:
                 continue
-            part = narrowed(record, self.limit)
-            if part is not None or id in inside.records:
-                changes[id] = part
-        gone = inside.records.keys() - whole.records.keys()
-        changes |= dict.fromkeys(gone)
+            visible = narrowed(record, self.limit)
+            if visible is not None or id in limited.records:
+                changes[id] = visible
+        for id in limited.records.keys() - whole.records.keys():
+            changes[id] = None
         if changes:
-            inside = inside.changed(changes)
-        self._state = whole, inside
-        return inside
+            limited = limited.changed(changes)
+        self._state = (whole, limited)
+        return limited
 
     def get(self, document_id: str) -> DocumentRecord | None:
         record = self._whole.get(document_id)
-        return narrowed(record, self.limit) if record else None
+        if record is None:
+            return None
+        return narrowed(record, self.limit)
 
     def is_whole(self, document_id: str) -> bool:
         """Return whether a report is inside with all of its parts."""
@@ -173,17 +187,17 @@ class LimitedDocuments(ReportCatalog):
 
 
 def _key(index: ReportIndex, entries: Sequence[GlossaryEntry]) -> str | None:
-    parts = list(map(str, entries))
+    lines = [str(entry) for entry in entries]
     for record in index.records.values():
         if not record.version:
             return UNKNOWN
         if record.status != "ready" or record.replacing:
             return None
-        parts.append(
+        lines.append(
             f"{record.id} {record.version} {record.updated_at} {record.title} "
             f"{record.part_of} {record.chunks}"
         )
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 class LimitedGlossary:
@@ -198,25 +212,27 @@ class LimitedGlossary:
         self._entries = entries
         self._documents = documents
         self._store = store
-        self._kept: tuple[
+        self._state: tuple[
             Sequence[GlossaryEntry], ReportIndex | None, Sequence[GlossaryEntry]
         ] = ((), None, ())
+        """All entries, the reports inside, and the entries that were made of both."""
 
     def entries(self) -> Sequence[GlossaryEntry]:
         """Return the entries of everybody and of reports inside: the same object until
         they change. Of a report in parts an entry counts if its passage is inside.
         """
-        entries, index = self._entries(), self._documents.index()
-        before, of_index, inside = self._kept
-        if before is entries and of_index is index:
-            return inside
-        found = tuple(self._inside(entries, index))
-        if found != inside:
-            inside = found
-        self._kept = entries, index, inside
-        return inside
+        entries = self._entries()
+        index = self._documents.index()
+        last_entries, last_index, visible = self._state
+        if last_entries is entries and last_index is index:
+            return visible
+        visible_now = tuple(self._visible(entries, index))
+        if visible_now != visible:
+            visible = visible_now
+        self._state = (entries, index, visible)
+        return visible
 
-    def _inside(
+    def _visible(
         self, entries: Sequence[GlossaryEntry], index: ReportIndex
     ) -> Iterator[GlossaryEntry]:
         for entry in entries:
@@ -255,7 +271,7 @@ class Readers:
         self._glossary = glossary
         self._passages = passages
         self._everything = Reader(EVERYTHING, documents, figures, glossary, passages)
-        self._limited = lru_cache(MAX_KEPT_LIMITS)(self._inside)
+        self._reader_within = lru_cache(MAX_KEPT_LIMITS)(self._build_reader)
 
     def everything(self) -> Reader:
         """Return the reader of callers without a limit, of the command line, and of
@@ -267,13 +283,13 @@ class Readers:
         """Return what callers with this limit may see; with an empty one everything."""
         if not limit:
             return self._everything
-        return self._limited(Scope(limit.conditions, limit.collections))
+        return self._reader_within(Scope(limit.conditions, limit.collections))
 
-    def _inside(self, limit: Scope) -> Reader:
-        inside = LimitedDocuments(self._documents, limit)
-        glossary = LimitedGlossary(self._glossary, inside, self._passages)
-        figures = self._figures.inside_of(inside.limit, inside.is_whole)
-        return Reader(limit, inside, figures, glossary.entries, self._passages)
+    def _build_reader(self, limit: Scope) -> Reader:
+        documents = LimitedDocuments(self._documents, limit)
+        glossary = LimitedGlossary(self._glossary, documents, self._passages)
+        figures = self._figures.inside_of(limit, documents.is_whole)
+        return Reader(limit, documents, figures, glossary.entries, self._passages)
 
 
 def _limited(whole: Passages, documents: LimitedDocuments) -> "LimitedPassages":
@@ -309,20 +325,20 @@ class LimitedPassages:
     def stored(self, document_id: str) -> tuple[list[Chunk], Matrix]:
         index = self._documents.index()
         chunks, vectors = self._whole.stored(document_id)
-        places = [
-            place for place, chunk in enumerate(chunks) if self._is_inside(chunk, index)
+        rows = [
+            row for row, chunk in enumerate(chunks) if self._is_inside(chunk, index)
         ]
-        if not places:
+        if not rows:
             return [], np.empty((0, 0), np.float32)
-        return [chunks[place] for place in places], vectors[places]
+        return [chunks[row] for row in rows], vectors[rows]
 
     def surroundings(
         self, chunks: Sequence[Chunk], *, margin: int
     ) -> list[list[Chunk]]:
         index = self._documents.index()
-        around = self._whole.surroundings(chunks, margin=margin)
         return [
-            [one for one in others if self._is_inside(one, index)] for others in around
+            [sibling for sibling in siblings if self._is_inside(sibling, index)]
+            for siblings in self._whole.surroundings(chunks, margin=margin)
         ]
 
     def vector_search(
@@ -333,18 +349,18 @@ class LimitedPassages:
         scope: Scope,
         num_candidates: int | None = None,
     ) -> list[Match]:
-        inside = scope.limited_to(self._limit)
-        if inside is None:
+        allowed = scope.limited_to(self._limit)
+        if allowed is None:
             return []
         return self._whole.vector_search(
-            vector, top_k=top_k, scope=inside, num_candidates=num_candidates
+            vector, top_k=top_k, scope=allowed, num_candidates=num_candidates
         )
 
     def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
-        inside = scope.limited_to(self._limit)
-        if inside is None:
+        allowed = scope.limited_to(self._limit)
+        if allowed is None:
             return []
-        return self._whole.keyword_search(query, top_k=top_k, scope=inside)
+        return self._whole.keyword_search(query, top_k=top_k, scope=allowed)
 
     def vector_scores(
         self, vector: Vector, chunk_ids: Sequence[str]
@@ -353,8 +369,10 @@ class LimitedPassages:
         return self._whole.vector_scores(vector, chunk_ids)
 
     def count(self, scope: Scope) -> int:
-        inside = scope.limited_to(self._limit)
-        return 0 if inside is None else self._whole.count(inside)
+        allowed = scope.limited_to(self._limit)
+        if allowed is None:
+            return 0
+        return self._whole.count(allowed)
 
 
 class LimitedEngine(LimitedPassages):
@@ -373,20 +391,20 @@ class LimitedEngine(LimitedPassages):
         scope: Scope,
         num_candidates: int | None = None,
     ) -> tuple[list[Match], list[Match]]:
-        inside = scope.limited_to(self._limit)
-        if inside is None:
+        allowed = scope.limited_to(self._limit)
+        if allowed is None:
             return [], []
-        found: tuple[list[Match], list[Match]] = self._engine.hybrid_search(
-            query, vector, top_k=top_k, scope=inside, num_candidates=num_candidates
+        matches: tuple[list[Match], list[Match]] = self._engine.hybrid_search(
+            query, vector, top_k=top_k, scope=allowed, num_candidates=num_candidates
         )
-        return found
+        return matches
 
     def without_keywords(self, scope: Scope) -> list[str]:
-        inside = scope.limited_to(self._limit)
-        lacking: list[str] = []
-        if inside is not None:
-            lacking = self._engine.without_keywords(inside)
-        return lacking
+        allowed = scope.limited_to(self._limit)
+        names: list[str] = []
+        if allowed is not None:
+            names = self._engine.without_keywords(allowed)
+        return names
 
     def traced(
         self,

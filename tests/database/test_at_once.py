@@ -10,13 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from chatbot.database import mongo
-from chatbot.database.mongo import OVERLAPPING, MongoDatabase
+from chatbot.database.mongo import MAX_THREADS, MongoDatabase
 from chatbot.database.repositories.caches import request_cache
 from chatbot.database.repositories.documents import DocumentRepository, OlderReports
 from chatbot.domain.errors import DatabaseError
 from tests.fakes.mongomock_search import SearchClient
 
-READERS = 2 * OVERLAPPING
+READERS = 2 * MAX_THREADS
 PATIENT = 30.0
 """Seconds until a test gives up on a thread."""
 
@@ -88,7 +88,7 @@ def test_the_results_come_in_the_order_of_the_calls(database: MongoDatabase) -> 
 def test_a_call_that_never_ends_is_not_waited_for_without_limit(
     database: MongoDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mongo, "TASK_SHARE", 0.02)
+    monkeypatch.setattr(mongo, "TASK_CALLS", 0.02)
     ended, begun = threading.Event(), threading.Event()
 
     def never() -> None:

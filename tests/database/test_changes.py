@@ -15,7 +15,7 @@ from chatbot.database.changes import (
     FIGURES,
     GLOSSARY,
     IN_PLACE,
-    KEPT_ENTRIES,
+    MAX_CLOSED_ENTRIES,
     PASSAGES,
     Changes,
 )
@@ -96,7 +96,7 @@ def test_a_reader_too_far_behind_is_told_to_read_everything(
     for number in range(3):
         register(database.changes, str(number))
     behind = database.changes.position()
-    for _ in range(KEPT_ENTRIES):
+    for _ in range(MAX_CLOSED_ENTRIES):
         database.changes.announce(["x"], PASSAGES)
     assert ids_since(database.changes, behind) == {"x"}
     assert ids_since(database.changes, behind - 1) is None

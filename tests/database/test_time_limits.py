@@ -9,7 +9,7 @@ from pymongo.errors import ConnectionFailure
 
 from chatbot.database import core, mongo
 from chatbot.database.core import begin_request, end_request
-from chatbot.database.mongo import REQUEST_SHARE, SILENT_SECONDS, TimeLimits
+from chatbot.database.mongo import REQUEST_CALLS, SILENT_SECONDS, TimeLimits
 from chatbot.domain.errors import DatabaseError
 
 
@@ -54,7 +54,7 @@ def in_vain(limits: TimeLimits, clock: Clock, *, after: float = 4.0) -> None:
 def test_the_calls_of_a_request_share_a_limit(limits: TimeLimits, clock: Clock) -> None:
     begin_request()
     assert answered(limits, clock, after=3.5) == 4.0
-    assert answered(limits, clock, after=2.0) == 4.0 * REQUEST_SHARE - 3.5
+    assert answered(limits, clock, after=2.0) == 4.0 * REQUEST_CALLS - 3.5
     assert answered(limits, clock, after=0.5) == 0.5
     with pytest.raises(DatabaseError) as raised, limits.call():
         pytest.fail("the call was made")
@@ -81,7 +81,7 @@ def test_a_call_that_begins_while_others_wait_has_what_is_left(
     begin_request()
     with limits.call():
         clock.now += 3.0
-        assert answered(limits, clock) == 4.0 * REQUEST_SHARE - 3.0
+        assert answered(limits, clock) == 4.0 * REQUEST_CALLS - 3.0
 
 
 def test_a_silent_server_is_waited_for_briefly_until_it_answers(

@@ -40,7 +40,7 @@ def narrow(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Site:
     """A site whose database has one thread for calls at once."""
-    monkeypatch.setattr(mongo, "OVERLAPPING", 1)
+    monkeypatch.setattr(mongo, "MAX_THREADS", 1)
     site = new_site(server.uri, mongodb_timeout=10.0, access="open")
     add_kenya(site.services, tmp_path)
     return site

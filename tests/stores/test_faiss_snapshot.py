@@ -242,7 +242,7 @@ def test_files_that_nothing_names_are_deleted_when_they_are_old(
 def test_a_reader_far_behind_reads_only_what_differs(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "KEPT_ENTRIES", 2)
+    monkeypatch.setattr(changes, "MAX_CLOSED_ENTRIES", 2)
     reader = open_store(tmp_path, database)
     fill(reader)
     assert reader.count(Scope()) == ROWS
@@ -269,7 +269,7 @@ def test_a_reader_far_behind_reads_only_what_differs(
 def test_a_reader_far_behind_takes_a_newer_snapshot(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "KEPT_ENTRIES", 2)
+    monkeypatch.setattr(changes, "MAX_CLOSED_ENTRIES", 2)
     reader = open_store(tmp_path, database)
     assert reader.count(Scope()) == 0
     writer = open_store(tmp_path, database)

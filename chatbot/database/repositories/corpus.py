@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...domain.documents import Calibration
 from ...domain.errors import DatabaseError
 from ..changes import PASSAGES
-from ..core import LOST_TOKEN, NO_CHANGE_STREAMS, CommandError, Database, Json
+from ..core import LOST_STREAM, NO_CHANGE_STREAMS, CommandError, Database, Json
 from ..rows import NAMING, document_id_of, from_row
 from .caches import refresh
 
@@ -233,7 +233,7 @@ class ForeignChanges:
             try:
                 self._read(stop, anew=lost)
             except DatabaseError as error:
-                if error.reason == LOST_TOKEN:
+                if error.reason == LOST_STREAM:
                     lost = True
                     continue
                 if error.reason == NO_CHANGE_STREAMS:

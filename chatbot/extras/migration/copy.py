@@ -9,7 +9,7 @@ from typing import Any
 
 from ...app.schema import require_known, set_version
 from ...database.changes import ANNOUNCED_KINDS, PASSAGES
-from ...database.core import GUARDED, Database, Json, Place, id_batches, place, rows_of
+from ...database.core import GUARDED, Database, IdKey, Json, id_batches, id_key, rows_of
 from ...database.repositories.corpus import CorpusFacts
 from ...database.rows import (
     SLOTS,
@@ -85,8 +85,8 @@ class Copier:
         self._slots = "", ""
         self._name = name
         self._progress_id = f"copy:{hashlib.sha256(name.encode()).hexdigest()[:12]}"
-        self._reached: dict[str, Place] = {}
-        """The place by collection up to which all rows are written."""
+        self._reached: dict[str, IdKey] = {}
+        """The id by collection up to which all rows are written."""
         self.collections = (*self._chunks, *OTHERS)
 
     def counts(self) -> dict[str, int]:
@@ -187,7 +187,7 @@ class Copier:
             report(max(0, skipped - sum(map(len, batches))))
             for ids in batches:
                 copied += self._copy_rows(name, rows_of(self._source[name], ids))
-                self._reached[name] = place(ids[-1])
+                self._reached[name] = id_key(ids[-1])
                 self._note_progress()
                 report(len(ids))
         return copied
