@@ -28,8 +28,6 @@ from .countries import (
 )
 from .detection import is_foreign
 
-MAX_NAME_WORDS = 8
-"""Of the longest name: "Korea, Democratic People's Republic of" and the like."""
 _WORD = re.compile(
     r"(?:[A-Za-z]\.){2,}[A-Za-z]?|&|[ld]['’](?=[aeiouyhà-öø-ÿœ])|[^\W_]+(?:['’][^\W_]+)*",
     re.IGNORECASE,
@@ -148,9 +146,8 @@ def _find(
     all_capitals = text.isupper()
     place = 0
     while place < len(words):
-        country, count = _at(
-            text, words[place : place + MAX_NAME_WORDS], lookup, misspelt=misspelt
-        )
+        # Eight words hold the longest names: "Korea, Democratic People's Republic of".
+        country, count = _at(text, words[place : place + 8], lookup, misspelt=misspelt)
         if country is not None and country.keys:
             yield country, False
         elif (

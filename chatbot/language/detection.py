@@ -27,8 +27,6 @@ _SPELLINGS = {
     ),
 }
 """Signs of a language besides its stop words; a word with a capital may be a name."""
-CLEAR = 5
-"""Different stop words of a language that show it, where no other has half as many."""
 _LATIN, _NOT_LATIN = (
     re.compile("[a-zA-Z\u00c0-\u024f]"),
     re.compile(r"[^\W\d_a-zA-Z\u00c0-\u024f]+"),
@@ -52,7 +50,8 @@ def language_of(
     }
     # Spellings decide where stop words leave a doubt: looking for them takes four
     # fifths of the time.
-    if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < CLEAR:
+    # Fewer than five different stop words show no language.
+    if 2 * sorted(signs.values())[-2] >= signs[otherwise] or signs[otherwise] < 5:
         for language, pattern in _SPELLINGS.items():
             signs[language] += len(set(pattern.findall(text)))
     best = max(

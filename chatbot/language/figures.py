@@ -85,8 +85,6 @@ _FIGURE = re.compile(
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}
-KEPT_NUMBERS = 4096
-"""Numbers whose readings are kept: answers repeat those of their passages."""
 RANGE = re.compile(r"\s?(?:-|/|to|and|or|bis|und|à|et|a|y|e|до)\s?(?:[^\w\s])?")
 _COMMA_DECIMAL = re.compile(
     r"\d(?<![\d.,]\d)\d{0,2}(?:(?:\.\d{3})+,\d+|,\d{1,2}|(?:\.\d{3}){2,})(?![\d,])(?!\.\d)"
@@ -167,7 +165,8 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
     return in_text
 
 
-@lru_cache(KEPT_NUMBERS)
+# Answers repeat the numbers of their passages.
+@lru_cache(4096)
 def _meaning(
     groups: tuple[str, ...], comma: bool
 ) -> tuple[frozenset[Decimal], str, bool, bool, tuple[Decimal, ...]]:

@@ -90,9 +90,6 @@ _ANY_COLUMN = re.compile(
 )
 """A column head of a table that says nothing about the figures below it."""
 _ROW = re.compile(r"Row \d+\b")
-KEPT_LINES = 4096
-"""Lines whose figures are kept: the next edition of a report repeats many of them."""
-LONGEST_SPAN = 10
 MOST_WORDS = 8
 """Words of a label, a heading or a unit, at most; more of them are prose."""
 
@@ -211,7 +208,8 @@ def stated(text: str) -> list[Stated]:
     return [figure for block in blocks for figure in _sharing_years(block)]
 
 
-@lru_cache(KEPT_LINES)
+# The next edition of a report repeats many of its lines.
+@lru_cache(4096)
 def _figures_of_line(
     line: str, heading: str, group: tuple[str, ...], comma: bool
 ) -> tuple[list[Stated], tuple[str, ...]]:
@@ -386,9 +384,10 @@ def _figure(
 def _years(dated: re.Match[str]) -> frozenset[int]:
     start, until = int(dated["year"]), dated["until"] or dated["year"]
     end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
+    # A longer span is hardly one of years.
     return (
         frozenset(range(start, end + 1))
-        if start <= end <= start + LONGEST_SPAN
+        if start <= end <= start + 10
         else frozenset({start})
     )
 

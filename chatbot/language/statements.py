@@ -14,8 +14,6 @@ __all__ = ["Statement", "is_chart", "split_statements", "statements"]
 
 MAX_STATEMENT_CHARACTERS = 300
 """Characters above which a sentence is split at its semicolons."""
-MAX_NAME_WORDS = 8
-"""Words of a heading or a label."""
 _BULLET = re.compile(r"^[-*•]\s+")
 _SOURCE_LINE = re.compile(
     r"\W*(?![^;]*;[^:;]+: )(?:(?:data |photo "
@@ -27,7 +25,6 @@ _WORD = r"(?:[^\s()\d]+|20\d\d|19\d\d)"
 _MARK = r"(?:[≤≥<>]?\d[\d.,%–-]*|[A-Z][A-Za-z]{2})"
 _MARKS = re.compile(rf"^{_MARK}(?:[^\S\n]+{_MARK})*$", re.MULTILINE)
 """Figures and months along a chart: "0 5 10 15", "JAN FEB"."""
-MIN_CHART_MARKS = 4
 _ASIDE = re.compile(rf"\({_WORD}(?: {_WORD}){{0,2}}\)")
 """Belongs to what stands elsewhere: "(2021 est.)" on a line of its own; "(5.4)" is a
 figure.
@@ -88,7 +85,8 @@ def statements(passage: Passage) -> list[Statement]:
 
 def is_chart(chunk: Chunk) -> bool:
     """Return whether the labels along a chart are among the text."""
-    return len(" ".join(_MARKS.findall(chunk.text)).split()) >= MIN_CHART_MARKS
+    # Fewer may be figures of a table.
+    return len(" ".join(_MARKS.findall(chunk.text)).split()) >= 4
 
 
 def split_statements(chunk: Chunk) -> Iterator[Statement]:
@@ -127,7 +125,7 @@ def _is_heading(line: str) -> bool:
 
 def _is_short(line: str) -> bool:
     """Return whether a line may be a heading or a label by its length."""
-    return len(line.split()) <= MAX_NAME_WORDS
+    return len(line.split()) <= 8
 
 
 def _pieces(sentence: str) -> list[str]:

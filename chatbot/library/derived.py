@@ -22,13 +22,11 @@ from .loaders.records import read_table
 
 MAX_CHARACTERS = 900
 """Characters of an extractive summary: one passage."""
-MAX_LEAD_CHARACTERS = 450
 MAX_COUNTRIES = 15
 _SUBSTANCE = re.compile(
     r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL
 )
 """A whole sentence: no figure, no label with its value, no source line."""
-CHARACTERS_PER_TOKEN = 4
 COLUMNS = ("term", "meaning", "other_words", "heading", "label")
 NEEDED = COLUMNS[:2]
 SEPARATOR = "|"
@@ -102,7 +100,8 @@ def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
         if not place:
             lead, *others = chapter[0]
             for sentence in others:
-                if len(lead) + len(sentence) > MAX_LEAD_CHARACTERS:
+                # The first chapter takes half of the summary at most.
+                if len(lead) + len(sentence) > 450:
                     break
                 lead += f" {sentence}"
             yield lead
@@ -115,7 +114,8 @@ class ModelSummary:
 
     def __init__(self, chat_model: ChatModel, *, input_tokens: int) -> None:
         self._chat_model = chat_model
-        self._characters = CHARACTERS_PER_TOKEN * input_tokens
+        # An estimate for English: four characters a token.
+        self._characters = 4 * input_tokens
 
     def __call__(self, document: Document, cancel: Cancellation) -> str:
         """Return a summary on one line, of the text or of the beginnings of its

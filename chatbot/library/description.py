@@ -37,16 +37,8 @@ LANGUAGE_NOTE = (
 FIRST_PAGES, FIRST_SECTIONS = 3, 500
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
-BLOCK_LINES = 25
-BODY_WORDS = 20
-"""A longer line is text; so is a shorter one that ends as a sentence does."""
-SENTENCE_WORDS = 6
 MIN_MENTIONS = 3
 """Of a country that only the text names."""
-MIN_SHARE = 0.75
-FIRST_LIKELY_YEAR = 1950
-LANGUAGE_WORDS = 5
-"""Fewer words do not tell a language."""
 _RANGE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s*[-–—/]\s*((?:19|20)?\d\d)(?!\d|-\d)")
 _YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|[.,]\d)")
 _PAST = re.compile(
@@ -105,10 +97,12 @@ class FirstPages:
                 row = _CELLS.sub(": ", text.strip("| "), 1).replace("|", " ")
                 line = " ".join((row if text.startswith("|") else text).split())
                 words = len(line.split())
+                # A line of 20 words is text, and so is one of six that ends as a
+                # sentence does.
                 if (
-                    words >= BODY_WORDS
-                    or (line.endswith(".") and words >= SENTENCE_WORDS)
-                    or len(lines) == BLOCK_LINES
+                    words >= 20
+                    or (line.endswith(".") and words >= 6)
+                    or len(lines) == 25
                 ):
                     return list(lines)
                 lines |= {} if not line or _RULE.fullmatch(line) else {line: None}
@@ -262,9 +256,10 @@ class FirstPages:
         if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
             yield usual_name(host), "web address", host in body or not body
         for code, count in body.most_common(1):
+            # Three of four mentions are of the report's own country.
             clear = (
                 count >= MIN_MENTIONS
-                and count >= MIN_SHARE * body.total()
+                and count >= 0.75 * body.total()
                 and not _namesake(code) & body.keys()
             )
             is_sole = len(body) == 1 and code not in _mentions(
@@ -287,7 +282,8 @@ class FirstPages:
         """Return the language's English name in lower case, None if the text is too
         short or in another script.
         """
-        is_long = len(LETTERS_PATTERN.findall(self.text)) >= LANGUAGE_WORDS
+        # Fewer words do not tell a language.
+        is_long = len(LETTERS_PATTERN.findall(self.text)) >= 5
         return (
             (language, "first pages", True)
             if is_long and (language := language_of(self.text))
@@ -344,7 +340,8 @@ def years_in(text: str) -> list[int]:
         return str(last) if last == first + 1 else " "
 
     years = map(int, _YEAR.findall(_PAST.sub(" ", _RANGE.sub(span, text))))
-    return [year for year in years if FIRST_LIKELY_YEAR <= year <= newest]
+    # Earlier numbers of four digits are hardly the year of a report.
+    return [year for year in years if 1950 <= year <= newest]
 
 
 def _mentions(text: str) -> Counter[str]:

@@ -75,7 +75,6 @@ _ENCODING = re.compile(
 _EXTENDED_NAME = re.compile(r"filename\*\s*=\s*utf-8'[^']*'([^;\s]+)", re.IGNORECASE)
 _PLAIN_NAME = re.compile(r'filename\s*=\s*(?:"([^"]*)"|([^;\s]+))', re.IGNORECASE)
 _RESERVED = frozenset('/\\:*?"<>|%')
-_STEM_BYTES = 100
 
 
 def fetch(
@@ -210,7 +209,9 @@ def _safe(stem: str) -> str:
             else character
         )
     text = re.sub(r"-{2,}", "-", " ".join("".join(kept).split()))
-    return text.strip(" .-").encode()[:_STEM_BYTES].decode(errors="ignore").strip(" .-")
+    # File systems take 255 bytes for a name, of which a number and the suffix need
+    # some.
+    return text.strip(" .-").encode()[:100].decode(errors="ignore").strip(" .-")
 
 
 def _write_as_utf8(path: Path, headers: Mapping[str, str]) -> None:

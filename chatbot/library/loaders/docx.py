@@ -47,8 +47,6 @@ _SIGNS = {w("tab"): " ", w("br"): "\n", w("cr"): "\n", w("noBreakHyphen"): "-"}
 _TEXTS = {w("t"), "{http://schemas.openxmlformats.org/officeDocument/2006/math}t"}
 _REFERENCE = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _WHITE = re.compile(r"f[a-f]f[a-f]f[a-f]", re.IGNORECASE)
-_MAX_HIDDEN_SIZE = 3
-"""Half points: letters up to this size are not read."""
 _PRIVATE = {0xF000 + int(code, 16): sign for code, sign in SYMBOLS.items()}
 """Word stores what is typed in the font Symbol as private characters."""
 _EMBEDDED = "The embedded page"
@@ -341,7 +339,8 @@ def _is_hidden(run: _Element) -> bool:
     if vanish is not None and vanish.get(VALUE, "1") not in {"0", "false", "off"}:
         return True
     size = value_of(properties, "sz")
-    if size.isdecimal() and len(size) < 4 and int(size) <= _MAX_HIDDEN_SIZE:
+    # In half points: smaller letters are hidden.
+    if size.isdecimal() and len(size) < 4 and int(size) <= 3:
         return True
     return bool(_WHITE.fullmatch(value_of(properties, "color"))) and not any(
         map(_has_background, (run, *run.iterancestors()))

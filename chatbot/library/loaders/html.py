@@ -34,8 +34,6 @@ _CHARSET = re.compile(
     rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,100}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""",
     re.IGNORECASE,
 )
-_DECLARATION_BYTES = 4096
-"""Browsers look for the declaration in the first 1,024; some pages have it later."""
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # As browsers do: pages that declare these use the larger set, and UTF-16 could not
 # declare itself in ASCII.
@@ -149,7 +147,8 @@ def html_text(html: bytes, name: str) -> str:
     """Decode a page by its byte order mark, as UTF-8, as declared in it, or by a guess.
     Raises LoadError: it is not text, or no encoding fits.
     """
-    declared = _CHARSET.search(html[:_DECLARATION_BYTES])
+    # Browsers look in the first 1,024 bytes; some pages have it later.
+    declared = _CHARSET.search(html[:4096])
     if html.startswith(_MARKS) or declared is None:
         return decode(html, name)
     try:
@@ -191,8 +190,6 @@ _NAMED = {
     "azure": (240, 255, 255),
     "black": (0, 0, 0),
 }
-_INDISTINGUISHABLE = 12
-"""Largest difference, of 255, in each part of two colours that look the same."""
 _COLOR = re.compile(r"#[0-9a-f]{3,8}\b|rgba?\([^()]{1,60}\)|\b[a-z]+\b")
 _COLOR_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(%?)")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))\s*(px|pt|em|rem|ex|ch|vw|vh|%|)")
@@ -208,9 +205,6 @@ _PIXELS = {
     "%": 0.16,
 }
 _MIN_FONT_PIXELS = 1.5
-_OFF_PAGE_PIXELS = -400.0
-_MAX_OVERLAP_PIXELS = -6.0
-"""Letters that are moved so far to the left lie over each other."""
 _OPACITY = re.compile(r"opacity\(\s*([\d.]+%?)")
 _ESCAPE = re.compile(r"\\([0-9a-f]{1,6})\s?|\\(.)")
 _OFFSETS = (
@@ -227,7 +221,6 @@ _CLIPPED = re.compile(
     r"rect\(\s*(?:0|1px)|inset\(\s*(?:50|100)%|circle\(\s*0|scale[xy]?\(\s*0\s*[,)]"
 )
 _SIMPLE_SELECTOR = re.compile(r"[\w*-]*(?:[.#][\w-]+)?")
-_MAX_SHEET_CHARACTERS = 500_000
 _PROPERTIES = {
     "color",
     "background",
@@ -299,6 +292,7 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
     if visibility := declared.get("visibility"):
         style["visibility"] = visibility
     empty = any(_pixels(declared.get(name, ""), otherwise=9) <= 1 for name in _SIZES)
+    # Letters that are moved so far to the left lie over each other, or off the page.
     if (
         declared.get("display") == "none"
         or declared.get("content-visibility") == "hidden"
@@ -307,8 +301,8 @@ def _computed(parent: Style, declared: Mapping[str, str]) -> Style:
             _share(value) <= 0.05
             for value in _OPACITY.findall(declared.get("filter", ""))
         )
-        or _pixels(declared.get("letter-spacing", "")) <= _MAX_OVERLAP_PIXELS
-        or any(_pixels(declared.get(name, "")) <= _OFF_PAGE_PIXELS for name in _OFFSETS)
+        or _pixels(declared.get("letter-spacing", "")) <= -6.0
+        or any(_pixels(declared.get(name, "")) <= -400.0 for name in _OFFSETS)
         or _CLIPPED.search(
             " ".join(
                 declared.get(name, "") for name in ("clip", "clip-path", "transform")
@@ -336,7 +330,8 @@ def _is_hidden(style: Style) -> bool:
         differences = (
             abs(one - other) for one, other in zip(color, background, strict=True)
         )
-        if all(difference <= _INDISTINGUISHABLE for difference in differences):
+        # Of 255: a smaller difference in each part cannot be seen.
+        if all(difference <= 12 for difference in differences):
             return True
     return _is_transparent(style["color"]) or (
         color is not None and color == background
@@ -374,9 +369,8 @@ def _sheet(page: HtmlElement) -> dict[str, Style]:
     """Return the rules for one element, class or id. Those for a printer or a narrow
     window (@media) are left out.
     """
-    first, *others = "".join(page.xpath("//style/text()"))[
-        :_MAX_SHEET_CHARACTERS
-    ].split("/*")
+    # The rest of a longer style sheet is not read.
+    first, *others = "".join(page.xpath("//style/text()"))[:500_000].split("/*")
     text = "".join([first, *(other.partition("*/")[2] for other in others)])
     rules: dict[str, Style] = defaultdict(dict)
     depth, selectors = 0, ""

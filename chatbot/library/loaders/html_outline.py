@@ -68,10 +68,6 @@ _MOSTLY = 0.5
 """Share of the page's text above which an element is content, and share of links above
 which a list is furniture.
 """
-_MAIN_SHARE = 0.2
-"""Share of the text that <main> must have: some pages mark up only their opening
-picture so.
-"""
 
 
 @dataclass(slots=True)
@@ -101,7 +97,8 @@ def main_part(page: HtmlElement) -> HtmlElement:
     )
     articles = body.xpath("//article[not(ancestor::article)]")
     best = max(mains, key=lambda element: len(element.text_content()), default=None)
-    if best is not None and len(best.text_content()) >= _MAIN_SHARE * size:
+    # Some pages mark up only their opening picture as <main>.
+    if best is not None and len(best.text_content()) >= 0.2 * size:
         return best
     if len(articles) == 1 and len(articles[0].text_content()) >= _MOSTLY * size:
         return articles[0]
@@ -191,8 +188,6 @@ _PARAGRAPHS = {
     "ul",
 }
 _LINES = {"caption", "dd", "dt", "figcaption", "legend", "li", "summary", "tr"}
-_MAX_HEADING_CHARACTERS = 500
-"""Characters. A heading that is not closed would contain the rest of the page."""
 _LINK_MARKS = " ¶"
 """Signs that site generators put after a heading as a link to it."""
 
@@ -236,7 +231,8 @@ class HtmlReader:
             self._end(LINE if "".join(self._pieces).strip() else PARAGRAPH)
         elif tag in _HEADINGS:
             self._end(PARAGRAPH)
-            self._heads = len(element.text_content()) <= _MAX_HEADING_CHARACTERS
+            # A heading that is not closed would contain the rest of the page.
+            self._heads = len(element.text_content()) <= 500
         elif tag in _PARAGRAPHS or tag in _LINES:
             if tag == "dd" and self._term:
                 self._term = False
@@ -286,10 +282,6 @@ class HtmlReader:
 _MAX_SPAN = 32
 """Columns that one cell may span, and columns from the left in which cells may span
 rows: a hostile page may claim thousands in each of thousands of rows.
-"""
-_LABEL_COLUMNS = 4
-"""Columns from the left in which a cell that spans rows is repeated: it names the
-rows.
 """
 _FRAME_OF = ("table", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol")
 _BLOCKS = {"br", "p", "div", "td", "th"}
@@ -375,9 +367,11 @@ def _rows(table: _Element) -> Iterator[_Row]:
             width, height = _span(cell, "colspan"), _span(cell, "rowspan")
             for place in range(len(cells), len(cells) + min(width, _MAX_SPAN)):
                 if height > 1 and place < _MAX_SPAN:
+                    # A cell that spans rows is repeated in the first columns only: it
+                    # names the rows.
                     hanging[place] = (
                         height - 1,
-                        label(text) if place == len(cells) < _LABEL_COLUMNS else "",
+                        label(text) if place == len(cells) < 4 else "",
                     )
             # A heading over several columns names each of them.
             cells += [

@@ -48,8 +48,6 @@ IN_PROCESS_BYTES = 8 * 1024
 be stopped.
 """
 _POLL_SECONDS = 0.1
-_NICENESS = 10
-"""Questions go first where processors are scarce."""
 _BEGUN, _PAGE = b"begun\n", b"page "
 MAX_LOADED = 64 * 1024**2
 """The size of one file's text in memory: its characters, and `SECTION_COST` for each
@@ -440,7 +438,8 @@ def main() -> None:
     limits = ReadingLimits(*map(int, sys.argv[1:]))
     _limit("RLIMIT_AS", limits.memory)
     if sys.platform == "linux":
-        os.nice(_NICENESS)
+        # Questions go first where processors are scarce.
+        os.nice(10)
     # Libraries log each flaw of a file. The serious ones arrive as errors.
     logging.disable(logging.CRITICAL)
     requests: queue.SimpleQueue[bytes] = queue.SimpleQueue()

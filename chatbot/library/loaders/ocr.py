@@ -24,10 +24,6 @@ PIXELS = 2_000
 """The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink
 larger ones.
 """
-_DETECTED_PIXELS = 1_280
-"""The longer side when lines are looked for. It decides the memory: 520 MB, with 960
-pixels 360 MB.
-"""
 _SURE = 0.9
 _SIZE, _LARGER = 0.8, 1.35
 """The font size in heights of a line's box, and the height of a heading's in those of
@@ -132,7 +128,9 @@ def _engine() -> Any:
         "Global.use_cls": False,
         "Rec.rec_batch_num": 1,
     }
-    params |= {"Det.limit_type": "max", "Det.limit_side_len": _DETECTED_PIXELS}
+    # The longer side when lines are looked for decides the memory: 520 MB, with 960
+    # pixels 360 MB.
+    params |= {"Det.limit_type": "max", "Det.limit_side_len": 1_280}
     params |= {
         f"EngineConfig.onnxruntime.{kind}_op_num_threads": 1
         for kind in ("intra", "inter")

@@ -12,8 +12,6 @@ from ...domain import Section
 from .office import SLIDES_NOTE, OfficeLoader, diagram_texts, left_out
 from .sections import apart, label, one_line, table_text
 
-_MAX_PLACE_DIGITS = 8
-"""Of a point's number."""
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
 _NAMES = {
     "c": f"{_DRAWING}chart",
@@ -202,11 +200,8 @@ def _points(series: Any, path: str) -> dict[int, str]:
     points: dict[int, str] = {}
     for point in _xpath(series, path):
         place = point.get("idx", "")
-        if (
-            place.isdecimal()
-            and len(place) < _MAX_PLACE_DIGITS
-            and int(place) not in points
-        ):
+        # The number of a point has at most seven digits.
+        if place.isdecimal() and len(place) < 8 and int(place) not in points:
             points[int(place)] = one_line(" ".join(_xpath(point, "c:v/text()")))
     return points
 

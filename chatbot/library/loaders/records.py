@@ -28,7 +28,6 @@ _NO_DELIMITER = "\x1f"
 """The delimiter for a table of one column, whose text may contain any of the others."""
 NO_TEXT_NOTE = 'No column is called "Text", so each row was read as a line of a table.'
 _SAMPLE_ROWS = 50
-_MAX_PREFACE_ROWS = 20
 
 
 class CsvLoader:
@@ -49,9 +48,7 @@ class CsvLoader:
         ((usual, _),) = Counter(
             len(row) for row in rows[: 2 * _SAMPLE_ROWS]
         ).most_common(1)
-        filled = (
-            sum(bool(cell.strip()) for cell in row) for row in rows[:_MAX_PREFACE_ROWS]
-        )
+        filled = (sum(bool(cell.strip()) for cell in row) for row in rows[:20])
         few = 0 if usual == 1 else 2 if usual > 5 else 1
         start = next((place for place, count in enumerate(filled) if count > few), 0)
         preface = "\n".join(tables.row_text((), row) for row in rows[:start])

@@ -107,8 +107,6 @@ def require_width(columns: int) -> None:
 
 _NUMERIC_CELL = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
 _HEADER_YEAR = re.compile(r"(1[89]|20|21)\d\d")
-MAX_LABEL_CHARACTERS = 120
-"""A longer cell is prose, not the name of a column or of rows."""
 
 
 def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
@@ -228,7 +226,8 @@ def label(text: str) -> str:
     """Return the text of a cell that is repeated on each row it names; "" for prose,
     which would swell the table.
     """
-    return text if len(text) <= MAX_LABEL_CHARACTERS else ""
+    # A longer cell is prose, not the name of a column or of rows.
+    return text if len(text) <= 120 else ""
 
 
 def one_line(text: str) -> str:

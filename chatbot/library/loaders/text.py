@@ -63,8 +63,6 @@ _SIGN_IN_WORD = re.compile(
 """A sign between two letters, such as the "ł" of one encoding read in another:
 "m³ody".
 """
-_STRAY_LINES = 2
-"""At least so many lines of UTF-8 with letters beyond ASCII for each stray line."""
 _POWER = re.compile(r"(?<=m)[²³](?!\w)")
 
 
@@ -156,7 +154,8 @@ def _mostly_utf8(data: bytes) -> str | None:
         except UnicodeDecodeError:
             strays += 1
             texts.append(line.decode("cp1252", errors="replace"))
-    return "\n".join(texts) if 0 < _STRAY_LINES * strays <= foreign else None
+    # Two lines of UTF-8 with letters beyond ASCII outweigh a stray one.
+    return "\n".join(texts) if 0 < 2 * strays <= foreign else None
 
 
 def guess_encoding(data: bytes) -> str | None:

@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 logging.getLogger("pdfminer").setLevel(logging.CRITICAL)
 logging.getLogger("pdfplumber").setLevel(logging.CRITICAL)
 
-_HEAD_BYTES = 1024
-"""Other programs put mail headers and the like before a PDF."""
-_TAIL_BYTES = 4096  # in which a complete file has its end mark
-_MIN_LETTERS = 25  # a page with fewer has no real text layer
-_SCANNED = 0.3  # of a page: with a picture of this size and few letters it is a scan
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _CODE = re.compile(r"[\d_]")
 PICTURES_NOTE = "{count} of {pages} pages are images. {remedy}."
@@ -51,7 +46,8 @@ class PdfLoader:
     ocr = Ocr()
 
     def fit(self, sample: Sample) -> Fit:
-        start = sample.head.find(b"%PDF-", 0, _HEAD_BYTES)
+        # Other programs put mail headers and the like before a PDF.
+        start = sample.head.find(b"%PDF-", 0, 1024)
         if start < 0:
             return Fit.NO
         # A text may contain "%PDF-" as well.
@@ -70,10 +66,9 @@ class PdfLoader:
         with opened(path) as file:
             properties, pages = _read(file, path, self.ocr)
         margins = without_running_lines(pages)
+        # A page without a real text layer of which a picture takes 30 % is a scan.
         pictures = [
-            page
-            for page in pages
-            if page.letters < _MIN_LETTERS and page.pictured >= _SCANNED
+            page for page in pages if page.letters < 25 and page.pictured >= 0.3
         ]
         if pictures and not self.ocr.missing:
             for page in pictures[: self.ocr.pages]:
@@ -203,7 +198,8 @@ def _read(
         drawn = list(pages_of(pdf))
         # If the file's end is missing, pages may be too: pdfminer then reads what it
         # still finds.
-        file.seek(max(file.seek(0, SEEK_END) - _TAIL_BYTES, 0))
+        # A complete file has its end mark in its last 4,096 bytes.
+        file.seek(max(file.seek(0, SEEK_END) - 4096, 0))
         rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
         if not drawn or (rebuilt and b"%%EOF" not in file.read()):
             raise ValueError("pages are missing")

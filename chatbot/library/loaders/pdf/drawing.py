@@ -319,10 +319,6 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
 }
 
 
-_DIAGONAL = 0.1
-"""Tangent of the angle from which text runs across the page; less is a page that was
-scanned askew.
-"""
 _UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""
 _COLOR_SPACES = {
@@ -395,7 +391,9 @@ class _Device(PDFPageAggregator):
         text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
         turn, advance = 0, width * fontsize * scaling
-        if b and min(abs(a), abs(b)) > _DIAGONAL * max(abs(a), abs(b)):
+        # Text that runs across the page has a larger angle; with a smaller one the page
+        # was scanned askew.
+        if b and min(abs(a), abs(b)) > 0.1 * max(abs(a), abs(b)):
             return advance  # a watermark across the page
         if (
             b
@@ -486,7 +484,6 @@ _MIN_SIZE, _READABLE_SIZE = 1.0, 4.0
 """Points. Letters below the first are hidden, unless most of the page is below the
 second: its unit is another.
 """
-_MAX_CELLS = 4_000_000
 
 
 def visible_characters(
@@ -540,7 +537,8 @@ class _PaintedPlaces:
             int((page[3] - page[1]) / _CELL) + 1,
             int((right - self._left) / _CELL) + 1,
         )
-        measured = rows * columns <= _MAX_CELLS
+        # The places of a larger page would take too much memory.
+        measured = rows * columns <= 4_000_000
         self._colored = np.full((rows, columns) if measured else (1, 1), not measured)
         self._pictured = self._colored.copy()
         for shape in chain.from_iterable(shapes.values()) if measured else ():

@@ -24,8 +24,6 @@ _NUMBERED = re.compile(
 )
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
 _INDENT = 0.7  # of the font size
-_WIDEST = 4.0  # times the font size: lines further apart are not of one paragraph
-_MIN_WIDE_STEPS = 3
 _SHORT = 0.3  # of the column: a line that leaves so much free is short
 
 
@@ -54,12 +52,13 @@ def paragraphs_of(
     ]
     pitch = median(steps) if steps else 1.3 * lines[0].size if lines else 0.0
     # Where nearly all lines are far apart, they are printed with wide leading.
+    # Lines further apart are not of one paragraph.
     far = [
         b.bottom - a.bottom
         for a, b in pairwise(lines)
-        if 0 < b.bottom - a.bottom < _WIDEST * a.size
+        if 0 < b.bottom - a.bottom < 4.0 * a.size
     ]
-    wide = median(far) if len(far) >= _MIN_WIDE_STEPS and not steps else 0.0
+    wide = median(far) if len(far) >= 3 and not steps else 0.0
     for at, line in enumerate(lines):
         after = lines[at + 1] if at + 1 < len(lines) else None
         if not groups or _breaks(groups[-1], line, after, pitch, wide):
@@ -133,8 +132,6 @@ def _breaks(
 
 _LARGER = 1.1  # times the body size
 _MAX_HEADING_LINES = 3
-_MAX_HEADING_WORDS = 25
-_MAX_BOLD_WORDS = 14
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
 _REST = re.compile(
     r"(?P<capitals>[^\Wa-zß-ÿ]{2}(?:[^.a-zß-ÿ]|\.(?!\s))*)\.\s+(?=[^\Wa-zß-ÿ][a-zß-ÿ])|[^\s.]{1,20}(?:\.\s+|\.?$)"
@@ -176,9 +173,8 @@ class Styles:
         count, text = end - at, " ".join(line.text for line in lines[at:end])
         if CAPTION.match(text):
             return count if count <= _MAX_HEADING_LINES + 1 else 0
-        max_words = (
-            _MAX_HEADING_WORDS if first.size >= self.larger_than else _MAX_BOLD_WORDS
-        )
+        # A bold line of the body's size is a heading only if it is shorter.
+        max_words = 25 if first.size >= self.larger_than else 14
         short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
         return (
             count
@@ -220,12 +216,6 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
     )
 
 
-_FOOTNOTE = 0.86  # of the body size
-_WIDE_ROW = 150
-"""Characters. A longer row of a table is a section of its own: in one passage with
-another, neither is found by its label (MiniLM: .81 for both together, .85 for the row
-alone).
-"""
 _NOTE = re.compile(
     (
         r"(?:notes?|sources?|abbreviations?|see "
@@ -263,10 +253,11 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
     notes: list[Part] = []
     for at, column in enumerate(page.columns):
         end = len(column)
+        # Smaller than the body by a seventh.
         while (
             end
             and isinstance(line := column[end - 1], Line)
-            and line.size <= _FOOTNOTE * styles.body
+            and line.size <= 0.86 * styles.body
         ):
             end -= 1
         # Small print at the foot of a column is footnotes, unless all of the column is
@@ -416,8 +407,11 @@ class _SectionWriter:
             elif isinstance(part, Caption):
                 self._caption = part
             elif isinstance(part, Table):
+                # A row of 150 characters is a section of its own: in one passage with
+                # another, neither is found by its label (MiniLM: .81 for both together,
+                # .85 for the row alone).
                 for wide, lines in groupby(
-                    part.lines, lambda line: len(line) >= _WIDE_ROW and line[0] != "|"
+                    part.lines, lambda line: len(line) >= 150 and line[0] != "|"
                 ):
                     for text in lines if wide else ["\n".join(lines)]:
                         self._write(text, alone=wide)

@@ -26,9 +26,6 @@ from .words import (
 )
 
 Block = Line | Table
-_APART = 2.0  # times the font size
-# of the text's width: a rule this long separates the text above from the text below
-_ACROSS = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +82,11 @@ class PdfPageReader:
             min((word.x0 for word in words), default=0.0),
             max((word.x1 for word in words), default=0.0),
         )
+        # A rule this long separates the text above from the text below.
         walls = [
             rule.y
             for rule in page_rules(page, joined=1.5)
-            if rule.x1 - rule.x0 >= _ACROSS * (right - left)
+            if rule.x1 - rule.x0 >= 0.9 * (right - left)
         ]
         # The pictures among the text, not those behind it.
         pictures = (
@@ -172,7 +170,7 @@ def _lines(words: Sequence[Word]) -> list[Block]:
         if isinstance(part, Table):
             blocks.append(part)
             continue
-        first, *others = pieces_of(part, _APART)
+        first, *others = pieces_of(part, 2.0)
         lines = [first]
         for piece in others:
             if abs(piece[0].size - lines[-1][0].size) > 0.2 * piece[0].size:
@@ -213,9 +211,6 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
 # (a label column, numbers) make no gutter: such a page is read row by row.
 _MIN_GUTTER = 5.0  # points: wider than any space of justified prose
 _MIN_LINES = 4  # height of a gutter
-_MIN_CONTINUED_LINES = 2  # the same where earlier pages had a gutter
-_MIN_WORDS = 2.5  # a line, on either side
-_MIN_COLUMN = 40.0  # points
 _SAME_GUTTER = 8.0  # points: the same gutter on another page
 
 
@@ -278,11 +273,9 @@ class Columns:
         gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
         chosen: list[Gutter] = []
         for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
-            # Overlapping: beside each other without room for a column between them.
+            # Overlapping: without the 40 points of a column between them.
             near = (
-                g
-                for g in chosen
-                if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= _MIN_COLUMN
+                g for g in chosen if max(gutter.x0 - g.x1, g.x0 - gutter.x1) <= 40.0
             )
             if not any(
                 gutter.top < other.bottom and other.top < gutter.bottom
@@ -297,7 +290,8 @@ class Columns:
         """
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
-        min_lines = _MIN_CONTINUED_LINES if continued else _MIN_LINES
+        # Fewer lines do where earlier pages had a gutter.
+        min_lines = 2 if continued else _MIN_LINES
         beside = [
             row
             for row in rows
@@ -321,7 +315,8 @@ class Columns:
             elif right:
                 rights.append(_together(right))
         lines = min(len(lefts), len(rights))
-        if lines < min_lines or min(fmean(lefts), fmean(rights)) < _MIN_WORDS:
+        # Lines of a column of text have more than two words.
+        if lines < min_lines or min(fmean(lefts), fmean(rights)) < 2.5:
             return False
         if not continued and lines >= 3 * _MIN_LINES:
             self._certain.append(x)
@@ -395,12 +390,7 @@ def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
 
 
 _MARGIN = 0.12  # of the page's height, above and below
-_NEAR = (
-    4  # pages: headers change with the chapter, and differ between left and right pages
-)
-_MANY_LETTERS = 12
 _MIN_REPEATED = 2
-_SHIFT = 4.0  # points: tolerance for the height of a repeated line
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$",
     re.IGNORECASE,
@@ -440,15 +430,16 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
                 for other, top in places[_key(line)]
                 if other != page.number
             ]
+            # Headers change with the chapter, and differ between left and right pages.
             repeated = {
                 at
                 for at, top in others
-                if abs(at - page.number) <= _NEAR and abs(top - line.top) <= _SHIFT
+                if abs(at - page.number) <= 4 and abs(top - line.top) <= 4.0
             }
             # A whole line of words that is in the margin of many pages may move.
             share = len({other for other, _ in others}) / len(pages)
             everywhere = (
-                share >= (1 / 3 if len(_key(line)) >= _MANY_LETTERS else 2 / 3)
+                share >= (1 / 3 if len(_key(line)) >= 12 else 2 / 3)
                 and _key(line).isalpha()
             )
             is_page_number = (

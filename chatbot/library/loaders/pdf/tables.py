@@ -36,8 +36,6 @@ _SAME = 6.0  # points: tolerance for two rules of one table
 _BROKEN = 20.0
 _MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
-_MAX_BORDERED_HEADER_ROWS = 4
-_HAIR = 9.0  # points: a narrower column between borders is the gap of a double border
 # baselines in one row of borders: from here on, they may be rows without rules between
 # them
 _MIN_ROWS = 3
@@ -45,7 +43,6 @@ _MAX_LABEL_WORDS = (
     4  # on average: with more, it is text in two columns between two rules, not a table
 )
 WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
-_HEADER_GAP = 0.6
 _DIGIT = re.compile(r"\d")
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(
@@ -152,7 +149,8 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
     over that rule.
     """
     names: list[list[str]] = [[] for _ in columns]
-    for piece in (piece for row in rows for piece in pieces_of(row, _HEADER_GAP)):
+    # Words of a heading stand closer to each other than those of two headings.
+    for piece in (piece for row in rows for piece in pieces_of(row, 0.6)):
         x0, x1 = piece[0].x0, piece[-1].x1
         bottom = max(word.bottom for word in piece)
         for rule in rules:
@@ -564,9 +562,11 @@ def _without_gaps(
         filled = [bool(row[at][0]) for row in grid]
         if not any(filled):
             continue
+        # A column of less than nine points between borders is the gap of a double
+        # border.
         narrow = bool(groups) and (
             groups[-1][-1] + 1 < at
-            or min(_width(spans[at]), _width(spans[at - 1])) < _HAIR
+            or min(_width(spans[at]), _width(spans[at - 1])) < 9.0
         )
         apart = narrow and any(
             has and any(row[place][0] for place in groups[-1])
@@ -656,7 +656,8 @@ def _headed(
     )
     sure = above > 1 and words and all(map(_has_figure, body[above:]))
     at = 0
-    for row in grid[: min(above, _MAX_BORDERED_HEADER_ROWS)]:
+    # A header with borders has at most four rows.
+    for row in grid[: min(above, 4)]:
         texts = [text for text, _ in row]
         complete = (
             all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1

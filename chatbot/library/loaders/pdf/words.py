@@ -24,21 +24,11 @@ _UNREADABLE = re.compile(
 )
 _SPACE = 0.15  # of the font size: narrower gaps are kerning
 _SCRIPT = 0.8  # of the font size: a smaller figure beside it is raised or lowered
-# the same on a page with space characters between its words: there, letters may be
-# spread
-_SPREAD = 0.3
-# of a page's characters: with more spaces, its words are separated by space characters
-_SPACES = 0.08
 _LINE = 3.0  # points: largest distance between the tops of one line
-# of a line's letters: a size with fewer, as of small capitals, is not the line's
-_SIZE_SHARE = 0.15
-# of the font size: a letter this near to the same letter is printed twice to look bold
-_DOUBLED = 0.1
 _SPREAD_FIGURE = re.compile(
     r"\d+(?:[.,/:]\d+)+"
 )  # with a sign in it: a row of one-digit cells has none
 _EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
-_MAX_MARKS = 5_000  # on a page; a page of vowelled text has some 2,000
 
 Span = tuple[float, float]
 """Left and right end, in points."""
@@ -90,8 +80,10 @@ def page_words(page: DrawnPage) -> list[Word]:
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     in_text = _spaces_in_text(chars)
-    spaced = sum(char.text == " " for char in chars) > _SPACES * len(chars)
-    gap = _SPREAD if spaced else _SPACE  # times the font size
+    # With more spaces the words of the page are separated by them.
+    spaced = sum(char.text == " " for char in chars) > 0.08 * len(chars)
+    # Where words are separated by spaces, letters may be spread.
+    gap = 0.3 if spaced else _SPACE  # times the font size
     # The tops of a line lie within a few points.
     starts = [
         top
@@ -151,7 +143,6 @@ def page_words(page: DrawnPage) -> list[Word]:
 _HIDDEN_FIELD = (
     2 | 32
 )  # flags: hidden, not shown on the screen (ISO 32000-1, table 165)
-_MAX_VALUE = 5_000
 _FIELD_SIZE = 10.0
 
 
@@ -176,7 +167,7 @@ def form_values(page: DrawnPage) -> list[Word]:
         if value is None and isinstance(parent, dict):  # several fields show one value
             value = resolve1(parent.get("V"))
         text = decode_text(value) if isinstance(value, bytes) else ""
-        lines = text[:_MAX_VALUE].splitlines()
+        lines = text[:5_000].splitlines()
         left, middle = float(box[0]), float(page.height) - (box[1] + box[3]) / 2
         top = middle - 0.6 * _FIELD_SIZE * len(lines) + 0.1 * _FIELD_SIZE
         for line in lines:
@@ -287,7 +278,8 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
     repeated: set[int] = set()
     for group in alike.values():
         for at, char in enumerate(group, start=1):
-            near, top = max(_DOUBLED * char.size, 0.1), char.top
+            # A letter this near to the same letter is printed twice to look bold.
+            near, top = max(0.1 * char.size, 0.1), char.top
             end = char.x0 + near
             while at < len(group) and (other := group[at]).x0 < end:
                 at += 1  # noqa: PLW2901
@@ -345,7 +337,8 @@ def _with_marks(chars: list[Char]) -> list[Char]:
     reverses everything back.
     """
     marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
-    if len(marks) > _MAX_MARKS:
+    # A page of vowelled text has some 2,000.
+    if len(marks) > 5_000:
         return chars
     marked = {id(mark) for mark in marks}
     letters = [
@@ -411,9 +404,8 @@ def line_of(row: Sequence[Word]) -> Line:
     lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
     bold = bool(lettered) and all(lettered)
     top, bottom = min(word.top for word in row), max(word.bottom for word in row)
-    size = max(
-        size for size, count in sizes.items() if count >= _SIZE_SHARE * sizes.total()
-    )
+    # A size with fewer letters, as of small capitals, is not the line's.
+    size = max(size for size, count in sizes.items() if count >= 0.15 * sizes.total())
     return Line(
         text_of(row), row[0].x0, max(word.x1 for word in row), top, bottom, size, bold
     )
