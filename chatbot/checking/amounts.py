@@ -49,8 +49,6 @@ _SHARE_UNIT = pattern(
 """Between two figures of which the second has the unit of both: "72.7 against 65.4
 years".
 """
-HEDGE_DISTANCE = 24
-"""Characters before a figure in which a word may say that it is rounded."""
 ROUGHLY = Decimal("0.05")
 """Largest relative error of a rounded number."""
 BROADLY = Decimal("0.1")
@@ -62,8 +60,6 @@ CLOSELY = Decimal("0.02")
 """Largest relative error of a converted number, and of one with a single digit that no
 word calls rounded.
 """
-FIRST_YEAR = 1900
-"""An earlier number is hardly a figure's year."""
 MAX_TERMS = 6
 """Figures from which another may be calculated; more of them are a list."""
 SMALL_COUNT = 100
@@ -206,9 +202,8 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         hedge = (
             None
             if figure.year
-            else _HEDGE.search(
-                lower[max(0, figure.start - HEDGE_DISTANCE) : figure.start]
-            )
+            # A word that says that it is rounded stands shortly before a figure.
+            else _HEDGE.search(lower[max(0, figure.start - 24) : figure.start])
         )
         rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
@@ -239,10 +234,11 @@ def _years(
             is_behind = before is not None and (
                 figure.year in before or "(" in gap.rpartition(")")[2]
             )
+            # An earlier number is hardly a figure's year.
             if (
                 is_open
                 or is_behind
-                or figure.year < FIRST_YEAR
+                or figure.year < 1900
                 or _OF_EDITION.match(text, figure.end)
             ):
                 current = frozenset()

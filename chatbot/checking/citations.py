@@ -55,14 +55,6 @@ _ADDRESSES = pattern(r"\b{addresses}\b")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
-RECENT_TERMS = 4
-"""Figures of the sentences before, of which one may be the difference."""
-MAX_MISSING = 50
-"""Figures of a clause that may be wrong before the rest is not taken for calculated."""
-MAX_LABEL_CHARACTERS = 60
-"""A longer line without a full stop is no label."""
-MIN_SHARED_WORDS = 2
-"""Words that a clause shares with a sentence that it is taken from."""
 PARAPHRASE_SHARE = 0.5
 """Share of a sentence's words that a passage must have for the sentence to be taken
 from it.
@@ -196,7 +188,8 @@ def section_of(passage: Passage, words: str) -> str:
 
     best = max(candidates, key=nearness)
     quotes, shared = nearness(best)
-    is_told = best.heading != chunk.heading and (quotes or shared >= MIN_SHARED_WORDS)
+    # A single shared word may be chance.
+    is_told = best.heading != chunk.heading and (quotes or shared >= 2)
     return best.heading if is_told else chunk.section
 
 
@@ -336,10 +329,11 @@ class _ClauseChecker:
         return missing, quotes, names, contradictions
 
     def _remember(self, carried: Iterable[Amount]) -> None:
+        # A later figure may be the difference of two of the last four.
         self._recent = [
             *self._recent,
             *(one for one in carried if not one.figure.year),
-        ][-RECENT_TERMS:]
+        ][-4:]
 
     def _missing_figures(
         self, clause: Clause, claimed: Sequence[Amount], cited: Sequence[Evidence]
@@ -396,7 +390,8 @@ class _ClauseChecker:
                 if terms is None
                 else terms
             )
-            if len(missing) < MAX_MISSING and any(
+            # Where so many figures are missing, none is taken for calculated.
+            if len(missing) < 50 and any(
                 is_calculated(one, some, lower) for some in terms
             ):
                 carried.append(one)
@@ -490,7 +485,8 @@ class _ClauseChecker:
             one.measure for one in claimed
         ):
             return False
-        is_label = len(clause.text) < MAX_LABEL_CHARACTERS and not words.endswith(STOPS)
+        # A longer line without a full stop is no label.
+        is_label = len(clause.text) < 60 and not words.endswith(STOPS)
         is_limit = not NEGATORS.isdisjoint(
             map(stem, WORD.findall(words))
         )  # "no figure for 2023"

@@ -19,8 +19,6 @@ MIN_REPETITION_SHARE = 0.65
 to repeat it.
 """
 MIN_REPEATED_WORDS = 5
-MIN_WORDS_IN_A_ROW = 4
-"""Equal words in a row that show that a figure is in the same place."""
 MAX_REPLACED_WORDS = 4
 """Words that may replace others; more of them are another statement."""
 NEGATORS, _STAND_INS = stems("negators"), stems("stand_in")
@@ -108,9 +106,8 @@ def align(
     for place, (kind, start, end, *part) in enumerate(changes):
         old, new = source[slice(*part)], clause[start:end]
         if kind == "equal":
-            for one, other in (
-                zip(new, old, strict=True) if len(new) >= MIN_WORDS_IN_A_ROW else ()
-            ):
+            # Four equal words in a row show that a figure is in the same place.
+            for one, other in zip(new, old, strict=True) if len(new) >= 4 else ():
                 if (
                     one.amount
                     and other.amount

@@ -24,8 +24,6 @@ from .amounts import BROADLY, CLOSELY, Amount, amounts
 from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-CACHED_PASSAGES = 256
-"""Passages whose dates and figures stay in memory, some 100 KB each."""
 MAX_PLACES = 500
 """Places of one amount, and sentences with one word, that are compared."""
 MAX_NEAREST = 3
@@ -37,10 +35,6 @@ abbreviate a name: US.
 """
 BEGINNING = 4
 """Letters that words of one family share."""
-MAX_SIBLINGS = 60
-"""Figures under one heading whose labels are compared."""
-MAX_SKIPPED = 40
-"""Amounts between two figures of rows."""
 MAX_TOKENS = 100
 """Tokens of a sentence that are compared."""
 CAPITAL = re.compile(r"[A-Z](?<=[a-z,)] [A-Z])[^\W_]+(?:['’][^\W_]+)*")
@@ -405,7 +399,8 @@ def evidence_of(passage: Passage) -> Evidence:
     )
 
 
-_read = lru_cache(maxsize=CACHED_PASSAGES)(Evidence)
+# The dates and figures of a passage take some 100 KB.
+_read = lru_cache(maxsize=256)(Evidence)
 
 
 def _statements(text: str, headed: set[Decimal], *, comma: bool) -> Iterator[Sentence]:
@@ -441,9 +436,8 @@ def _rows(
     ]
     at = 0
     for figure in stated(text):
-        for number, (statement, place) in enumerate(
-            places[at : at + MAX_SKIPPED], start=at + 1
-        ):
+        # Amounts in prose may stand between two figures of rows.
+        for number, (statement, place) in enumerate(places[at : at + 40], start=at + 1):
             amount = statement.amounts[place]
             if figure.value in amount.figure.values:
                 statement.amounts[place] = amount = amount._replace(
@@ -461,7 +455,8 @@ def _rows(
                 under[heading].append((keys_of(words), amount, statement))
                 break
     for heading, labelled in under.items():
-        labels = frozenset(label for label, *_ in labelled[:MAX_SIBLINGS])
+        # The labels of 60 figures under one heading tell them apart.
+        labels = frozenset(label for label, *_ in labelled[:60])
         of_heading = Sentence(heading, []).labels | {"est"}
         labels |= {
             frozenset([_OPPOSITES[key]])

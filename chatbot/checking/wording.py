@@ -81,8 +81,6 @@ _WHOLE_FENCE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ANSWER_KEYS = ("answer", "response", "text", "content")
-MAX_GROUP_CHARACTERS = 40
-"""Characters of a bracket that may become a citation."""
 MAX_SPAN = 10
 """Numbers of a citation such as [1-3]."""
 
@@ -243,11 +241,8 @@ class NumberedStream:
         """
         text = _STYLES.sub(_in_brackets, self._held + piece)
         start = text.rfind("[")
-        is_open = (
-            start >= 0
-            and "]" not in text[start:]
-            and len(text) - start < MAX_GROUP_CHARACTERS
-        )
+        # A longer bracket becomes no citation.
+        is_open = start >= 0 and "]" not in text[start:] and len(text) - start < 40
         self._held = text[start:] if is_open else ""
         text = text[:start] if is_open else text
         self.order += [

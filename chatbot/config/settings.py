@@ -45,10 +45,6 @@ GETTEXT_LANGUAGE = re.compile(r"[a-z]{2,3}[_:.@]\S*")
 which are not ours.
 """
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
-MIN_SIMILARITY = 0.83
-"""MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83,
-HOSTNAME and HOST .67.
-"""
 
 
 class Settings(BaseModel):
@@ -664,8 +660,10 @@ def misspelt_settings(
     pairs = []
     for variable in environ:
         name = variable.removeprefix(PREFIX)
+        # MONGODB_URL and MONGODB_URI are .91 alike, OPENAI_KEY and OPENAI_API_KEY .83,
+        # HOSTNAME and HOST .67.
         if name not in readable and (
-            similar := get_close_matches(name, unset, 1, MIN_SIMILARITY)
+            similar := get_close_matches(name, unset, 1, 0.83)
         ):
             pairs.append((variable, similar[0]))
     return pairs

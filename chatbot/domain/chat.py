@@ -384,10 +384,6 @@ class StepEvent:
     failed: bool = False
 
 
-NUMBERS_SHOWN = 3
-"""Numbers of a query vector that are shown."""
-
-
 @dataclass(frozen=True, slots=True)
 class Aggregation:
     """A pipeline that was sent to MongoDB's search engine: the collection, and the
@@ -416,7 +412,7 @@ def _without_vectors(part: Any) -> Any:
     if not isinstance(part, Mapping):
         return part
     return {
-        name: [*value[:NUMBERS_SHOWN], f"{len(value)} numbers"]
+        name: [*value[:3], f"{len(value)} numbers"]
         if name == "queryVector"
         else _without_vectors(value)
         for name, value in part.items()

@@ -153,10 +153,6 @@ def _alternatives(condition: Condition) -> list[dict[str, Any]]:
     return alternatives
 
 
-MAX_COMPARED_VALUES = 1_000
-"""Numbers of a range that are compared one by one with a list of values."""
-
-
 def covers(wide: Condition, narrow: Condition) -> bool:
     """Return whether ``wide`` admits all that ``narrow`` admits."""
     if narrow.or_none and not wide.or_none:
@@ -173,7 +169,8 @@ def covers(wide: Condition, narrow: Condition) -> bool:
         return from_below and to_above
     if narrow.gte is None or narrow.lte is None:
         return False
-    if narrow.lte - narrow.gte > MAX_COMPARED_VALUES:
+    # A longer range is not compared one by one.
+    if narrow.lte - narrow.gte > 1_000:
         return False
     return all(map(wide.matches, range(narrow.gte, narrow.lte + 1)))
 

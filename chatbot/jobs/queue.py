@@ -40,10 +40,6 @@ LEASE_SECONDS = 20.0
 KEPT_JOBS = 200
 LOOK_SECONDS = 0.25
 """Time between two looks for leases that have ended, while other files are free."""
-MAX_CHECKED_FILES = 20
-"""Blocked files that a claim without success looks at: whether they still have to
-wait.
-"""
 MAX_WAITING, MAX_WAITING_EACH = 5_000, 1_000
 """Unfinished files of all callers and of one: the disk holds their originals."""
 WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
@@ -489,9 +485,7 @@ class IngestionQueue:
         died. Return whether one can be claimed now.
         """
         rows = list(
-            self._files.find(
-                {"standing": "blocked"}, {"identity": 1}, limit=MAX_CHECKED_FILES
-            )
+            self._files.find({"standing": "blocked"}, {"identity": 1}, limit=20)
         )
         unblocked = [
             self._unblock(identity) for identity in {row["identity"] for row in rows}

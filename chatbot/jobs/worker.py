@@ -39,10 +39,6 @@ BEAT_SECONDS, NOTE_SECONDS = 0.5, 0.5
 """Seconds between two renewals of a file's lease, and between two notes of its
 progress, while few files are in progress.
 """
-WRITES_PER_SECOND = 5
-"""Renewals, and notes of progress, of all files in progress in this process. A free
-cluster takes 100 operations a second, which the passages of these files need.
-"""
 MAX_TRIES = 3
 """Number of times a file may end its process before it fails."""
 
@@ -121,7 +117,9 @@ class IngestionWorker(Worker):
         """Return the time between two writes about one file: the more files are in
         progress, the longer, but not so long that its lease ends.
         """
-        shared = len(self._cancellations) / WRITES_PER_SECOND
+        # A free cluster takes 100 operations a second, which the passages of these
+        # files need.
+        shared = len(self._cancellations) / 5
         return max(seconds, min(shared, jobs_queue.LEASE_SECONDS / 4))
 
     def close(self) -> None:

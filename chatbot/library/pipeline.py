@@ -48,12 +48,6 @@ an abbreviation as a code.
 """
 SUMMARY_HEADING = "Summary"
 EVERYTHING = Scope()
-MAX_NAMED_ROWS = 5
-"""Rows that an error names."""
-EDIT_WAIT = 3.0
-"""Seconds that a request waits for another edit of the report."""
-EDIT_PATIENCE = 60.0
-"""Seconds that a request waits for the searches to follow."""
 READING = "8"
 """Raise it when files are read or passages are made differently: then every known file
 is read again, and a passage is embedded only if its text changed.
@@ -333,7 +327,7 @@ def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
     )
     rows = [
         f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})"
-        for chunk in outside[:MAX_NAMED_ROWS]
+        for chunk in outside[:5]
     ]
     more = f" and {len(outside) - len(rows)} more" if len(outside) > len(rows) else ""
     problem = f"This key is limited to another {field} than these rows have"
@@ -509,9 +503,10 @@ class IngestionService:
         or edits it; ForbiddenError: it would leave the limit; InvalidRequestError: it
         is not ready to be edited; DependencyError.
         """
-        patient = JobControl(patience=EDIT_PATIENCE)
+        # Seconds that a request waits for the searches to follow, and for another edit.
+        patient = JobControl(patience=60.0)
         with lease(
-            self.leases, f"document:{document_id}", patient, longest=EDIT_WAIT
+            self.leases, f"document:{document_id}", patient, longest=3.0
         ) as control:
             record = self.documents.get(document_id)
             if record is None:

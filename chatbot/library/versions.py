@@ -37,10 +37,6 @@ from .sources import METADATA, typed
 log = logging.getLogger(__name__)
 BATCH = 256
 """Passages embedded and stored at a time: the work that a kill can lose."""
-LOCAL_BATCH = 4
-"""Passages that are embedded in this process between two checks of the cancellation:
-work of a moment.
-"""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
@@ -317,7 +313,9 @@ class VersionWriter:
         texts = [chunk.search_text for chunk in batch]
         new = list(dict.fromkeys(text for text in texts if text not in reusable))
         vectors = dict(reusable)
-        step = LOCAL_BATCH if self.embedder.local else len(new) or 1
+        # Passages that are embedded between two checks of the cancellation: work of a
+        # moment.
+        step = 4 if self.embedder.local else len(new) or 1
         for start in range(0, len(new), step):
             part = new[start : start + step]
             with nullcontext() if self.embedder.local else control.aside():

@@ -34,7 +34,6 @@ do.
 """
 PLACEHOLDER_KEY = "not-needed"
 """Sent to self-hosted servers that need no key."""
-CONNECT_SECONDS = 10.0
 AZURE_API_VERSION = "2024-10-21"
 """The latest version that is not a preview."""
 REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -44,10 +43,6 @@ TOO_LONG = ("context length", "context size")
 MAX_WORDS, MOST_PARTS = 300, 10
 _WORDS = ("message", "msg", "detail", "error", "errors", "reason", "title")
 _KEY = re.compile(r"\b(?:sk|pk|api|key|bearer)[-_][\w.-]{6,}", re.IGNORECASE)
-MAX_RETRY_SECONDS = 120.0
-"""Longest pause that a server may request; the SDK does not retry after a longer
-one.
-"""
 RATE_LIMIT_SECONDS = 20
 """Until the next try, if the endpoint does not say how long to wait."""
 
@@ -63,7 +58,7 @@ def openai_client(
     """
     # Opening a connection cannot be interrupted, so its time-out is short.
     timeout = openai.Timeout(
-        settings.model_timeout, connect=min(CONNECT_SECONDS, settings.model_timeout)
+        settings.model_timeout, connect=min(10.0, settings.model_timeout)
     )
     options: Any = {
         "timeout": timeout,
@@ -366,7 +361,8 @@ class _BreakableCall:
         if response.status_code < 400:
             return
         seconds = self._client._parse_retry_after_header(response.headers) or 0.0
-        if 0 < seconds <= MAX_RETRY_SECONDS:
+        # The SDK does not retry after a longer pause.
+        if 0 < seconds <= 120.0:
             self._pause = seconds
             response.headers["Retry-After-Ms"] = "1"
 

@@ -39,13 +39,9 @@ NamesAThing = Callable[[str, Sequence[str]], bool]
 """Whether words name something that reports have, and no part of what the last answer
 cited (its headings).
 """
-MAX_QUESTIONS = 12
-"""Questions of a conversation that are read."""
 MAX_CHARACTERS = 1000
 """Characters of an earlier question."""
 MAX_THING_WORDS = 16
-FEW_WORDS = 3
-"""Words of a message that is no sentence: so few do not make a question."""
 _MARKS = ("?", "؟", "？")
 _WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")
 _COMPLETE = pattern(
@@ -153,7 +149,8 @@ class FollowUps:
                 questions.append(message)
             elif message.role == "assistant" and questions and message.cited != Cited():
                 questions[-1] = replace(questions[-1], cited=message.cited)
-        return questions[-MAX_QUESTIONS:]
+        # The last questions say what is talked about.
+        return questions[-12:]
 
     def _after(
         self, full: str, before: ConversationState | None, cited: Cited, scope: Scope
@@ -260,7 +257,8 @@ class FollowUps:
                 or bool(reading.about)
                 or _THEIRS.search(reading.text) is not None
             )
-        return len(rest) > (1 if reading.about else FEW_WORDS)
+        # So few words of a message that is no sentence do not make a question.
+        return len(rest) > (1 if reading.about else 3)
 
     def _compared(
         self, reading: Reading, rest: Sequence[str], state: ConversationState

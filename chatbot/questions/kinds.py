@@ -19,7 +19,6 @@ from .reading import remove_names
 
 OF_ALL = frozenset({"ranking", "filter", "count", "aggregate"})
 """Kinds that ask of all countries."""
-MOST_RANKED = 50
 _SUPERLATIVE, _LOWEST, _SERIES = (
     pattern(r"\b{superlative}\b"),
     pattern(r"\b{lowest}\b"),
@@ -134,10 +133,11 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     topic = " and ".join(reading.things) or " ".join(topic.split()) or "?"
     if kind not in OF_ALL:
         return Request(kind, topic)
+    # A larger number is hardly one of ranks.
     most = [
         int(min(one.values))
         for one in _numbers(plain)
-        if one.bare and min(one.values) <= MOST_RANKED
+        if one.bare and min(one.values) <= 50
     ]
     for number in reversed(_numbers(topic)):
         topic = f"{topic[: number.start]}{topic[number.end :]}"

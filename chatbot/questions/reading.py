@@ -42,8 +42,6 @@ YEAR = "year"
 OF_REPORT = attrgetter("of_report")
 MAX_COUNTRIES = 30
 """Countries of a question that are looked at."""
-MAX_LEAD_CHARACTERS = 120
-"""Characters before a name that are looked at for a word that binds it."""
 _REFERS = pattern(r"\b{nameless}\b")
 _JOINED = re.compile(
     r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*",
@@ -198,10 +196,9 @@ def _subjects(
         return not (is_of_others or is_beside)
 
     def is_bound(names: Sequence[NamedCountry]) -> bool:
+        # A word that binds the name stands within 120 characters before it.
         return (
-            _BOUND.search(
-                text, max(0, names[0].start - MAX_LEAD_CHARACTERS), names[0].start
-            )
+            _BOUND.search(text, max(0, names[0].start - 120), names[0].start)
             is not None
         )
 

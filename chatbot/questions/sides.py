@@ -52,8 +52,6 @@ _CLAUSE = re.compile(
 _NO_NOUN = re.compile(
     r"\b(?:it|they|them|these|those|that|he|she|his|her)\b", re.IGNORECASE
 )
-FEW_TERMS = 4
-"""Terms of a clause that may be about the thing of the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,8 +229,9 @@ def sub_questions(
         topic = " ".join(word for word in words if terms(word))
         for start, end in clauses[:most]:
             clause = text[start:end]
+            # So short a clause may be about the thing of the one before.
             if (
-                start and _NO_NOUN.search(clause) and len(terms(clause)) < FEW_TERMS
+                start and _NO_NOUN.search(clause) and len(terms(clause)) < 4
             ):  # about the first one's thing
                 clause = f"{clause.rstrip(' ?.!')}? ({topic})"
             has_place = not named or any(

@@ -31,8 +31,6 @@ MOST_SAID = 0.5
 """A passage with more than this share of the question's words is close, whatever its
 vector.
 """
-RESERVED = 1
-"""Passages from the beginning that a question about the whole gets at least."""
 
 
 class Compressor:
@@ -86,7 +84,8 @@ class Compressor:
         shares = self._shares(query, texts)
         tokens = sum(map(self._embedder.count_tokens, texts))
         about_all = of_all or asks_of_all(query)
-        most = max(0, top_k - RESERVED) if about_all else top_k
+        # A question about the whole gets a passage from the beginning, too.
+        most = max(0, top_k - 1) if about_all else top_k
         is_close = (cosines >= self._least) | (shares > MOST_SAID)
         close = [
             place

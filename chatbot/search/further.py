@@ -22,10 +22,6 @@ from .subjects import with_article
 
 MOST = 3
 FEW_WORDS = 4
-TRIED = 4
-"""Editions, and countries, that are looked at for one that says something under the
-same heading.
-"""
 Search = Callable[[str, Scope], Sequence[SearchHit]]
 
 
@@ -169,7 +165,8 @@ def _other(
     # Afghanistan
     else:
         values.sort(key=lambda other: (str(other) < str(value), str(other)))
-    for other in values[:TRIED]:
+    # Some editions or countries are enough to find one that says something.
+    for other in values[:4]:
         inside = _within(scope or Scope(), field, other)
         if inside is not None and any(
             hit.chunk.heading.casefold() == about.casefold()

@@ -25,7 +25,6 @@ MAX_YEAR_DIGITS = 6
 """A longer number may exceed the database's integers."""
 MAX_NAMES_IN_PROMPT = 40
 """Countries, or editions."""
-MAX_TITLE_CHARACTERS = 80
 FILTERS = "filters."
 MAX_VALUES_IN_MESSAGE = 10
 """``details`` of an error have all."""
@@ -311,10 +310,7 @@ def inventory(catalog: Catalog, scope: Scope) -> str:
     """
     records = [record for record in catalog.all(scope) if record.status == "ready"]
     example = (
-        (
-            " (one is called "
-            f'"{shorten(on_one_line(records[0].title), MAX_TITLE_CHARACTERS)}")'
-        )
+        f' (one is called "{shorten(on_one_line(records[0].title), 80)}")'
         if records
         else ""
     )

@@ -43,8 +43,6 @@ Row = dict[str, Any]
 QUESTION_COLUMNS = ("question", "query")
 ANSWER_COLUMNS = ("response", "answered", "citations", "unsupported", "error")
 NO_REPORTS = "There are no reports yet. Add some: python -m chatbot ingest FILES"
-SAVE_SECONDS = 5.0
-"""Interval at which the answers are written: work lost with the process, at most."""
 
 
 def _question_text(
@@ -374,7 +372,7 @@ def answer_table(
                 earlier = answered.get(_key(row))
                 rows.append(earlier or _answered(services, fields, row))
                 bar.update(earlier is None)
-                if time.monotonic() - saved_at > SAVE_SECONDS:
+                if time.monotonic() - saved_at > 5.0:
                     save()
                     saved_at = time.monotonic()
     except KeyboardInterrupt:

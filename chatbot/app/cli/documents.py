@@ -40,8 +40,6 @@ from . import Commands, command, progress_bar
 
 STDIN = "-"
 EVERY_FILE = "**/*"
-STOP_SECONDS = 1.0
-"""Seconds that an interrupt waits for each file in progress."""
 Result = tuple[str, int, str]
 Work = tuple[str, Callable[[], Source]]
 """The name of something to ingest, and what gives it, which may have to fetch it
@@ -217,7 +215,7 @@ def _in_threads(
             yield outcome
     finally:
         for _ in range(workers):
-            turns.acquire(timeout=STOP_SECONDS)
+            turns.acquire(timeout=1.0)
 
 
 def _works(

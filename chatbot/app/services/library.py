@@ -55,13 +55,7 @@ if TYPE_CHECKING:
     from . import Services
 
 log = logging.getLogger(__name__)
-LOAD_SECONDS = 300.0
-"""Time limit for reading one file."""
-CLOSING_SECONDS = 20.0
-"""Pause between two looks for changes of dead processes."""
 CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
-NEAR_HEADINGS = 5
-"""Similar headings that an error names."""
 
 
 class Ingesting:
@@ -86,7 +80,7 @@ class Ingesting:
         self._service = Once(self._build_service)
         self.loader = LoaderPool(
             settings.ingestion_workers,
-            time_limit=LOAD_SECONDS,
+            time_limit=300.0,
             folder=settings.data_dir / "readers" / "uploads",
             limits=replace(UPLOAD_LIMITS, ocr_pages=settings.ocr_pages),
         )
@@ -326,7 +320,7 @@ class Ingesting:
         and deletions left, until ``stop`` is set.
         """
         cleared_at = time.monotonic()
-        while not stop.wait(CLOSING_SECONDS):
+        while not stop.wait(20.0):
             try:
                 self._storage.changes.close_abandoned()
                 if time.monotonic() - cleared_at < PURGE_SECONDS:
@@ -538,7 +532,7 @@ class Library:
         near = [name for name in headings if text in name] or difflib.get_close_matches(
             text, headings, cutoff=0.5
         )
-        names = [headings[name] for name in near[:NEAR_HEADINGS]]
+        names = [headings[name] for name in near[:5]]
         hint = f" Did you mean {', '.join(names)}?" if names else ""
         raise InvalidRequestError.for_field(
             "indicator", f"no report here has a section {text!r}.{hint}", names

@@ -20,8 +20,6 @@ from ..schema import migrate
 from .storage import Storage
 
 log = logging.getLogger(__name__)
-SAMPLED_ROWS = 20
-"""Rows of a collection that say which program made it."""
 WITHOUT_EXTRA = "To read it in place, add rows_of_others to EXTRAS and set SCHEMA."
 
 
@@ -65,7 +63,7 @@ def require_own(storage: Storage) -> None:
         return
     for name in settings.chunk_collections:
         collection = database[name]
-        rows = list(collection.find({}, WITHOUT_EMBEDDING, limit=SAMPLED_ROWS))
+        rows = list(collection.find({}, WITHOUT_EMBEDDING, limit=20))
         problem = _other_programs(storage, collection, rows)
         if not problem:
             continue

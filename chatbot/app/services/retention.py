@@ -14,8 +14,6 @@ PURGE_SECONDS = 3600.0
 """Pause between two deletions of what has expired."""
 FIRST_PURGE_SECONDS = 60.0
 """Pause after a start, which is busy enough."""
-UNDO_SECONDS = 3600.0
-"""The time in which the owner can restore a deleted conversation."""
 AUDIT_DAYS = 365
 """Age at which entries of the audit log are deleted."""
 
@@ -50,7 +48,8 @@ class Retention:
         keep, and old deletions. Raises DependencyError: the database does not answer.
         """
         storage = self.storage
-        self.delete_conversations(deleted_before=_iso_before(seconds=UNDO_SECONDS))
+        # The owner can restore a deleted conversation for an hour.
+        self.delete_conversations(deleted_before=_iso_before(seconds=3600.0))
         days = storage.settings.keep_conversations_days
         if days is not None:
             self.delete_conversations(before=_iso_before(days=days))

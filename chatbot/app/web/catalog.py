@@ -51,11 +51,6 @@ catalog = Views("catalog", __name__)
 MOST_LISTED = 1_000
 MOST_IN_FILE = 200_000
 """Figures of a file."""
-MOST_VALUES = 300
-"""Values of each field of the facets; there are fewer countries."""
-LONGEST_QUESTION = 2_000
-SEARCHED_FOR_FURTHER = 8
-"""Passages that suggestions are made from."""
 FIGURE_COLUMNS = (
     "subject",
     "indicator",
@@ -86,7 +81,8 @@ def list_reports(query: ReportPage) -> Json:
 
 
 class FacetQuery(Page, ScopeQuery):
-    limit: Number = page_size(MOST_VALUES, MOST_LISTED)
+    # There are fewer countries.
+    limit: Number = page_size(300, MOST_LISTED)
     field: Annotated[str, Field(description="Only this field.")] = ""
     q: Annotated[str, Field(description="Only values that contain this text.")] = ""
 
@@ -315,9 +311,7 @@ def get_formats() -> Json:
 
 
 class QuestionQuery(ScopeQuery):
-    q: Annotated[
-        str, Field(max_length=LONGEST_QUESTION, description="The question.")
-    ] = ""
+    q: Annotated[str, Field(max_length=2_000, description="The question.")] = ""
 
     @property
     def question(self) -> str:
@@ -386,9 +380,7 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     )
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
-        return retriever.retrieve(
-            words, top_k=SEARCHED_FOR_FURTHER, scope=inside, method="bm25"
-        ).hits
+        return retriever.retrieve(words, top_k=8, scope=inside, method="bm25").hits
 
     documents = library().reader.documents
     suggestions = further_questions(

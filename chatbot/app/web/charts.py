@@ -25,8 +25,6 @@ from ...database.core import Json
 MAX_CHARTS = 3
 MAX_LINES = 6
 MAX_BARS = 30
-MIN_YEARS = 3
-MIN_RANKED = 3
 LABELLED_YEARS = 10
 ROOM = 1.25
 """For the longest bar's label, as a multiple of the bar."""
@@ -161,9 +159,7 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
         name: [one for one in own if _stated_at(one, text) >= 0]
         for name, own in by_subject.items()
     }
-    if MIN_RANKED <= len(stated) <= MAX_BARS and all(
-        len(own) == 1 for own in stated.values()
-    ):
+    if 3 <= len(stated) <= MAX_BARS and all(len(own) == 1 for own in stated.values()):
         # The answer is a ranking: bars in its order.
         return FigureChart(
             False,
@@ -173,7 +169,7 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
             ),
         )
     if len(by_subject) <= MAX_LINES and any(
-        len(own) >= MIN_YEARS for own in by_subject.values()
+        len(own) >= 3 for own in by_subject.values()
     ):
         return FigureChart(True, [one for own in by_subject.values() for one in own])
     # Bars for the year that most subjects have, the latest of several.

@@ -38,15 +38,9 @@ from .routes import (
 from .routes import language as page_language
 
 documents = Views("documents", __name__)
-DELETE_PATIENCE = 2.0
-"""Seconds that a request waits for the search engine; then the worker finishes it."""
 PDF = b"%PDF-"
-PDF_WITHIN = 1024
-"""Bytes before which a PDF says that it is one."""
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """A file that is shown under this server's name can do nothing but be seen."""
-PARTS_BEFORE = 8
-"""Parts before the passage that the text is opened at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +145,9 @@ def delete_document(document_id: str) -> None:
     """Delete a report with its passages and its original; no question sees it from now
     on.
     """
+    # A request waits two seconds for the search engine; then the worker finishes it.
     services().ingesting.delete_document(
-        library().own_record(document_id), JobControl(patience=DELETE_PATIENCE)
+        library().own_record(document_id), JobControl(patience=2.0)
     )
     if (
         library().reader.documents.get(document_id) is not None
@@ -193,7 +188,8 @@ def get_file(document_id: str, query: FileQuery) -> Response:
     """Download the original file of a report; only a PDF can be shown inline."""
     name, pieces = library().original(library().record(document_id))
     first = next(pieces, b"")
-    shown = query.disposition == "inline" and PDF in first[:PDF_WITHIN]
+    # A PDF says that it is one within its first 1,024 bytes.
+    shown = query.disposition == "inline" and PDF in first[:1024]
     response = Response(
         chain([first], pieces), mimetype="application/pdf" if shown else FILE
     )
@@ -241,7 +237,8 @@ def get_text(document_id: str, query: TextQuery) -> Json:
             raise NotFoundError(
                 f"There is no passage {query.around[:200]!r} in {record.title!r}."
             )
-        start = max(0, _place(mine, record, passage) - PARTS_BEFORE)
+        # The text is opened eight parts before the passage.
+        start = max(0, _place(mine, record, passage) - 8)
     before = min(start, 1)  # one part more, to find the overlap
     chunks = mine.page_of(record, start - before, query.limit + before)
     read = [chunk for chunk in chunks if not chunk.is_summary]

@@ -35,7 +35,6 @@ _UNSAFE = re.compile(
 )
 LONGEST_NAME = 200
 """Bytes: file systems hold 255 for a name."""
-LONGEST_SHEET_NAME = 31
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 FORMULA = re.compile(r"\s*[=+@＝＋－＠-]|[\t\r\n]")
@@ -231,9 +230,8 @@ def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     book, stream = Workbook(), io.BytesIO()
     book.remove(book.active)
     for name, rows in sheets.items():
-        sheet = book.create_sheet(
-            re.sub(r"[\[\]:*?/\\]", " ", name)[:LONGEST_SHEET_NAME]
-        )
+        # Excel takes names of sheets up to 31 characters.
+        sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:31])
         sheet.freeze_panes = "A2"
         for cells in rows:
             sheet.append(

@@ -69,11 +69,7 @@ NOTHING_SENT = (
 )
 MOST_URLS = 50
 MOST_PREVIEWED = 10
-PREVIEW_SECONDS = 30.0
-"""Time limit for all files of a preview: a person waits for it."""
 LATE_NOTE = "Reading it takes longer than a preview may. It can be added all the same."
-LONGEST_WAIT = 60.0
-"""Seconds that an upload waits for another upload of its caller to be stored."""
 _SPLIT = BeforeValidator(
     lambda names: names.split(",") if isinstance(names, str) else names,
     json_schema_input_type=str,
@@ -166,7 +162,7 @@ def add_documents() -> Response:
         named = [(safe_name(file.filename), digest_of(file)) for file in files]
         storage.files.require_space(sum(map(size_of, files)))
         with lease(
-            storage.facts, f"names:{owner}", JobControl(), longest=LONGEST_WAIT
+            storage.facts, f"names:{owner}", JobControl(), longest=60.0
         ):  # the next upload sees these
             queued = []
             with request_cache():
@@ -256,8 +252,9 @@ def preview_documents() -> Response:
     An upload never waits for this: by itself it takes what the file says beyond doubt
     (`taken`).
     """
+    # A person waits for a preview.
     with (
-        RequestContext().within(PREVIEW_SECONDS) as request,
+        RequestContext().within(30.0) as request,
         TemporaryDirectory(prefix="report-chat-") as folder,
     ):
         looked = partial(_look, cancel=request.cancel)

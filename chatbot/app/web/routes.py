@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 JSON, EVENTS, FILE = "application/json", "text/event-stream", "application/octet-stream"
 COLLECTIONS = "collections"
-DIGITS = 9
-"""Digits of a number, at most: Python refuses to read thousands of them."""
 RENAMED = {"offset": "cursor", "after": "cursor", "before": "cursor"}
 """Parameters of API 1 and their new names."""
 View = Callable[..., Any]
@@ -345,7 +343,8 @@ def query_filters(query: ScopeQuery) -> dict[str, Any]:
 
 
 def _digits_only(value: Any) -> Any:
-    if isinstance(value, str) and not (value.isdecimal() and len(value) <= DIGITS):
+    # Python refuses to read thousands of digits.
+    if isinstance(value, str) and not (value.isdecimal() and len(value) <= 9):
         raise PydanticCustomError("int_parsing", "must be a whole number.")
     return value
 

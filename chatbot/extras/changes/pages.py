@@ -32,10 +32,6 @@ from ...questions.reading import COUNTRY
 
 changes = Views("changes", __name__)
 ATOM = "application/atom+xml"
-SHOWN = 12
-"""Figures of a report that the page shows before it is unfolded."""
-IN_FEED = 40
-"""Figures of a report in its entry of the feed."""
 
 
 class ChangesQuery(Page, ScopeQuery):
@@ -122,8 +118,9 @@ def get_feed(query: FeedQuery) -> Response:
         _add(entry, "updated", one.at)
         SubElement(SubElement(entry, "author"), "name").text = "Ask your reports"
         SubElement(entry, "link", href=f"{page}#{report.document_id}")
+        # A feed reader shows an entry whole.
         table = render_template(
-            "_changes_table.html", figures=[*one.corrected, *one.figures][:IN_FEED]
+            "_changes_table.html", figures=[*one.corrected, *one.figures][:40]
         )
         _add(entry, "content", table, type="html")
     response = Response(
@@ -171,7 +168,7 @@ def show_changes(query: ChangesPage) -> Response:
     """
     about: Json = {
         "may": may_read(),
-        "shown": SHOWN,
+        "shown": 12,
         "listed": None,
         "countries": (),
         "address": "",

@@ -59,10 +59,6 @@ from .. import load
 SAMPLED = 1_000
 """Rows of each collection that are checked."""
 RERANKED, QUERY_CHARACTERS = 8, 200
-FLAT_PASSAGES = 10_000
-"""Vectors up to which MongoDB advises an index without a graph (`indexingMethod:
-"flat"`).
-"""
 PLAIN = (str, int, list, type(None))
 """Types of metadata that every engine filters."""
 WRONG = {
@@ -403,7 +399,9 @@ def check_indexes(services: Services) -> Iterator[Finding]:
         is_vector = plan.kind == "vectorSearch" and plan.theirs is None
         if is_vector and _vector_field(plan.definition).get("indexingMethod") != "flat":
             count = services.storage.database[plan.collection].estimated_count()
-            if 0 < count <= FLAT_PASSAGES:
+            # MongoDB advises an index without a graph (`indexingMethod: "flat"`) up to
+            # here.
+            if 0 < count <= 10_000:
                 yield _found("flat_index_fits", plan=plan.described, count=count)
     for name in dict.fromkeys(services.settings.chunk_collections):
         for left in LEFT_OVER & {

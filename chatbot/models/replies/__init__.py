@@ -29,10 +29,6 @@ from .stream import Reply, complete, readable
 T = TypeVar("T")
 REPAIR = "repair"
 """Name of the second call in the ledger."""
-REPAIR_CHARACTERS = 2000
-"""Characters of an unreadable reply that the second call repeats: its beginning shows
-what went wrong.
-"""
 _TEXT = {"type": "string"}
 
 
@@ -104,8 +100,9 @@ def ask(
         if request.cancelled:
             return ParsedReply(None, tuple(steps), "it took too long")
         # Some servers refuse an empty message.
+        # The beginning of an unreadable reply shows what went wrong.
         again = (
-            Message("assistant", reply.text[:REPAIR_CHARACTERS] or "(nothing)"),
+            Message("assistant", reply.text[:2000] or "(nothing)"),
             Message("user", shape.repair),
         )
         prompt = replace(prompt, messages=(*prompt.messages, *again))

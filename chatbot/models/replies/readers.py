@@ -15,8 +15,6 @@ from pydantic_core import from_json
 
 from .stream import readable
 
-MAX_BRACKETS = 100
-"""Opening brackets that are tried before the search for JSON stops."""
 MAX_QUESTION_CHARACTERS = 300
 MAX_TITLE_CHARACTERS = 150
 MAX_LINES = 200
@@ -107,7 +105,8 @@ def json_values(text: str) -> list[Any]:
     """
     on_lines, inside = list[Any](), list[Any]()
     end = 0
-    for _ in range(MAX_BRACKETS):
+    # So many opening brackets are tried before the search stops.
+    for _ in range(100):
         if (match := _BRACKET.search(text, end)) is None:
             break
         start, end = match.start(), match.end()

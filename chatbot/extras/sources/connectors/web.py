@@ -26,8 +26,6 @@ SITEMAPS = {
 }
 MAX_SITEMAP_BYTES = 50 * 1024**2
 """Unpacked, as the protocol allows."""
-ANY_WINDOW = 47
-"""Makes zlib read gzip, too."""
 
 
 def page(url: str, download: Download, stamp: str = "") -> SourceFile:
@@ -76,9 +74,8 @@ class SitemapConnector(Connector):
             data = download(url, Path(folder), also=SITEMAPS).read_bytes()
         try:
             if data.startswith(b"\x1f\x8b"):
-                data = zlib.decompressobj(ANY_WINDOW).decompress(
-                    data, MAX_SITEMAP_BYTES
-                )
+                # 47 makes zlib read gzip, too.
+                data = zlib.decompressobj(47).decompress(data, MAX_SITEMAP_BYTES)
             root = etree.fromstring(
                 data, etree.XMLParser(resolve_entities=False, no_network=True)
             )
