@@ -60,8 +60,8 @@ SLOW = re.compile(
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
     |library/loaders/test_(fuzz|isolation|limits)
-    |stores/test_pgvector|language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
-    |test_(extending|gunicorn|packaging|pgvector_services|snippets)""",
+    |language/test_words|models/(replies/test_asking|caches/test_vectors)|library/loaders/pdf/test_samples
+    |test_(extending|gunicorn|packaging|snippets)""",
     re.VERBOSE,
 )
 """What starts a process, a browser or a server, waits, or asks thousands of questions:

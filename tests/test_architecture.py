@@ -32,8 +32,8 @@ ALLOWED_IN = {
     "flask_cors": ("app/web/", "app/cli/", "app/factory.py"),
     "pymongo": ("database/",),
     "bson": ("database/",),
-    "psycopg": ("stores/pgvector/",),
-    "pgvector": ("stores/pgvector/",),
+    "psycopg": ("extras/pgvector/",),
+    "pgvector": ("extras/pgvector/",),
     "openai": (
         "models/openai_client.py",
         "models/embed/remote.py",

@@ -74,6 +74,7 @@ OURS = {
     "makers": "chatbot.extras.makers",
     "migration": "chatbot.extras.migration",
     "operator": "chatbot.extras.operator",
+    "pgvector": "chatbot.extras.pgvector",
     "protocols": "chatbot.extras.protocols",
     "rows_of_others": "chatbot.extras.rows_of_others",
     "sign_in": "chatbot.extras.sign_in",

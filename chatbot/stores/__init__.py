@@ -15,7 +15,6 @@ STORES: Registry[Store] = Registry(
     {
         "atlas": "chatbot.stores.atlas",
         "faiss": "chatbot.stores.faiss",
-        "pgvector": "chatbot.stores.pgvector",
     },
     group="stores",
 )  # a line for each store
@@ -37,11 +36,11 @@ class StoreTraits:
     """
 
 
-def store_traits(name: str) -> StoreTraits:
+def store_traits(name: str, stores: Registry[Store] = STORES) -> StoreTraits:
     """Return the traits of the store of that name. Raises UnknownNameError,
     MissingPackageError.
     """
-    traits: StoreTraits = STORES.module(name).TRAITS
+    traits: StoreTraits = stores.module(name).TRAITS
     return traits
 
 
@@ -51,14 +50,12 @@ class Engine:
 
     store: str
     detail: str
-
-    @property
-    def traits(self) -> StoreTraits:
-        """The traits of its store."""
-        return store_traits(self.store)
+    traits: StoreTraits
 
 
-def choose_engine(settings: Settings, database: Database) -> Engine:
+def choose_engine(
+    settings: Settings, database: Database, stores: Registry[Store] = STORES
+) -> Engine:
     """Return the engine that VECTOR_SEARCH names; for ``auto`` $vectorSearch if the
     server has it, else this process. Raises UnknownNameError: VECTOR_SEARCH names no
     store; SettingsError: the store searches by a MongoDB server's engine, but there is
@@ -66,23 +63,23 @@ def choose_engine(settings: Settings, database: Database) -> Engine:
     not answer.
     """
     if settings.vector_search != "auto":
-        name = STORES.check(settings.vector_search, field="VECTOR_SEARCH")
-        if database.embedded and store_traits(name).has_search_indexes:
+        name = stores.check(settings.vector_search, field="VECTOR_SEARCH")
+        traits = store_traits(name, stores)
+        if database.embedded and traits.has_search_indexes:
             raise SettingsError(
                 f"VECTOR_SEARCH={name} needs a MongoDB server: set MONGODB_URI, or "
                 "VECTOR_SEARCH=auto."
             )
-        return Engine(name, "as set in VECTOR_SEARCH")
+        return Engine(name, "as set in VECTOR_SEARCH", traits)
     if database.embedded:
-        return Engine("faiss", "embedded database: search runs in this process")
-    from .atlas.pipelines import (
-        probe_search,
-    )  # here, because the adapters import this package
+        detail = "embedded database: search runs in this process"
+        return Engine("faiss", detail, store_traits("faiss", stores))
+    # Imported here, because the adapters import this package.
+    from .atlas.pipelines import probe_search
 
     server = probe_search(database, settings.report_collection)
     if server.vector:
-        return Engine("atlas", f"the server has {server.detail}")
-    return Engine(
-        "faiss",
-        f"{server.detail}; search runs in this process over the same collections",
-    )
+        detail = f"the server has {server.detail}"
+        return Engine("atlas", detail, store_traits("atlas", stores))
+    detail = f"{server.detail}; search runs in this process over the same collections"
+    return Engine("faiss", detail, store_traits("faiss", stores))

@@ -17,6 +17,7 @@ from tests.fakes import postgres
 from tests.fakes.mongomock_search import SearchClient
 from tests.library.helpers import ingest, passages_of, write
 
+pytestmark = pytest.mark.extras("pgvector")
 FIELDS = {
     "document_name",
     "country_name",

@@ -17,6 +17,7 @@ from chatbot.database.core import Database
 from chatbot.database.mongo import MongoDatabase
 from chatbot.database.ordinary_indexes import create_missing
 from chatbot.domain import Scope, Store
+from chatbot.extras import with_extras
 from chatbot.stores import STORES, store_traits
 from chatbot.stores.atlas.indexes import ensure_indexes, index_plans
 from chatbot.stores.chunks import ordinary_indexes
@@ -27,6 +28,7 @@ from tests.fakes.nx_server import NxThread
 from tests.rows import outside
 
 DIMENSIONS = 8
+ALL_STORES = with_extras(STORES, Settings())
 GENERAL, REPORTS = "chatbot_data", "report_chatting"
 COLLECTIONS = (GENERAL, REPORTS)
 FILTER_FIELDS = ("country_name", "year", "document_name", "type")
@@ -46,7 +48,7 @@ class Harness:
 
 def build_store(name: str, database: Database, settings: Settings) -> Store:
     """As the services build it."""
-    build = STORES.builder(name)
+    build = ALL_STORES.builder(name)
     return build(
         settings=settings,
         database=database,
@@ -82,7 +84,7 @@ def mongomock(name: str, path: Path) -> Iterator[Harness]:
     searches by it.
     """
     client, settings = SearchClient(), settings_of(path)
-    client.engine.enabled = store_traits(name).has_search_indexes
+    client.engine.enabled = store_traits(name, ALL_STORES).has_search_indexes
     database = MongoDatabase(client, "contract")
     if client.engine.enabled:
         create_indexes(database, settings)
@@ -217,7 +219,7 @@ BACKENDS = [
         id=f"{place.__name__}+{name}",
         marks=MARKS.get((name, place.__name__), []),
     )
-    for name in STORES.names()
+    for name in ALL_STORES.names()
     for place in PLACES.get(name, (embedded,))
 ]
 

@@ -35,6 +35,7 @@ VALUES = {
     "OIDC_GROUPS_CLAIM": "roles",
     "OIDC_ISSUER": "https://login.example",
     "SCHEMA": "langchain",
+    "POSTGRES_URI": "postgresql://h/reports",
     "SIGN_IN_GROUPS": "groups.toml",
     "SIGN_IN_HEADERS": "Remote-User",
     "SOURCES": "others.toml",

@@ -163,7 +163,8 @@ def check_names(settings: Settings) -> None:
     RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
     fusion_named(settings.fusion)
     RERANKERS.check(settings.reranker, field="RERANKER")
-    STORES.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
+    stores = with_extras(STORES, settings)
+    stores.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
     if settings.embedding_provider is not None:
         embedders = with_extras(EMBEDDERS, settings)
         embedders.check(settings.embedding_provider, field="EMBEDDING_PROVIDER")

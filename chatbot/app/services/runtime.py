@@ -208,7 +208,8 @@ class Runtime:
 
     def _build_store(self) -> Store:
         storage = self.storage
-        return STORES.builder(storage.engine.store)(
+        stores = with_extras(STORES, self._settings)
+        return stores.builder(storage.engine.store)(
             settings=self._settings,
             database=storage.database,
             changes=storage.changes,

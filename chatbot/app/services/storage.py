@@ -20,9 +20,10 @@ from ...database.repositories.release import ServingRelease
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain import Scope
 from ...domain.errors import ReadOnlyError
+from ...extras import with_extras
 from ...jobs.queue import IngestionQueue
 from ...search.scope import KnowledgeCollection, ScopeResolver
-from ...stores import Engine, choose_engine
+from ...stores import STORES, Engine, choose_engine
 from .once import Once
 
 MAX_CACHE_ENTRIES = 2500
@@ -131,7 +132,8 @@ def open_storage(
     older = OlderReports(database, collections=collections, filter_fields=fields)
     documents = DocumentRepository(database, fields, older)
     keys = KeyRepository(database)
-    engine = Once(lambda: choose_engine(settings, database))
+    stores = with_extras(STORES, settings)
+    engine = Once(lambda: choose_engine(settings, database, stores))
     return Storage(
         settings=settings,
         database=database,

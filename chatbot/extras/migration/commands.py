@@ -12,7 +12,7 @@ from ...config import WARM_CACHE
 from ...domain.errors import DatabaseError, InvalidRequestError
 from ...models.caches import CachedEmbedder, WarmCache
 from ...models.embed import EMBEDDERS
-from ...stores import store_traits
+from ...stores import STORES, store_traits
 from .. import with_extras
 from .copy import Copier
 from .reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
@@ -46,7 +46,9 @@ def copy(services: Services, source_uri: str, target_uri: str, merge: bool) -> N
     settings = services.settings
     in_database = (
         settings.vector_search == "auto"
-        or store_traits(settings.vector_search).in_database
+        or store_traits(
+            settings.vector_search, with_extras(STORES, settings)
+        ).in_database
     )
     source = Location.parse(source_uri, settings)
     target = Location.parse(target_uri, settings)

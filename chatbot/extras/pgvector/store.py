@@ -33,9 +33,9 @@ from ...database.changes import PASSAGES
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import Matrix, best_matches, to_score
 from ...domain.errors import SearchEngineError, SettingsError
-from .. import StoreTraits
-from ..chunks import BuiltStore, read_surroundings
-from ..keywords import (
+from ...stores import StoreTraits
+from ...stores.chunks import BuiltStore, read_surroundings
+from ...stores.keywords import (
     MAX_REFINED_PASSAGES,
     Bm25,
     inverse_document_frequency,
@@ -512,4 +512,3 @@ class PgvectorStore(BuiltStore):
 
 
 TRAITS = StoreTraits(in_database=False)
-build = PgvectorStore

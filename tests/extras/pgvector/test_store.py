@@ -24,9 +24,9 @@ from chatbot.domain.errors import (
 )
 from chatbot.domain.scope import Values
 from chatbot.stores.faiss import FaissStore
+from tests.extras.pgvector.conftest import NewStore
 from tests.fakes import postgres
 from tests.fakes.vectors import vectors
-from tests.stores.conftest import NewStore
 
 EVERYTHING = Scope()
 HOSTILE = [
@@ -341,7 +341,7 @@ def test_without_a_connection_string_the_start_stops(settings: Settings) -> None
 
 
 def test_an_unusable_connection_string_is_named_but_not_shown() -> None:
-    from chatbot.stores.pgvector.connections import Connections
+    from chatbot.extras.pgvector.connections import Connections
 
     for uri in (
         "hunter2 secret",
@@ -358,11 +358,13 @@ def test_without_its_package_the_start_says_what_to_install() -> None:
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
         "from chatbot.domain.errors import MissingPackageError\n"
+        "from chatbot.config.settings import Settings\n"
+        "from chatbot.extras import with_extras\n"
         "from chatbot.stores import STORES\n"
-        "try: STORES.builder('pgvector')\n"
+        "try: with_extras(STORES, Settings()).builder('pgvector')\n"
         "except MissingPackageError as error: print(error.message)"
     )
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=root,

@@ -31,7 +31,7 @@ def new_store(tmp_path: Path) -> Iterator[NewStore]:
         slot: str = "",
         **changed: Any,
     ) -> Any:
-        from chatbot.stores.pgvector import PgvectorStore
+        from chatbot.extras.pgvector.store import PgvectorStore
 
         settings = Settings(
             postgres_uri=uri, **{"filter_fields": ("country_name", "year"), **changed}

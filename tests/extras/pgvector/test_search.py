@@ -45,7 +45,7 @@ ALL[100 : 100 + TIED] = ALL[100]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from chatbot.stores.pgvector import PgvectorStore
+    from chatbot.extras.pgvector.store import PgvectorStore
 
     settings = Settings(postgres_uri=postgres.empty_database())
     database = open_database(Settings(data_dir=tmp_path_factory.mktemp("index")))
@@ -102,9 +102,9 @@ def explain(
     query: Vector, *, scope: Scope, schema: Any = None
 ) -> tuple[list[str], Any]:
     """Plans and rows of one search with top_k 10."""
-    from chatbot.stores.pgvector import nearest, scan_settings
-    from chatbot.stores.pgvector.connections import Connections, know_vectors
-    from chatbot.stores.pgvector.table import ChunkTable
+    from chatbot.extras.pgvector.connections import Connections, know_vectors
+    from chatbot.extras.pgvector.store import nearest, scan_settings
+    from chatbot.extras.pgvector.table import ChunkTable
 
     schema = schema or ChunkTable(
         "chunks", "data_embedding", DIMENSIONS, ("country_name",)
@@ -163,7 +163,7 @@ def test_a_filter_never_shortens_what_the_index_finds(
     """As in a table so large that even the scope is: the index walks on until the
     result is full.
     """
-    monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS_IN_SCOPE", 0)
+    monkeypatch.setattr("chatbot.extras.pgvector.store.EXACT_ROWS_IN_SCOPE", 0)
     query = vectors(1, 4, DIMENSIONS)[0]
     plans, rows = explain(query, scope=scope(name))
     assert any("chunks_data_embedding_hnsw" in plan for plan in plans)
@@ -195,7 +195,7 @@ def test_ties_are_ordered_by_id_through_the_index_too(store: Any, top_k: int) ->
     ],
 )
 def test_filters_use_their_own_index(store: Any, narrow: Scope, index: str) -> None:
-    from chatbot.stores.pgvector.table import ChunkTable
+    from chatbot.extras.pgvector.table import ChunkTable
 
     table = ChunkTable("chunks", "data_embedding", DIMENSIONS, ("country_name",))
     condition, parameters = table.scope_condition(narrow)
@@ -217,10 +217,10 @@ def test_vectors_of_more_than_2000_dimensions_are_indexed(
     """HNSW holds up to 2,000 dimensions, as halfvec up to 4,000; scores are those of
     the whole vector all the same.
     """
-    from chatbot.stores.pgvector.connections import Connections
-    from chatbot.stores.pgvector.table import ChunkTable
+    from chatbot.extras.pgvector.connections import Connections
+    from chatbot.extras.pgvector.table import ChunkTable
 
-    monkeypatch.setattr("chatbot.stores.pgvector.EXACT_ROWS", 0)
+    monkeypatch.setattr("chatbot.extras.pgvector.store.EXACT_ROWS", 0)
     schema = ChunkTable("long_chunks", "data_embedding", dimensions, ())
     rows, query = vectors(40, 6, dimensions), vectors(1, 7, dimensions)[0]
     connections = Connections(postgres.uri(), size=1, timeout=30)

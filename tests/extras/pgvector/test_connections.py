@@ -12,8 +12,8 @@ import pytest
 
 from chatbot.domain import Chunk, Scope
 from chatbot.domain.errors import SearchEngineError
+from tests.extras.pgvector.conftest import NewStore
 from tests.fakes import postgres
-from tests.stores.conftest import NewStore
 
 EVERYTHING = Scope()
 SECRET = "hunter2-very-secret"
@@ -212,7 +212,7 @@ def test_a_statement_that_takes_too_long(new_store: NewStore) -> None:
 
 
 def test_more_threads_than_connections() -> None:
-    from chatbot.stores.pgvector.connections import Connections
+    from chatbot.extras.pgvector.connections import Connections
 
     connections = Connections(postgres.uri(), size=1, timeout=0.3)
     with connections.transaction():
