@@ -45,6 +45,9 @@ READ = (
     *LABELS,
 )
 """Fields that are read besides those of scopes."""
+YEAR_OPERATORS = frozenset({"$eq", "$in", "$gte", "$lte"})
+LAST_YEAR = datetime.max.year - 1
+"""The last year that a date can follow."""
 SAMPLED = 50
 """Rows that say which of several paths a collection uses, and the types of its
 values.
@@ -319,12 +322,15 @@ class MappedCollection(Collection):
         """Return the search indexes that have the vectors and the texts, whatever
         their names. See `HasIndexes`.
         """
-        vector, text = self.path(forms.EMBEDDING_FIELD), self.path(forms.TEXT_FIELD)
+        vector = self.path(forms.EMBEDDING_FIELD)
+        text = self.path(forms.TEXT_FIELD)
         paths = {name: self.path(name) for name in fields if name != "document_name"}
         planned: Json = vector_index_definition({"": dimensions}, paths.values())
         first, *filters = planned["fields"]
         expected = {"fields": [{**first, "path": vector}, *filters[:-1]]}
-        near, words, declared = VECTOR_INDEX, TEXT_INDEX, frozenset[str]()
+        vector_index = VECTOR_INDEX
+        text_index = TEXT_INDEX
+        declared: frozenset[str] = frozenset()
         for index in self.search_indexes():
             definition = index.get("latestDefinition") or {}
             of_type = {
@@ -333,15 +339,17 @@ class MappedCollection(Collection):
             }
             mappings = definition.get("mappings") or {}
             if ("vector", vector) in of_type:
-                near = str(index["name"])
+                vector_index = str(index["name"])
                 declared = frozenset(
                     name for name, path in paths.items() if ("filter", path) in of_type
                 )
             elif mappings.get("dynamic") or text in mappings.get("fields", ()):
-                words = str(index["name"])
+                text_index = str(index["name"])
         return [
-            SearchTarget(self.name, near, "vectorSearch", expected, theirs=declared),
-            SearchTarget(self.name, words, "search", {}, theirs=frozenset()),
+            SearchTarget(
+                self.name, vector_index, "vectorSearch", expected, theirs=declared
+            ),
+            SearchTarget(self.name, text_index, "search", {}, theirs=frozenset()),
         ]
 
     def _noted(self, row: Json, fields: Sequence[str]) -> Json:
@@ -376,47 +384,49 @@ class MappedCollection(Collection):
         if filter == forms.unregistered(embedded=False):
             return {}
         parts = [self._part(name, condition) for name, condition in filter.items()]
-        return {"$and": parts} if len(parts) > 1 else parts[0] if parts else {}
+        if len(parts) > 1:
+            return {"$and": parts}
+        return parts[0] if parts else {}
 
     def _part(self, name: str, condition: Any) -> Json:
+        """Return the condition on one of our fields as one over our paths."""
         if name in ("$and", "$or"):
             return {name: [self.condition(one) for one in condition]}
         if name == "_id":
             return {name: condition}
-        operators = (
-            dict(condition) if isinstance(condition, Mapping) else {"$eq": condition}
-        )
+        operators = {"$eq": condition}
+        if isinstance(condition, Mapping):
+            operators = dict(condition)
         if name in ("document_id", "document_name"):
             return self._of_reports(name, operators)
         path = self.path(name)
         if operators == {"$eq": NO_VALUE}:
             return {path: {"$exists": False}}
-        if name != "year" or operators.keys() - {"$eq", "$in", "$gte", "$lte"}:
-            return {path: operators}
-        stored = next(
-            (
-                value
-                for row in self.sample()
-                if (value := value_at(row, path)) is not None
-            ),
-            None,
-        )
+        if name == "year" and not operators.keys() - YEAR_OPERATORS:
+            return self._of_years(path, operators)
+        return {path: operators}
+
+    def _of_years(self, path: str, operators: Json) -> Json:
+        """Return the condition on years in the type that the rows have them in."""
+        stored = self._stored_value(path)
         if isinstance(stored, str):
-            return {
-                path: {
-                    op: list(map(str, value)) if op == "$in" else str(value)
-                    for op, value in operators.items()
-                }
-            }
+            return {path: {op: _as_text(value) for op, value in operators.items()}}
         if not isinstance(stored, datetime):
             return {path: operators}
-        years = operators.get("$in", [operators["$eq"]] if "$eq" in operators else None)
-        ranges = (
-            [operators]
-            if years is None
-            else [{"$gte": year, "$lte": year} for year in years]
-        )
+        ranges = [operators]
+        if "$in" in operators:
+            ranges = [{"$gte": year, "$lte": year} for year in operators["$in"]]
+        elif "$eq" in operators:
+            ranges = [{"$gte": operators["$eq"], "$lte": operators["$eq"]}]
         return {"$or": [{path: _dates(one)} for one in ranges]}
+
+    def _stored_value(self, path: str) -> Any:
+        """Return a value at a path in the sample, None if no row has one."""
+        for row in self.sample():
+            value = value_at(row, path)
+            if value is not None:
+                return value
+        return None
 
     def _of_reports(self, name: str, operators: Json) -> Json:
         """Return the filter for the rows of the reports with these ids or names."""
@@ -430,13 +440,9 @@ class MappedCollection(Collection):
             for report, condition in list(self._reports.values())
             if report[name] in values
         ]
-        return (
-            {"$or": conditions}
-            if len(conditions) > 1
-            else conditions[0]
-            if conditions
-            else {"_id": {"$in": []}}
-        )
+        if len(conditions) > 1:
+            return {"$or": conditions}
+        return conditions[0] if conditions else {"_id": {"$in": []}}
 
     def _projection(self, projection: Mapping[str, int] | None) -> Json:
         """Return what to leave out: which metadata a row has, it alone knows."""
@@ -444,32 +450,25 @@ class MappedCollection(Collection):
         fields = [name for name, included in projection.items() if included]
         if fields == ["_id"]:
             return {"_id": 1}
-        # LlamaIndex keeps the whole node once more, as JSON.
-        hidden = (
-            {self.layout.inside("_node_content"): 0} if self.layout.metadata else {}
-        )
-        large = {
-            forms.TEXT_FIELD: self.layout.text,
-            forms.EMBEDDING_FIELD: self.layout.embedding,
-        }.items()
-        out = (
-            path
-            for name, path in large
-            if projection.get(name) == 0 or (fields and name not in fields)
-        )
-        return {**hidden, **dict.fromkeys(out, 0)}
+        left_out: Json = {}
+        if self.layout.metadata:
+            # LlamaIndex keeps the whole node once more, as JSON.
+            left_out[self.layout.inside("_node_content")] = 0
+        for name in (forms.TEXT_FIELD, forms.EMBEDDING_FIELD):
+            is_unnamed = bool(fields) and name not in fields
+            if projection.get(name) == 0 or is_unnamed:
+                left_out[self.path(name)] = 0
+        return left_out
 
     def _stage(self, stage: Json) -> Json:
         ((name, spec),) = stage.items()
         if name == "$vectorSearch":
-            inside = (
-                {"filter": self.condition(spec["filter"])} if "filter" in spec else {}
-            )
-            return {name: {**spec, **inside, "path": self.path(forms.EMBEDDING_FIELD)}}
+            ours = {**spec, "path": self.path(forms.EMBEDDING_FIELD)}
+            if "filter" in spec:
+                ours["filter"] = self.condition(spec["filter"])
+            return {name: ours}
         if name == "$search":
-            (must,) = spec["compound"]["must"]
-            text = {"text": {**must["text"], "path": [self.path(forms.TEXT_FIELD)]}}
-            return {name: {**spec, "compound": {**spec["compound"], "must": [text]}}}
+            return {name: {**spec, "compound": self._compound(spec["compound"])}}
         if name == "$match":
             return {name: self.condition(spec)}
         if name == "$project" and spec == forms.WITHOUT_EMBEDDING:
@@ -484,10 +483,30 @@ class MappedCollection(Collection):
             return {name: {**spec, "input": {"pipelines": pipelines}}}
         return stage
 
+    def _compound(self, compound: Json) -> Json:
+        """Return the clauses of words over the path of the texts: all in one, or one
+        for each word.
+        """
+        path = [self.path(forms.TEXT_FIELD)]
+        ours = dict(compound)
+        for kind in ("must", "should"):
+            if kind in compound:
+                texts = [clause["text"] for clause in compound[kind]]
+                ours[kind] = [{"text": {**text, "path": path}} for text in texts]
+        return ours
+
+
+def _as_text(value: Any) -> Any:
+    """Return years as rows have them that keep years as texts."""
+    if isinstance(value, list):
+        return [str(year) for year in value]
+    return str(value)
+
 
 def _dates(years: Mapping[str, int]) -> Json:
     """Return a range of years as one of dates."""
-    first, last = max(years.get("$gte", 1), 1), min(years.get("$lte", 9998), 9998)
+    first = max(years.get("$gte", datetime.min.year), datetime.min.year)
+    last = min(years.get("$lte", LAST_YEAR), LAST_YEAR)
     return {
         "$gte": datetime(first, 1, 1, tzinfo=UTC),
         "$lt": datetime(last + 1, 1, 1, tzinfo=UTC),

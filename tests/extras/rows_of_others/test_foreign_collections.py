@@ -30,6 +30,12 @@ LAYOUTS: dict[str, dict[str, Any]] = json_util.loads(json.dumps(cases(__file__))
 pytestmark = pytest.mark.parametrize("layout", LAYOUTS)
 DIMENSIONS = 64
 THEIRS, DATABASE = "vectors", "report_chat_foreign_test"
+VECTOR = {
+    "type": "vector",
+    "path": "embedding",
+    "numDimensions": DIMENSIONS,
+    "similarity": "cosine",
+}
 READS = {
     "find",
     "aggregate",
@@ -218,15 +224,9 @@ def test_their_search_index_serves_as_it_is(
     """With filter fields or without them; the definition as the frameworks'
     `create_vector_search_index` makes it.
     """
-    vector = {
-        "type": "vector",
-        "path": "embedding",
-        "numDimensions": DIMENSIONS,
-        "similarity": "cosine",
-    }
     filters = LAYOUTS[layout]["filters"] if declared else []
     definition = {
-        "fields": [vector, *({"type": "filter", "path": path} for path in filters)]
+        "fields": [VECTOR, *({"type": "filter", "path": path} for path in filters)]
     }
     name = LAYOUTS[layout]["index"]
     theirs.create_search_index(
@@ -255,3 +255,47 @@ def test_their_search_index_serves_as_it_is(
         for one in theirs.list_search_indexes()
     } == {name: definition["fields"]}
     assert list(theirs.find()) == rows_of(layout)
+
+
+def test_a_limited_key_searches_the_words_of_its_part(
+    layout: str, theirs: Any, tmp_path: Path
+) -> None:
+    """Their index of texts serves as it is, and nothing outside of the limit is
+    found.
+    """
+    text = "content" if layout == "haystack" else "text"
+    fields = {text: {"type": "string", "analyzer": "lucene.english"}}
+    for name, kind, definition in (
+        ("near", "vectorSearch", {"fields": [VECTOR]}),
+        ("words", "search", {"mappings": {"dynamic": False, "fields": fields}}),
+    ):
+        theirs.create_search_index(
+            {"name": name, "type": kind, "definition": definition}
+        )
+    wait_until(
+        lambda: all(index.get("queryable") for index in theirs.list_search_indexes()),
+        "no index",
+        120,
+    )
+    settings = settings_of(
+        tmp_path,
+        mongodb_uri=os.environ.get("MONGODB_URI", "mongodb://localhost"),
+        mongodb_db=DATABASE,
+        vector_search="atlas",
+        schema=",".join(filter(None, [layout, LAYOUTS[layout]["map"]])),
+    )
+    app = create_app(settings)
+    keys = app.extensions["services"].storage.keys
+    _, secret = keys.create("Gabon", "read", filters={"country_name": ["Gabon"]})
+    found = {}
+    for method in ("bm25", "hybrid"):
+        response = app.test_client().post(
+            "/api/search",
+            json={"query": "exports", "retrieval_method": method},
+            headers={"Authorization": f"Bearer {secret}"},
+        )
+        assert response.status_code == 200, response.get_data(as_text=True)
+        hits = response.get_json()["hits"]
+        found[method] = {hit["country_name"] for hit in hits}
+    close_app(app)
+    assert found == {"bm25": {"Gabon"}, "hybrid": {"Gabon"}}
