@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -319,24 +318,42 @@ def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
     """Return the server. Without ``toolbox``, each HTTP request brings its own in its
     scope.
     """
-    limiter = anyio.CapacityLimiter(
-        math.inf
-    )  # the HTTP server bounds the questions that run at once (QUESTIONS)
+    handlers = Handlers(toolbox)
+    return Server(
+        "report-chat",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+    )
 
-    async def run(ctx: Any, work: Callable[[Toolbox], T]) -> T:
+
+class Handlers:
+    """What the SDK's server calls. The work itself runs in threads."""
+
+    def __init__(self, toolbox: Toolbox | None) -> None:
+        self._toolbox = toolbox
+        # The HTTP server bounds the questions that run at once (QUESTIONS).
+        self._limiter = anyio.CapacityLimiter(math.inf)
+
+    async def _run(self, ctx: Any, work: Callable[[Toolbox], T]) -> T:
         """Run in a thread; cancelled together with the request."""
+        toolbox = self._toolbox or ctx.request.scope[TOOLBOX_KEY]
         cancel = Cancellation()
-        box = replace(toolbox or ctx.request.scope[TOOLBOX_KEY], cancel=cancel)
+        box = replace(toolbox, cancel=cancel)
         try:
             return await anyio.to_thread.run_sync(
-                partial(work, box), abandon_on_cancel=True, limiter=limiter
+                lambda: work(box), abandon_on_cancel=True, limiter=self._limiter
             )
         except ChatbotError as error:
             raise MCPError(types.INVALID_PARAMS, error.message) from None
         finally:
             cancel.cancel()
 
-    async def list_tools(ctx: Any, params: Any) -> types.ListToolsResult:
+    async def list_tools(self, ctx: Any, params: Any) -> types.ListToolsResult:
         hints = {"readOnlyHint": True, "openWorldHint": False}
         tools: list[Json] = []
         for name, tool in TOOLS.items():
@@ -352,82 +369,67 @@ def build_server(toolbox: Toolbox | None = None) -> Server[Any]:
         return types.ListToolsResult.model_validate({"tools": tools})
 
     async def call_tool(
-        ctx: Any, params: types.CallToolRequestParams
+        self, ctx: Any, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        async def report(step: int, detail: str) -> None:
+            await ctx.session.report_progress(step, message=detail)
+
         def progress(step: int, detail: str) -> None:
-            anyio.from_thread.run(
-                partial(ctx.session.report_progress, step, message=detail)
-            )
+            anyio.from_thread.run(report, step, detail)
 
         def work(box: Toolbox) -> Json:
-            try:
-                result = replace(box, progress=progress).call(
-                    params.name, params.arguments or {}
-                )
-            except ChatbotError as error:  # the agent reads it and can correct its call
-                return {
-                    "content": [{"type": "text", "text": error.message}],
-                    "isError": True,
-                }
-            parts = (
-                result,
-                *result.get("hits", ()),
-                *result.get("citations", ()),
-                *result.get("figures", ()),
-            )
-            for one in parts if box.root else ():
-                one.update(
-                    {"url": f"{box.root}passages/{one['chunk_id']}"}
-                    if "chunk_id" in one
-                    else {}
-                )
-            # As text too, for clients that read nothing else.
-            sources = [
-                f"[{one['number']}] {one['title']} {one.get('url', '')}"
-                for one in result.get("citations", ())
-            ]
-            text = "\n".join(
-                [
-                    result.get("response") or json.dumps(result, ensure_ascii=False),
-                    "",
-                    *sources,
-                ]
-            ).strip()
-            return {
-                "content": [{"type": "text", "text": text}],
-                "structuredContent": result,
-                "isError": False,
-            }
+            return call(replace(box, progress=progress), params)
 
-        return types.CallToolResult.model_validate(await run(ctx, work))
+        return types.CallToolResult.model_validate(await self._run(ctx, work))
 
-    async def list_resources(ctx: Any, params: Any) -> types.ListResourcesResult:
+    async def list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         cursor = (params.cursor if params else None) or ""
-        return types.ListResourcesResult.model_validate(
-            await run(ctx, lambda box: box.resources(cursor))
-        )
+        page = await self._run(ctx, lambda box: box.resources(cursor))
+        return types.ListResourcesResult.model_validate(page)
 
     async def list_templates(
-        ctx: Any, params: Any
+        self, ctx: Any, params: Any
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult.model_validate(
-            {"resourceTemplates": TEMPLATES}
-        )
+        templates = {"resourceTemplates": TEMPLATES}
+        return types.ListResourceTemplatesResult.model_validate(templates)
 
     async def read_resource(
-        ctx: Any, params: types.ReadResourceRequestParams
+        self, ctx: Any, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        return types.ReadResourceResult.model_validate(
-            await run(ctx, lambda box: box.read(str(params.uri)))
-        )
+        read = await self._run(ctx, lambda box: box.read(str(params.uri)))
+        return types.ReadResourceResult.model_validate(read)
 
-    return Server(
-        "report-chat",
-        version=__version__,
-        instructions=INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-    )
+
+def call(box: Toolbox, params: types.CallToolRequestParams) -> Json:
+    """Return the result of a tool, or an error that the agent reads and corrects."""
+    try:
+        result = box.call(params.name, params.arguments or {})
+    except ChatbotError as error:
+        content = [{"type": "text", "text": error.message}]
+        return {"content": content, "isError": True}
+    if box.root:
+        add_addresses(result, box.root)
+    return {
+        "content": [{"type": "text", "text": as_text(result)}],
+        "structuredContent": result,
+        "isError": False,
+    }
+
+
+def add_addresses(result: Json, root: str) -> None:
+    """Add to each passage of a result the address of its page."""
+    parts = [result]
+    for name in ("hits", "citations", "figures"):
+        parts += result.get(name, ())
+    for part in parts:
+        if "chunk_id" in part:
+            part["url"] = f"{root}passages/{part['chunk_id']}"
+
+
+def as_text(result: Json) -> str:
+    """Return a result as text, for clients that read nothing else."""
+    lines = [result.get("response") or json.dumps(result, ensure_ascii=False), ""]
+    for citation in result.get("citations", ()):
+        number, title = citation["number"], citation["title"]
+        lines.append(f"[{number}] {title} {citation.get('url', '')}")
+    return "\n".join(lines).strip()

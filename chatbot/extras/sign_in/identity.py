@@ -50,6 +50,10 @@ class Group(BaseModel):
     daily_tokens: int | None = Field(None, ge=1)
     requests_per_minute: int | None = Field(None, ge=1)
 
+    def equals_but_for_countries(self, other: "Group") -> bool:
+        """Return whether nothing but the countries differs."""
+        return self.model_copy(update={"countries": other.countries}) == other
+
 
 class Groups:
     """The table of groups. ``countries``: how the reports spell them now."""
@@ -90,29 +94,29 @@ class Groups:
             return None
         groups = [self._table[name] for name in names]
         first = groups[0]
-        alike = [
-            one
-            for one in groups
-            if one.model_copy(update={"countries": first.countries}) == first
-        ]
-        filters: dict[str, Any] = {}
-        if all(one.countries for one in alike):
-            spelled = [str(value) for value in self._countries()]
-            chosen = (
-                resolve_country(name, spelled)[0] or name
-                for one in alike
-                for name in one.countries or ()
-            )
-            filters[COUNTRY] = list(dict.fromkeys(chosen))
+        alike = [group for group in groups if group.equals_but_for_countries(first)]
         return replace(
             key,
             groups=names,
             role=first.role,
-            filters=filters,
+            filters=self._filters(alike),
             collections=tuple(sorted(first.collections or ())),
             daily_tokens=first.daily_tokens,
             requests_per_minute=first.requests_per_minute,
         )
+
+    def _filters(self, groups: Sequence[Group]) -> dict[str, Any]:
+        """Return the filter of all countries of these groups, as the reports spell
+        them; none if one of the groups sees every country.
+        """
+        if not all(group.countries for group in groups):
+            return {}
+        spelled = [str(value) for value in self._countries()]
+        chosen: dict[str, None] = {}
+        for group in groups:
+            for name in group.countries or ():
+                chosen[resolve_country(name, spelled)[0] or name] = None
+        return {COUNTRY: list(chosen)}
 
 
 def read_groups(path: Path, settings: Settings) -> Mapping[str, Group]:
@@ -163,11 +167,10 @@ class IdentityProvider:
                 "OIDC_ISSUER needs the Python package Authlib.",
                 remedy="Install it: pip install -r requirements-oidc.txt",
             ) from error
-        self.issuer, self._client_id = (
-            (settings.oidc_issuer or "").rstrip("/"),
-            settings.oidc_client_id,
-        )
-        self._claim, secret = settings.oidc_groups_claim, settings.oidc_client_secret
+        secret = settings.oidc_client_secret
+        self.issuer = (settings.oidc_issuer or "").rstrip("/")
+        self._client_id = settings.oidc_client_id
+        self._claim = settings.oidc_groups_claim
         kind: Any = type(
             "Client", (OAuth2Mixin, OpenIDMixin, BaseApp), {"client_cls": OAuth2Client}
         )
@@ -254,14 +257,17 @@ class IdentityProvider:
         """Return the groups of the claim, whose name may be a path
         (realm_access.roles); None where it is missing.
         """
+        path = [self._claim]
+        if self._claim not in claims:
+            path = self._claim.split(".")
         value: Any = claims
-        for part in [self._claim] if self._claim in claims else self._claim.split("."):
+        for part in path:
             value = value.get(part) if isinstance(value, dict) else None
-        return (
-            None
-            if value is None
-            else [str(one) for one in ([value] if isinstance(value, str) else value)]
-        )
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return [value]
+        return [str(group) for group in value]
 
     def sign_out_address(self, back: str) -> str:
         """Return the address that ends the session at the provider and leads ``back``;
