@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.app.services import build, library
+from chatbot.app.services import build, ingesting
 from chatbot.config.settings import Settings
 from chatbot.domain import Delta, Document, Prompt, Scope, Section
 from chatbot.domain.cancellation import Cancellation
@@ -221,7 +221,7 @@ def test_a_model_that_fails_keeps_the_old_version(
 
     with build(settings) as services:
         ingest(services, write(tmp_path, passages_of("zebra")))
-    monkeypatch.setattr(library, "NONE", Summary("model", fail))
+    monkeypatch.setattr(ingesting, "NONE", Summary("model", fail))
     with build(settings) as services:
         with pytest.raises(ChatModelError):
             ingest(services, write(tmp_path, passages_of("lion")))
@@ -239,7 +239,7 @@ def test_the_same_again_asks_no_model(
 ) -> None:
     model = Model("It is about animals.")
     monkeypatch.setattr(
-        library, "NONE", Summary("model", ModelSummary(model, input_tokens=1000))
+        ingesting, "NONE", Summary("model", ModelSummary(model, input_tokens=1000))
     )
     with build(settings) as services:
         path = write(tmp_path, passages_of("zebra"))

@@ -21,7 +21,7 @@ from ...stores import STORES
 from .attachments import AttachmentReader
 from .chat import build_chat
 from .chat_models import ChatModels
-from .library import Ingesting
+from .ingesting import Ingesting
 from .modes import Modes
 from .once import Once
 from .people import People
@@ -56,7 +56,7 @@ def build(settings: Settings, *, database: Database | None = None) -> "Services"
         searches = Searches(runtimes, models, readers)
         chat = Once(
             lambda: build_chat(
-                storage, models, searches.within, lambda: runtimes.current().embedder
+                storage, models, searches.flow, lambda: runtimes.current().embedder
             )
         )
         services = Services(

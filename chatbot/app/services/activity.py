@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...database.repositories.answers import Asked, Feedback, Rating
 from ...domain import ApiKey, Scope
@@ -10,9 +10,7 @@ from ...domain.callers import KeyRole
 from ...domain.costs import DayUsage
 from ...domain.errors import ForbiddenError
 from ...jobs.queue import Ingestion, IngestionFile
-
-if TYPE_CHECKING:
-    from .storage import Storage
+from .storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +19,7 @@ class Activity:
     callers who see nothing outside of it. ``owner``: whose rows; None = everybody's.
     """
 
-    storage: "Storage"
+    storage: Storage
     limit: Scope
     owner: str | None
 

@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 from ...answering.accounting import UsageAccounting
 from ...answering.conversation import ChatService
+from ...answering.flow import Flow
 from ...domain.protocols import Embedder
 from ...domain.scope import Scope
 from .chat_models import ChatModels
-from .searching import SearchServices
 from .storage import Storage
 
 
 def build_chat(
     storage: Storage,
     models: ChatModels,
-    within: Callable[[Scope], SearchServices],
+    flow: Callable[[Scope], Flow],
     embedder: Callable[[], Embedder],
 ) -> ChatService:
-    """Return what answers questions and remembers them. ``within`` and ``embedder`` are
+    """Return what answers questions and remembers them. ``flow`` and ``embedder`` are
     asked at each question: the embedding model may change while this process serves.
     Raises SettingsError, UnknownNameError, MissingPackageError: the chat model cannot
     be built.
@@ -31,9 +31,8 @@ def build_chat(
         days=storage.usage,
         conversations=storage.conversations,
     )
-
     return ChatService(
         conversations=storage.conversations,
-        flow=lambda limit: within(limit).flow,
+        flow=flow,
         accounting=accounting,
     )

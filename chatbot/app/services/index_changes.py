@@ -4,7 +4,6 @@ where rows of another program are in it (INDEXES).
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from ...database.core import Database
 from ...database.ordinary_indexes import missing_indexes
@@ -16,15 +15,13 @@ from ...stores.atlas.indexes import (
     changed_paths,
     index_status,
 )
+from . import Services
 from .preparing import ordinary_indexes
-
-if TYPE_CHECKING:
-    from . import Services
 
 log = logging.getLogger(__name__)
 
 
-def require_leave(services: "Services") -> bool:
+def require_leave(services: Services) -> bool:
     """Return whether the start may create and change indexes, and log each change
     that it is about to make. Raises SettingsError: a person has to decide, with the
     changes and the command that makes them; DatabaseError, SearchEngineError.
@@ -52,7 +49,7 @@ def require_leave(services: "Services") -> bool:
     return True
 
 
-def planned_changes(services: "Services") -> list[str]:
+def planned_changes(services: Services) -> list[str]:
     """Return what the start would do, a line each: "create the search index ...".
     Raises DatabaseError, SearchEngineError.
     """

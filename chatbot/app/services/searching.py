@@ -222,6 +222,10 @@ class Searches:
             _, kept = self._newest
         return kept(Scope(limit.conditions, limit.collections))
 
+    def flow(self, limit: Scope) -> Flow:
+        """Return what answers questions of callers with this limit."""
+        return self.within(limit).flow
+
     def _over(self, runtime: Runtime) -> Callable[[Scope], SearchServices]:
         """Return what builds and keeps the searches of each limit over a runtime."""
         rerankers = Rerankers(runtime, self._models)

@@ -12,7 +12,7 @@ from shutil import make_archive
 import pytest
 
 from chatbot.app.services import Services, build
-from chatbot.app.services.library import Ingesting
+from chatbot.app.services.ingesting import Ingesting
 from chatbot.config.settings import Settings
 from tests.app.cli.conftest import Result, Run
 from tests.app.cli.processes import started
