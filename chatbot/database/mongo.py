@@ -15,7 +15,7 @@ from datetime import UTC
 from typing import Any
 
 import pymongo
-from bson.binary import Binary
+from bson.binary import VECTOR_SUBTYPE, Binary
 from pymongo import MongoClient, ReadPreference, ReplaceOne, UpdateOne, errors
 from pymongo.change_stream import ChangeStream
 from pymongo.monitoring import CommandFailedEvent, CommandListener
@@ -36,7 +36,7 @@ from .core import (
     is_write,
 )
 from .failures import SOON, mongodb_failure
-from .rows import VECTOR_SUBTYPE, encode_payload
+from .rows import encode_payload
 
 log = logging.getLogger(__name__)
 CONNECTIONS_PER_THREAD = 4

@@ -41,8 +41,7 @@ serves; suffixes of the names of the field and of the vector index.
 """
 TEXT_FIELD = "data"
 FLOAT32_HEADER = b"\x27\x00"
-VECTOR_SUBTYPE = 9
-"""BSON's binary subtype of vectors; the header names float32, without padding."""
+"""The start of a BSON vector: float32, without padding."""
 WITHOUT_EMBEDDING = {f"{EMBEDDING_FIELD}{slot}": 0 for slot in SLOTS}
 BYTE_FIELDS = (*WITHOUT_EMBEDDING, TEXT_FIELD)
 """Fields with large values as bytes: vectors, and the ``data`` of a file's piece (in a

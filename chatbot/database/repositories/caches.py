@@ -25,15 +25,18 @@ Level = Literal["embedding", "response", "query"]
 LEVELS: tuple[Level, ...] = ("embedding", "response", "query")
 MARKERS = "markers"
 """Changes by other programs are read once in a request (`estimated_count`)."""
-PAUSES = 20.0
-"""Pause after a background read, in times of its duration."""
+PAUSE_FACTOR = 20.0
+"""Pause after a background read, in times of its duration, so that reading takes at
+most a twentieth of the database's time.
+"""
 RETRY_SECONDS = 2.0
 """Pause after a background read that failed."""
-FIRST_WAIT_SECONDS, START_WAIT_SECONDS = 5.0, 60.0
-"""Seconds that a request waits for the first background read, and the time from its
-beginning in which anybody waits.
-"""
-KEPT_RESULTS = 256
+FIRST_WAIT_SECONDS = 5.0
+"""Seconds that a request waits for the first background read: as long as for a call."""
+START_WAIT_SECONDS = 60.0
+"""Seconds from the beginning of the first background read in which anybody waits."""
+MAX_KEPT_RESULTS = 256
+"""More scopes than are asked for between two changes."""
 PRUNE_EVERY = 50
 """Writes between two counts of the entries: counting costs more than writing."""
 STATE = (None, "state")
@@ -62,45 +65,47 @@ def cached(database: Database, name: str, read: Callable[[], T]) -> T:
     cache = _CACHE.get()
     if cache is None:
         return read()
-    kept: T | None = cache.get((database, name))
-    if kept is not None:
-        return kept
-    state, results = cache.get(STATE), dict[str, Any]()
-    if database.embedded or name not in database.reads:
-        results[name] = read()
-    else:  # the others will be needed, too: with a server, one round trip for all
-        reads = {
-            one: other
-            for one, other in database.reads.items()
-            if (database, one) not in cache
-        } | {name: read}
-        results = dict(zip(reads, database.at_once(list(reads.values())), strict=True))
-    if (
-        cache.get(STATE) is state
-    ):  # else another thread of this request has searched since, and needs later reads
-        cache.update({(database, one): result for one, result in results.items()})
-    value: T = results[name]
-    return value
+    value: T | None = cache.get((database, name))
+    if value is not None:
+        return value
+    state = cache.get(STATE)
+    reads: dict[str, Callable[[], Any]] = {}
+    if not database.embedded and name in database.reads:
+        # The others will be needed, too: with a server, one round trip for all.
+        for other_name, other_read in database.reads.items():
+            if (database, other_name) not in cache:
+                reads[other_name] = other_read
+    reads[name] = read
+    results = dict(zip(reads, database.at_once(list(reads.values())), strict=True))
+    # Else another thread of this request has searched since, and needs later reads.
+    if cache.get(STATE) is state:
+        for name_read, result in results.items():
+            cache[database, name_read] = result
+    result_of_name: T = results[name]
+    return result_of_name
 
 
 def refresh(database: Database) -> None:
     """Clear what was read of this database in this request."""
-    if (cache := _CACHE.get()) is not None:
-        cache[STATE] = object()
-        for key in list(cache):
-            if key[0] is database and key[1] != MARKERS:
-                cache.pop(key, None)
+    cache = _CACHE.get()
+    if cache is None:
+        return
+    cache[STATE] = object()
+    for key in list(cache):
+        if key[0] is database and key[1] != MARKERS:
+            cache.pop(key, None)
 
 
 def keep(results: dict[Any, Any], key: Any, make: Callable[[], T]) -> T:
     """Return the result that is kept for a key, made at its first use; where there are
-    too many, all are dropped.
+    too many, all are dropped: the next questions make anew what they need.
     """
     result: T | None = results.get(key)
     if result is None:
-        if len(results) >= KEPT_RESULTS:
+        if len(results) >= MAX_KEPT_RESULTS:
             results.clear()
-        result = results[key] = make()
+        result = make()
+        results[key] = result
     return result
 
 
@@ -112,7 +117,7 @@ class BackgroundRead(Generic[T]):
     def __init__(self, read: Callable[[], T], empty: T) -> None:
         self._read = read
         self._ended = threading.Condition()
-        self._result: tuple[int, T] = 0, empty
+        self._result: tuple[int, T] = (0, empty)
         """What the last read returned, and its number; 0 = none has ended yet."""
         self.begun = 0
         """The number of the last read that has begun."""
@@ -148,7 +153,8 @@ class BackgroundRead(Generic[T]):
         if not self.begun:
             self._wait_until = now + START_WAIT_SECONDS
         self.begun += 1
-        self._is_outdated, self._is_reading = False, True
+        self._is_outdated = False
+        self._is_reading = True
         threading.Thread(target=self._run, name="background-read", daemon=True).start()
 
     def _run(self) -> None:
@@ -171,10 +177,12 @@ class BackgroundRead(Generic[T]):
         now = time.monotonic()
         with self._ended:
             self._is_reading = False
-            self._pause_until = now + PAUSES * (now - began)
+            self._pause_until = now + PAUSE_FACTOR * (now - began)
             if failure is None:
-                same = result == self._result[1]
-                self._result = self.begun, self._result[1] if same else result
+                _, last_result = self._result
+                if result == last_result:  # the same object, for those who compare it
+                    result = last_result
+                self._result = (self.begun, result)
             else:
                 if self._failure is None:
                     log.warning("Changes by others are not read: %s", failure.message)
@@ -216,10 +224,11 @@ class CacheRepository:
         except DatabaseError as error:
             log.warning("The cache was not read: %s", error.message)
             row = None
-        fresh = row is not None and row["at"] > time.time() - self._seconds
+        if row is not None and row["at"] <= time.time() - self._seconds:
+            row = None
         if request is not None:
-            request.meter.count_lookup(level, hit=fresh)
-        return row["value"] if row is not None and fresh else None
+            request.meter.count_lookup(level, hit=row is not None)
+        return None if row is None else row["value"]
 
     def put(self, level: Level, key: str, value: Any) -> None:
         """Store a value, if the database takes it. Every PRUNE_EVERY writes old entries
@@ -227,8 +236,12 @@ class CacheRepository:
         """
         if not self.enabled:
             return
-        row = {"_id": f"{level}:{key}", "level": level, "at": time.time()}
-        row["value"] = value
+        row = {
+            "_id": f"{level}:{key}",
+            "level": level,
+            "at": time.time(),
+            "value": value,
+        }
         try:
             with bookkeeping():
                 self._cache.replace_many([row])

@@ -9,10 +9,9 @@ import hashlib
 import re
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter
@@ -45,6 +44,7 @@ Records = Mapping[str, DocumentRecord]
 Ids = frozenset[str]
 Metadata = tuple[tuple[str, Value], ...]
 ByValue = Mapping[Value | None, Ids]
+EVERYTHING = Scope()
 _NONE: Records = {}
 _RECORD = TypeAdapter(DocumentRecord)
 
@@ -68,50 +68,52 @@ class ReportIndex:
         self._order: list[tuple[str, str]] = []
         self._all = Holdings()
         self._collections = Counter[str]()
-        self._kept: dict[tuple[str, Scope], Any] = {}
+        self._results: dict[tuple[str, Scope], Any] = {}
 
     def changed(self, changes: Mapping[str, DocumentRecord | None]) -> "ReportIndex":
         """Return a new index with these reports replaced; None = deleted."""
         old = [self.records[id] for id in changes if id in self.records]
         new = [record for record in changes.values() if record is not None]
-        after = ReportIndex(self._ids)
-        after.records, after._order = (
-            self.records | {record.id: record for record in new},
-            self._order,
-        )
-        removed, added = set(map(_sort_key, old)), set(map(_sort_key, new))
-        if removed != added:  # nearly sorted already, so sorting is linear
-            after._order = sorted(
-                [*(key for key in self._order if key not in removed), *added]
-            )
-            after.records = {id: after.records[id] for _, id in after._order}
-        unchanged = {
-            id: version for id, version in self.unsettled.items() if id not in changes
+        index = ReportIndex(self._ids)
+        index.records = self.records | {record.id: record for record in new}
+        index._order = self._order
+        index._reorder(old, new)
+        index.unsettled = dict(self.unsettled)
+        for id in changes:
+            index.unsettled.pop(id, None)
+        for record in new:
+            if record.status != "ready" or record.replacing:
+                index.unsettled[record.id] = record.visible_version
+        index._ids = {
+            name: _updated(ids, name, old, new) for name, ids in self._ids.items()
         }
-        after.unsettled = unchanged | {
-            r.id: r.visible_version for r in new if r.status != "ready" or r.replacing
-        }
-        after._ids = {
-            field: _updated(before, field, old, new)
-            for field, before in self._ids.items()
-        }
-        after._all = self._all
-        for records, sign in ((new, 1), (old, -1)):
-            counted = Holdings.of(
-                (record, chunks_inside(record, Scope())) for record in records
-            )
-            after._all = after._all.plus(counted, sign)
-        of_new, of_old = (
-            Counter(record.collection for record in records) for records in (new, old)
-        )
-        after._collections = self._collections + of_new - of_old
-        same = [
-            (f"counts {field}", Scope())
-            for field, ids in after._ids.items()
-            if ids is self._ids[field]
-        ]
-        after._kept = {key: kept for key in same if (kept := self._kept.get(key))}
-        return after
+        index._take_counts(self)
+        index._all = self._all.plus(_holdings(new)).plus(_holdings(old), -1)
+        index._collections = self._collections.copy()
+        index._collections.update(record.collection for record in new)
+        index._collections -= Counter(record.collection for record in old)
+        return index
+
+    def _take_counts(self, previous: "ReportIndex") -> None:
+        """Take over the counts of fields whose values no change has touched."""
+        for name, ids in self._ids.items():
+            key = (f"counts {name}", EVERYTHING)
+            if ids is previous._ids[name] and key in previous._results:
+                self._results[key] = previous._results[key]
+
+    def _reorder(
+        self, old: Iterable[DocumentRecord], new: Iterable[DocumentRecord]
+    ) -> None:
+        """Sort the records by title again, after ``new`` ones replaced ``old`` ones.
+        They are nearly sorted already, so this takes linear time.
+        """
+        removed = {_sort_key(record) for record in old}
+        added = {_sort_key(record) for record in new}
+        if removed == added:
+            return
+        unchanged = [key for key in self._order if key not in removed]
+        self._order = sorted([*unchanged, *added])
+        self.records = {id: self.records[id] for _, id in self._order}
 
     def shows(self, chunk_id: str) -> bool:
         """Return whether questions may see a passage: it is of the visible version of a
@@ -129,25 +131,25 @@ class ReportIndex:
 
     def collections(self, scope: Scope) -> Mapping[str, int]:
         """Count the reports in a scope for each collection."""
-        return (
-            Counter(record.collection for record in self.inside(scope))
-            if scope
-            else self._collections
-        )
+        if not scope:
+            return self._collections
+        return Counter(record.collection for record in self.inside(scope))
 
     def inside(self, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports in a scope, sorted by title. The list is shared: do not
         change it.
         """
-        return keep(self._kept, ("inside", scope), lambda: self._find(scope))
+        return keep(self._results, ("inside", scope), lambda: self._find(scope))
 
     def holdings(self, scope: Scope) -> Holdings:
+        """Return the totals of a scope."""
         if not scope:
             return self._all
-        counted = (
-            (record, chunks_inside(record, scope)) for record in self.inside(scope)
+        return keep(
+            self._results,
+            ("holdings", scope),
+            lambda: _holdings(self.inside(scope), scope),
         )
-        return keep(self._kept, ("holdings", scope), lambda: Holdings.of(counted))
 
     def counts(self, field: str, scope: Scope) -> Mapping[Value, int]:
         """Count the reports for each value of a field, sorted by value. Of a report
@@ -155,76 +157,73 @@ class ReportIndex:
         """
 
         def count() -> dict[Value, int]:
+            numbers: Counter[Value] = Counter()
             if not scope and field in self._ids:
-                return {
-                    value: len(ids)
-                    for value, ids in self._ids[field].items()
-                    if value is not None
-                }
-            inside = self.inside(scope)
-            numbers = Counter(
-                value
-                for record in inside
-                for value in values_inside(record, field, scope)
-            )
+                for value, ids in self._ids[field].items():
+                    if value is not None:
+                        numbers[value] = len(ids)
+                return dict(numbers)  # in the order of the index, which is by value
+            for record in self.inside(scope):
+                numbers.update(values_inside(record, field, scope))
             return {value: numbers[value] for value in sorted(numbers, key=str)}
 
-        return keep(self._kept, (f"counts {field}", scope), count)
+        return keep(self._results, (f"counts {field}", scope), count)
 
     def pairs(
-        self, one: str, other: str, scope: Scope
+        self, first_field: str, second_field: str, scope: Scope
     ) -> Mapping[tuple[Value | None, Value | None], int]:
         """Count the reports for each pair of values of two fields. A table counts for
         each pair in its rows.
         """
+        numbers: Counter[tuple[Value | None, Value | None]] = Counter()
+        for record in self.inside(scope):
+            pairs: set[tuple[Value | None, Value | None]] = set()
+            for _, values in parts_inside(record, scope):
+                first_values = each_value(values.get(first_field))
+                second_values = each_value(values.get(second_field))
+                pairs.update(product(first_values, second_values))
+            numbers.update(pairs)
+        return numbers
 
-        def of(record: DocumentRecord) -> set[tuple[Value | None, Value | None]]:
-            parts = (values for _, values in parts_inside(record, scope))
-            return {
-                pair
-                for part in parts
-                for pair in product(
-                    each_value(part.get(one)), each_value(part.get(other))
-                )
-            }
-
-        return Counter(chain.from_iterable(map(of, self.inside(scope))))
-
-    def named(self, part: str, scope: Scope) -> Sequence[DocumentRecord]:
-        """Return the reports with this in their title or source, in any case. The list
-        is shared: do not change it.
+    def named(self, text: str, scope: Scope) -> Sequence[DocumentRecord]:
+        """Return the reports with this text in their title or source, in any case. The
+        list is shared: do not change it.
         """
-        inside, part = self.inside(scope), part.casefold()
-        if not part:
-            return inside
+        records = self.inside(scope)
+        text = text.casefold()
+        if not text:
+            return records
         names = keep(
-            self._kept,
+            self._results,
             ("names", scope),
-            lambda: [f"{one.title}\0{one.source}".casefold() for one in inside],
+            lambda: [
+                f"{record.title}\0{record.source}".casefold() for record in records
+            ],
         )
         return [
-            record for record, name in zip(inside, names, strict=True) if part in name
+            record for record, name in zip(records, names, strict=True) if text in name
         ]
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:
-        indexed = [
-            (self._ids[name], condition)
+        matches = [
+            _matching(self._ids[name], condition)
             for name, condition in scope.conditions
             if name in self._ids
         ]
-        matches = sorted(
-            (_matching(ids, condition) for ids, condition in indexed), key=len
-        )
-        ids = matches[0].intersection(*matches[1:]) if matches else self.records.keys()
+        matches.sort(key=len)
+        ids: Collection[str] = self.records.keys()
+        if matches:
+            ids = matches[0].intersection(*matches[1:])
+        # Sorting few is faster than walking through all, which are sorted.
         if 8 * len(ids) < len(self.records):
-            ordered = sorted((self.records[id] for id in ids), key=_sort_key)
+            records = sorted((self.records[id] for id in ids), key=_sort_key)
         else:
-            ordered = [record for id, record in self.records.items() if id in ids]
+            records = [record for id, record in self.records.items() if id in ids]
         # One part of a report in several parts has to meet all conditions.
-        exact = not scope.collections and len(indexed) == len(scope.conditions)
+        exact = not scope.collections and len(matches) == len(scope.conditions)
         return [
             record
-            for record in ordered
+            for record in records
             if (exact and not record.several) or is_inside(record, scope)
         ]
 
@@ -233,8 +232,13 @@ def _sort_key(record: DocumentRecord) -> tuple[str, str]:
     return record.title, record.id
 
 
+def _holdings(records: Iterable[DocumentRecord], scope: Scope = EVERYTHING) -> Holdings:
+    """Return the totals of these reports, of each its passages in the scope."""
+    return Holdings.of((record, chunks_inside(record, scope)) for record in records)
+
+
 def _updated(
-    before: ByValue,
+    ids: ByValue,
     field: str,
     old: Sequence[DocumentRecord],
     new: Sequence[DocumentRecord],
@@ -242,36 +246,37 @@ def _updated(
     """Return the ids of reports by their values of a field, sorted as text, after some
     reports have changed.
     """
-    removed, added = _by_value(field, old), _by_value(field, new)
+    removed = _by_value(field, old)
+    added = _by_value(field, new)
     if removed == added:
-        return before
-    after = dict(before)
+        return ids
+    updated = dict(ids)
     for value in {*removed, *added}:
-        after[value] = before.get(value, Ids()) - removed[value] | added[value]
-        if not after[value]:
-            del after[value]
-    return (
-        after
-        if after.keys() <= before.keys()
-        else dict(sorted(after.items(), key=lambda item: str(item[0])))
-    )
+        updated[value] = ids.get(value, Ids()) - removed[value] | added[value]
+        if not updated[value]:
+            del updated[value]
+    if updated.keys() <= ids.keys():  # still sorted
+        return updated
+    return dict(sorted(updated.items(), key=lambda item: str(item[0])))
 
 
 def _by_value(
     field: str, records: Iterable[DocumentRecord]
 ) -> defaultdict[Value | None, set[str]]:
     ids: defaultdict[Value | None, set[str]] = defaultdict(set)
-    everywhere = Scope()
     for record in records:
-        for _, values in parts_inside(record, everywhere):
+        for _, values in parts_inside(record, EVERYTHING):
             for value in each_value(values.get(field)):
                 ids[value].add(record.id)
     return ids
 
 
 def _matching(ids: ByValue, condition: Condition) -> Ids:
+    """Return the ids of the reports whose value meets a condition."""
     if isinstance(condition, Values):
-        values = [*condition.values, *([None] if condition.or_none else [])]
+        values: list[Value | None] = list(condition.values)
+        if condition.or_none:
+            values.append(None)
         return Ids().union(*(ids.get(value, Ids()) for value in values))
     return Ids().union(
         *(matches for value, matches in ids.items() if condition.matches(value))
@@ -286,8 +291,8 @@ def parts_inside(
     theirs.
     """
     for part in record.parts:
-        place = part.collection or record.collection
-        if place == SEVERAL or scope.holds(place):
+        collection = part.collection or record.collection
+        if collection == SEVERAL or scope.holds(collection):
             values = {**part.metadata, NAME: record.name}
             if scope.matches(values):
                 yield part, values
@@ -303,12 +308,12 @@ def chunks_inside(record: DocumentRecord, scope: Scope) -> int:
 
 
 def values_inside(record: DocumentRecord, field: str, scope: Scope) -> set[Value]:
-    each = (
-        one
-        for _, values in parts_inside(record, scope)
-        for one in each_value(values.get(field))
-    )
-    return {value for value in each if value is not None}
+    values_of_field: set[Value] = set()
+    for _, values in parts_inside(record, scope):
+        for value in each_value(values.get(field)):
+            if value is not None:
+                values_of_field.add(value)
+    return values_of_field
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,16 +368,16 @@ class ReportCatalog(Protocol):
         For each of the ``fields`` (default: all filter fields) ``limit`` values from
         ``offset`` on that contain ``q``; ``total`` counts them without the limit.
         """
-        index, end = self.index(), None if limit is None else offset + limit
+        index = self.index()
+        end = None if limit is None else offset + limit
+        text = q.casefold()
         facets: dict[str, Any] = {}
         total: dict[str, int] = {}
         for name in tuple(fields) or self._fields:
             counts = index.counts(name, scope.without(name))
-            values = (
-                [value for value in counts if q.casefold() in str(value).casefold()]
-                if q
-                else list(counts)
-            )
+            values = list(counts)
+            if text:
+                values = [value for value in values if text in str(value).casefold()]
             total[name] = len(values)
             facets[name] = [
                 {"value": value, "documents": counts[value]}
@@ -430,25 +435,30 @@ class DocumentRepository(ReportCatalog):
         return self.index()
 
     def _current(self) -> ReportIndex:
-        before, state = self._read, self.changes.state()
+        last = self._read
+        state = self.changes.state()
         older = self._older.records() if self._older else _NONE
         count = self._count()
-        same = (before.older is older, before.number == state.of(CATALOG))
-        if all(same) and before.count == count and not state.is_open(CATALOG):
-            return before.index
+        is_same = last.older is older and last.number == state.of(CATALOG)
+        if is_same and last.count == count and not state.is_open(CATALOG):
+            return last.index
         # The state before the rows: what is written meanwhile is read the next time.
-        changed = self.changes.since(before.position, CATALOG)
+        changed = self.changes.since(last.position, CATALOG)
         if changed.ids is None:
             index = self._read_all(older)
         else:
-            ids = changed.ids | _different(before.older, older)
-            index = self._changed(before.index, ids, older)
+            ids = changed.ids | _different(last.older, older)
+            index = self._changed(last.index, ids, older)
             registered = index.records.keys() - older.keys()
-            if count not in {before.count, len(registered)}:
+            if count not in {last.count, len(registered)}:
                 # A row went without an entry: there was no space for one.
                 index = self._read_all(older)
         self._read = ReadIndex(
-            index, changed.state.position, changed.state.of(CATALOG), older, count
+            index=index,
+            position=changed.state.position,
+            number=changed.state.of(CATALOG),
+            older=older,
+            count=count,
         )
         return index
 
@@ -482,7 +492,9 @@ class DocumentRepository(ReportCatalog):
             for id, record in records.items()
             if index.records.get(id) != record
         }
-        return index.changed(different) if different else index
+        if not different:
+            return index
+        return index.changed(different)
 
     def file_ids(self, among: Collection[str]) -> set[str]:
         """Return those of these stored files that are the original of a report, as the
@@ -499,24 +511,24 @@ class DocumentRepository(ReportCatalog):
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
         is_own = OWN_ID.fullmatch(document_id) and not self._database.mapped
+        older: Records = _NONE
         if self._older is None or is_own:
             row = self._documents.find_one({"_id": document_id})
-            return None if row is None else from_row(DocumentRecord, row)
-        found: list[Any] = self._database.at_once(
-            [
-                partial(self._documents.find_one, {"_id": document_id}),
+        else:
+            calls: list[Callable[[], Any]] = [
+                lambda: self._documents.find_one({"_id": document_id}),
                 self._older.records,
             ]
-        )
-        row, older = found
+            row, older = self._database.at_once(calls)
         if row is not None:
             return from_row(DocumentRecord, row)
-        record: DocumentRecord | None = older.get(document_id)
-        return record
+        return older.get(document_id)
 
     def older_key(self) -> str:
         """Return a key that changes with the reports of older systems."""
-        return self._older.key() if self._older else ""
+        if self._older is None:
+            return ""
+        return self._older.key()
 
     def put(self, record: DocumentRecord) -> None:
         """Register a report or replace it, whatever is registered, with the time as
@@ -593,23 +605,23 @@ def _unchanged(registered: DocumentRecord) -> Json:
     """The filter that finds a report's row as long as nothing was registered in place
     of ``registered``.
     """
-    fields: Json = {
+    return {
         "_id": registered.id,
         "status": registered.status,
         "version": registered.version,
+        # Rows that an older version of this program wrote may lack these three.
+        "writer": registered.writer or {"$in": ["", None]},
+        "replacing": registered.replacing or {"$in": ["", None]},
+        "upload_number": registered.upload_number or {"$in": [0, None]},
     }
-    # Rows that an older version of this program wrote may lack these three.
-    fields["writer"] = registered.writer or {"$in": ["", None]}
-    fields["replacing"] = registered.replacing or {"$in": ["", None]}
-    return {**fields, "upload_number": registered.upload_number or {"$in": [0, None]}}
 
 
-def _different(before: Records, after: Records) -> Ids:
+def _different(old: Records, new: Records) -> Ids:
     """Return the ids of the reports that differ."""
-    if before is after:
+    if old is new:
         return Ids()
-    ids = before.keys() | after.keys()
-    return Ids(id for id in ids if before.get(id) != after.get(id))
+    ids = old.keys() | new.keys()
+    return Ids(id for id in ids if old.get(id) != new.get(id))
 
 
 class OlderReports:
@@ -638,14 +650,13 @@ class OlderReports:
         """Deleted reports, which a look may still return, by the number of the last
         look that had begun by then.
         """
-        self._shown: tuple[int, frozenset[str], Records] = 0, frozenset(), _NONE
+        self._shown: tuple[int, frozenset[str], Records] = (0, frozenset(), _NONE)
         """The reports of a look without deleted ones, with its number and these."""
-        self._keyed: tuple[Records, str] = _NONE, ""
+        self._keyed: tuple[Records, str] = (_NONE, "")
         """Reports with their key."""
-        counted = [*self._collections, database["documents"]]
-        database.reads[MARKERS] = lambda: database.at_once(
-            [one.estimated_count for one in counted]
-        )
+        counts = [collection.estimated_count for collection in self._collections]
+        counts.append(database["documents"].estimated_count)
+        database.reads[MARKERS] = lambda: database.at_once(counts)
 
     def records(self) -> Records:
         """Return the reports by id as of the last look; empty where every row belongs
@@ -654,28 +665,32 @@ class OlderReports:
         state = self._changes.state()
         # Other programs, which bypass the change log, write to a server, but never to
         # the embedded file.
-        markers = (
-            []
-            if self._database.embedded
-            else cached(self._database, MARKERS, self._database.reads[MARKERS])[:-1]
-        )
+        markers: list[int] = []
+        if not self._database.embedded:
+            counts = cached(self._database, MARKERS, self._database.reads[MARKERS])
+            markers = counts[:-1]  # the last one is of the registered reports
         with self._lock:
-            same = (state.of(PASSAGES), markers) == (self._number, self._markers)
+            same = state.of(PASSAGES) == self._number and markers == self._markers
             outdated = not same or state.is_open(PASSAGES)
             if outdated:
                 outdated = self._note_changes(markers)
         number, records = self._look.latest(outdated=outdated)
         with self._lock:
+            # A look that began after a deletion does not return the report any more.
             self._deleted = {
-                id: begun for id, begun in self._deleted.items() if begun >= number
+                id: last_look
+                for id, last_look in self._deleted.items()
+                if last_look >= number
             }
             deleted = frozenset(self._deleted)
             if self._shown[:2] != (number, deleted):
                 if not deleted.isdisjoint(records):
                     records = {
-                        id: one for id, one in records.items() if id not in deleted
+                        id: record
+                        for id, record in records.items()
+                        if id not in deleted
                     }
-                self._shown = number, deleted, records
+                self._shown = (number, deleted, records)
             return self._shown[2]
 
     def key(self) -> str:
@@ -687,12 +702,12 @@ class OlderReports:
             return ""
         with self._lock:
             if self._keyed[0] is not records:
-                texts = (
-                    f"{id} {one.name} {one.chunks} {sorted(one.metadata.items())}"
-                    for id, one in sorted(records.items())
-                )
-                digest = hashlib.blake2b("\n".join(texts).encode(), digest_size=8)
-                self._keyed = records, digest.hexdigest()
+                lines = []
+                for id, record in sorted(records.items()):
+                    metadata = sorted(record.metadata.items())
+                    lines.append(f"{id} {record.name} {record.chunks} {metadata}")
+                digest = hashlib.blake2b("\n".join(lines).encode(), digest_size=8)
+                self._keyed = (records, digest.hexdigest())
             return self._keyed[1]
 
     def _note_changes(self, markers: list[int]) -> bool:
@@ -715,20 +730,19 @@ class OlderReports:
         """Look now: return the reports by id. Takes the longer the more rows of older
         systems there are.
         """
-        first: dict[str, Json] = {}
-        parts: defaultdict[str, Counter[tuple[str, Metadata]]] = defaultdict(Counter)
+        first_rows: dict[str, Json] = {}
+        counts: defaultdict[str, Counter[tuple[str, Metadata]]] = defaultdict(Counter)
         condition = unregistered(embedded=self._database.embedded)
-        by = tuple(dict.fromkeys((*NAMING, *self._fields)))
+        fields = tuple(dict.fromkeys((*NAMING, *self._fields)))
         for collection in self._collections:
-            for row, rows in collection.group(condition, by):
+            for row, rows in collection.group(condition, fields):
                 document_id = document_id_of(row)
-                first.setdefault(document_id, row)
-                metadata = row_metadata(row, self._fields)
-                part = collection.name, tuple(sorted(metadata.items()))
-                parts[document_id][part] += rows
+                first_rows.setdefault(document_id, row)
+                metadata = tuple(sorted(row_metadata(row, self._fields).items()))
+                counts[document_id][collection.name, metadata] += rows
         return {
-            document_id: self._record(document_id, row, parts[document_id])
-            for document_id, row in first.items()
+            document_id: self._record(document_id, row, counts[document_id])
+            for document_id, row in first_rows.items()
         }
 
     def _record(
@@ -736,20 +750,24 @@ class OlderReports:
     ) -> DocumentRecord:
         """Return the report of these rows; their numbers by collection and metadata."""
         name = document_name_of(row)
-        places = {place for place, _ in counts}
-        several: list[Part] = []
-        for (place, metadata), rows in counts.items():
-            where = place if len(places) > 1 else ""
-            several.append(Part(dict(metadata), rows, where))
+        collections = {collection for collection, _ in counts}
+        in_one_collection = len(collections) == 1
+        parts: list[Part] = []
+        for (collection, metadata), rows in counts.items():
+            if in_one_collection:
+                parts.append(Part(dict(metadata), rows))
+            else:
+                parts.append(Part(dict(metadata), rows, collection))
+        collection_of_all = collections.pop() if in_one_collection else SEVERAL
         return DocumentRecord(
             document_id,
             name,
             name,
             "",
-            collection=next(iter(places)) if len(places) == 1 else SEVERAL,
+            collection=collection_of_all,
             status="ready",
             version="",
             metadata=row_metadata(row, self._fields),
             chunks=counts.total(),
-            several=tuple(several) if len(several) > 1 else (),
+            several=tuple(parts) if len(parts) > 1 else (),
         )
