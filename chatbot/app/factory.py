@@ -28,7 +28,6 @@ from .web.middleware import (
     register_request_hooks,
 )
 from .web.monitoring import NoObserver, monitoring
-from .web.openapi import openapi
 from .web.pages import assets, pages
 from .web.routes import PAGE, check_routes
 from .web.server import Startup
@@ -78,7 +77,6 @@ def create_app(
         jobs,
         monitoring,
         sessions,
-        openapi,
     ):
         app.register_blueprint(views)
     for extra in services.extras:

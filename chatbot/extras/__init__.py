@@ -73,6 +73,7 @@ OURS = {
     "evaluation": "chatbot.extras.evaluation",
     "makers": "chatbot.extras.makers",
     "migration": "chatbot.extras.migration",
+    "openapi": "chatbot.extras.openapi",
     "operator": "chatbot.extras.operator",
     "pgvector": "chatbot.extras.pgvector",
     "protocols": "chatbot.extras.protocols",

@@ -19,6 +19,7 @@ from tests.conftest import small_settings
 ROOT = Path(__file__).parent.parent.parent
 ADDRESSES = {
     "changes": "/api/changes",
+    "openapi": "/openapi.json",
     "operator": "/api/usage",
     "protocols": "/v1/models",
     "sources": "/api/sources",
@@ -131,8 +132,6 @@ def test_an_extra_that_is_left_out_has_no_addresses_and_no_links(
         settings = small_settings(tmp_path / names, chat_model="echo", extras=names)
         with application(settings) as app:
             client = app.test_client()
-            paths = client.get("/openapi.json").get_json()["paths"]
-            assert (address in paths) == (names == extra)
             assert (client.get(address).status_code == 404) == (names == "none")
             page = client.get("/documents").get_data(as_text=True)
             links[names] = set(re.findall(r'href="(/\w+)"', page))

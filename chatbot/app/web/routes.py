@@ -100,7 +100,7 @@ class Route:
     headers: tuple[Json, ...] = ()
     errors: tuple[int, ...] = ()
     """The statuses from 400 on that do not follow from the rest
-    (`openapi.errors_of`).
+    (`errors_of` of the extra openapi).
     """
     also: Mapping[int, Any] = field(default_factory=dict)
     """Other statuses with an answer of their own type, None = without content."""

@@ -27,8 +27,8 @@ from ...app.web.routes import (
 from ...database.core import Json
 from ...domain import DocumentRecord
 from ...language.counts import count_of
-from ...library.changes import ChangeLog, ReportChanges
 from ...questions.reading import COUNTRY
+from .comparison import ChangeLog, ReportChanges
 
 changes = Views("changes", __name__)
 ATOM = "application/atom+xml"

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..database.repositories.figures import FigureReader
-from ..domain import DocumentRecord, Scope
-from ..domain.documents import Report
+from ...database.repositories.figures import FigureReader
+from ...domain import DocumentRecord, Scope
+from ...domain.documents import Report
 
 Key = tuple[str, str]
 """Subject, "" = that of the whole report, and indicator."""

@@ -13,10 +13,11 @@ from flask.testing import FlaskClient
 
 from benchmarks.contract import check, closed, cookie, with_examples
 from chatbot.app.web.middleware import HTTP_CODES
-from chatbot.app.web.openapi import API_VERSION, ERRORS
+from chatbot.config.settings import Settings
 from chatbot.domain import errors
+from chatbot.extras.openapi.description import API_VERSION, ERRORS
 from tests.app.web.knowledge import ended, upload
-from tests.app.web.live import served
+from tests.app.web.live import application, served
 from tests.campaigns import times
 from tests.conftest import KENYA_2023
 
@@ -43,6 +44,17 @@ def test_every_route_has_its_errors_and_every_reference_leads_somewhere(
     names = re.findall(r"#/components/schemas/(\w+)", json.dumps(document))
     assert names
     assert set(names) <= document["components"]["schemas"].keys()
+
+
+def test_what_an_extra_adds_is_described_where_it_is_there(
+    settings: Settings, client: FlaskClient
+) -> None:
+    with application(settings.override(extras=("openapi",))) as alone:
+        paths = alone.test_client().get("/openapi.json").get_json()["paths"]
+    everything = client.get("/openapi.json").get_json()["paths"]
+    of_extras = everything.keys() - paths.keys()
+    assert {"/api/changes", "/api/usage", "/v1/models"} <= of_extras
+    assert {"/query", "/api/reports"} <= paths.keys()
 
 
 def test_every_status_of_an_error_is_described() -> None:

@@ -21,17 +21,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from werkzeug.routing import Rule
 
 from ...answering.modes import MODES
-from ...config.settings import Settings
-from ...config.settings_types import PRESETS
-from ...database.core import Json
-from ...domain.callers import NEEDS
-from ...domain.json import inlined
-from ...search import RETRIEVAL_METHODS
-from ...search.scope import REPORT_CONTEXT_FIELDS
-from .callers import STRANGERS
-from .cookies import KEY_COOKIE
-from .monitoring import Error
-from .routes import (
+from ...app.web.callers import STRANGERS
+from ...app.web.cookies import KEY_COOKIE
+from ...app.web.monitoring import Error
+from ...app.web.routes import (
     COLLECTIONS,
     EVENTS,
     JSON,
@@ -42,6 +35,13 @@ from .routes import (
     route_of,
     services,
 )
+from ...config.settings import Settings
+from ...config.settings_types import PRESETS
+from ...database.core import Json
+from ...domain.callers import NEEDS
+from ...domain.json import inlined
+from ...search import RETRIEVAL_METHODS
+from ...search.scope import REPORT_CONTEXT_FIELDS
 
 openapi = Views("openapi", __name__)
 API_VERSION = "2.0.0"
