@@ -80,9 +80,13 @@ def prompt_for(
         )
     if question.standalone and question.standalone != question.query:
         query += f"\nIn full: {on_one_line(question.standalone)}"
-    ordered = in_prompt_order(context)
+    ordered = context.passages if settings.plain else in_prompt_order(context)
     passages = "\n\n".join(
-        render_passage(passage, metadata=settings.context_metadata)
+        render_passage(
+            passage,
+            metadata=settings.context_metadata,
+            is_labelled=settings.plain,
+        )
         for passage in ordered
     )
     parts = [settings.system_prompt, render(rules, figures=render("figures"))]

@@ -159,16 +159,18 @@ def restrict(context: Context, chunk_ids: AnyOf[str], *, budget_tokens: int) -> 
     return replace(context, passages=tuple(passages))
 
 
-def render_passage(passage: Passage, *, metadata: bool = True) -> str:
+def render_passage(
+    passage: Passage, *, metadata: bool = True, is_labelled: bool = False
+) -> str:
     """Return the source lines with edition and page, then the text; without
-    ``metadata`` only the text.
+    ``metadata`` only the text. ``is_labelled``: as the lines of an attachment are.
     """
     chunk = passage.hit.chunk
     if not metadata:
         return passage_fence(passage.number, inert(passage.wider_text))
     page = f", page {chunk.page}" if chunk.page is not None else ""
     if (
-        chunk.collection == ATTACHMENTS
+        is_labelled or chunk.collection == ATTACHMENTS
     ):  # three labelled lines, as seed 000 has them (R-A3)
         lines = [
             f"Source: {on_one_line(chunk.document_name)}{page}",

@@ -14,12 +14,13 @@ where the stages are built.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from ..domain import Answer, QuerySettings, Question, RequestContext, Usage
 from ..domain.chat import StageTiming
+from ..domain.errors import SettingsError, UnknownNameError
 from ..domain.protocols import Catalog
 from ..language.analysis import Analyzer
 from ..search.relevance import Judge
@@ -29,6 +30,9 @@ from .tools.search import SearchTool
 from .turn import Draft, Stage, Turn
 from .writers.advice import Advice
 
+CACHE = "cache"
+REQUIRED = ("route", "reports", "gather", "write")
+"""Stages that no question does without."""
 STAGES = (
     # Read it.
     "condense",  # completes a follow-up from its conversation
@@ -133,9 +137,14 @@ class Flow:
     ) -> Turn:
         """Return the turn of a question, before its first stage."""
         settings = question.settings or self.settings
+        # Without the stage nothing that was answered before is given again, not even a
+        # reply of the model.
+        may_repeat = question.cache and (
+            not settings.stages or CACHE in settings.stages
+        )
         return Turn.begin(
             replace(question, settings=settings),
-            replace(request, cache=question.cache),
+            replace(request, cache=may_repeat),
             send,
             catalog=self.catalog,
             analyzer=self.analyzer,
@@ -171,6 +180,21 @@ class Write:
     def run(self, turn: Turn) -> Draft:
         assert turn.mode is not None, "the stage `route` has run"
         return turn.mode.writer.write(turn)
+
+
+def check_stages(names: Sequence[str]) -> None:
+    """Raises UnknownNameError, SettingsError: STAGES names what is no stage, or leaves
+    out what every question needs.
+    """
+    for name in names:
+        if name not in STAGES:
+            raise UnknownNameError.among("STAGES", "stage", name, STAGES)
+    lacking = [name for name in REQUIRED if names and name not in names]
+    if lacking:
+        raise SettingsError(
+            f"STAGES leaves out {', '.join(lacking)}, which every question needs: add "
+            "them, or leave STAGES empty for all stages."
+        )
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from ..domain.scope import Reading
 from ..language.analysis import Analyzer
 from ..language.words import speaking
 from ..questions.reading import read_names
+from ..search.compression import EmbeddedPages
 from ..search.pipeline import Retrieval
 from ..search.relevance import Judge
 from .budget import Spending
@@ -183,6 +184,8 @@ class Turn:
     searched: ScopeSummary | None = None
     """The scope with its numbers of reports and passages."""
     found: Findings = field(default_factory=Findings)
+    pages: EmbeddedPages | None = None
+    """The attachments, embedded for this question."""
     has_searched: bool = False
     """True if a search of several has worked."""
     closest_only: bool = False

@@ -257,6 +257,12 @@ class Settings(BaseModel):
     """adaptive, compression, hybrid, deep or deterministic: a seed's system as one
     setting. Single settings win over it.
     """
+    stages: types.CommaSeparated = ()
+    """Stages that a question passes (docs/how-it-works.md). Not set: all of them."""
+    plain: bool = False
+    """Search, ask and write as the seeds' systems do: passages in the order of the
+    search, with their own text only; attachments cut to what is close (presets).
+    """
     vector_search: str = "auto"
     """atlas ($vectorSearch), faiss (in process) or pgvector. auto: what the database
     can do.

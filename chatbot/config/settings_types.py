@@ -19,7 +19,8 @@ from ..domain.costs import ModelPrice, read_prices
 from ..domain.errors import InvalidRequestError, SettingsError, read_table
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
-"""A preset named in a request does not change these: the reports are split already."""
+AT_INGESTION = (*CHUNKING, "summaries")
+"""A preset named in a request does not change these: the reports are read already."""
 _TABLE = read_table(__package__, "presets")
 PRESETS: dict[str, dict[str, Any]] = {
     name: {**_TABLE["every"], **preset} for name, preset in _TABLE["presets"].items()
@@ -63,7 +64,9 @@ T = TypeVar("T")
 def query_time(name: str) -> dict[str, Any]:
     """Return the figures of a preset that a request can change."""
     return {
-        field: value for field, value in PRESETS[name].items() if field not in CHUNKING
+        field: value
+        for field, value in PRESETS[name].items()
+        if field not in AT_INGESTION
     }
 
 

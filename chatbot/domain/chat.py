@@ -85,7 +85,6 @@ class QuerySettings:
     chain_rounds: int = 4
     search_seconds: float = 20.0
     stages: tuple[str, ...] = ()
-    """Names of `answering.flow.STAGES`, none = all."""
     plain: bool = False
 
     @classmethod

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,6 +32,16 @@ MOST_SAID = 0.5
 """A passage with more than this share of the question's words is close, whatever its
 vector.
 """
+MAX_CLOSEST_PASSAGES = 20
+"""Where the filter of seed 000 stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedPages:
+    """The passages of documents that are in no store, with their vectors."""
+
+    chunks: Sequence[Chunk]
+    vectors: Matrix
 
 
 class Compressor:
@@ -121,6 +132,40 @@ class Compressor:
         return Retrieval(
             with_rank(hits), Threshold(least, least, False), (step,)
         ), chunks
+
+    def pages(
+        self, documents: Sequence[Document], request: RequestContext
+    ) -> EmbeddedPages:
+        """Return documents in passages, each embedded by its text alone, as in seed
+        000. Raises as `retrieve` does.
+        """
+        chunks = self._chunks(documents, request)
+        texts = [chunk.text for chunk in chunks]
+        return EmbeddedPages(chunks, embedded(self._embedder, texts, request))
+
+    def closest(
+        self, pages: EmbeddedPages, query: str, request: RequestContext
+    ) -> Retrieval:
+        """Return all passages that are close enough, the closest first, at most
+        `MAX_CLOSEST_PASSAGES`. Raises DependencyError.
+        """
+        started = time.perf_counter()
+        vector = self._embedder.embed_query(query, request=request)
+        cosines = pages.vectors @ vector
+        hits = [
+            SearchHit(
+                pages.chunks[index],
+                score=float((1 + cosines[index]) / 2),
+                found_by=("vector",),
+            )
+            for index in np.argsort(-cosines, kind="stable")
+            if cosines[index] >= self._least
+        ]
+        tokens = self._embedder.count_tokens(query)
+        step = StepTiming.since("compress", started, Usage(embedding_tokens=tokens))
+        least = (1 + self._least) / 2
+        shown = with_rank(hits[:MAX_CLOSEST_PASSAGES])
+        return Retrieval(shown, Threshold(least, least, False), (step,))
 
     def _shares(self, query: str, texts: Sequence[str]) -> Vector:
         """Return the share of the question's words in each text, weighted by inverse

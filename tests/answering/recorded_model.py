@@ -34,6 +34,7 @@ STAGES = {
     "supported": "supported",
     "general": "answer",
     "answer": "answer",
+    "plain": "answer",
 }
 """The seeds' names of the stages whose prompts are the files NAME_system.txt; another
 file is a stage that no seed has.

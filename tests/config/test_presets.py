@@ -2,9 +2,11 @@
 
 import pytest
 
+from chatbot.answering.flow import check_stages
+from chatbot.app.services import check_names
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS, query_time
-from chatbot.domain.errors import SettingsError
+from chatbot.domain.errors import ChatbotError, SettingsError
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -45,10 +47,31 @@ def test_an_unknown_preset_stops_the_start() -> None:
         Settings.from_env({"PRESET": "hybird"})
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_presets_stages_are_stages_that_a_question_can_do_with(name: str) -> None:
+    check_stages(Settings(preset=name).stages)
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        ("route,serach", "'serach'.*Valid: .*gather"),
+        ("route,gather,write", "STAGES leaves out reports"),
+    ],
+)
+def test_stages_that_cannot_answer_stop_the_start(stages: str, message: str) -> None:
+    settings = Settings.from_env({"STAGES": stages})
+    with pytest.raises(ChatbotError, match=message):
+        check_names(settings)
+
+
 def test_a_request_changes_no_chunks() -> None:
     assert "chunk_size" not in query_time("hybrid")
+    assert "summaries" not in query_time("hybrid")
     assert query_time("deterministic") == {
         "mode": "direct",
+        "stages": ["route", "reports", "gather", "write"],
+        "plain": True,
         "auto_scope": False,
         "refine": False,
         "general_collection": "scoped",

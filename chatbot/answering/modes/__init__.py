@@ -13,12 +13,14 @@ from ..planners.attached import Attached
 from ..planners.chain import Chain
 from ..planners.deep import Deep
 from ..planners.outline import Outline
-from ..planners.rules import ByRules
+from ..planners.rules import ByRules, OneSearch
+from ..planners.seed_002 import ChainOfRag, SubQuestions
 from ..planners.sides import BySides
 from ..tools import Tools
 from ..writers import AnswerWriter, Desk
 from ..writers.answer import AnswerOfOneSearch
 from ..writers.attached import AnswerOfAttachments
+from ..writers.plain import PlainProse
 from ..writers.report import SectionedReport
 from ..writers.research import AnswerOfChain, AnswerOfSubQuestions
 from ..writers.table import ComparisonTable
@@ -107,6 +109,35 @@ class WriteReport(Mode):
         self.writer = SectionedReport(desk, planner)
 
 
+class Naive(Mode):
+    """Searches once and writes once, as most of the seeds do."""
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self.planner = OneSearch(tools)
+        self.writer = PlainProse(desk)
+
+
+class SeedDeepSearch(Mode):
+    """Seed 002's deep search."""
+
+    searches_often = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self.planner = SubQuestions(tools)
+        self.writer = PlainProse(desk)
+
+
+class SeedChain(Mode):
+    """Seed 002's chain of questions."""
+
+    needs_language_model = True
+    searches_often = True
+
+    def __init__(self, tools: Tools, desk: Desk) -> None:
+        self.planner = ChainOfRag(tools)
+        self.writer = PlainProse(desk)
+
+
 MODES: Registry[Mode] = Registry(
     "mode",
     {
@@ -122,6 +153,8 @@ MODES: Registry[Mode] = Registry(
 DEFAULT = "direct"
 CHOOSES = "auto"
 """The router chooses the mode of each question."""
+PLAIN_MODES = {"direct": Naive, "deep": SeedDeepSearch, "chain": SeedChain}
+"""What stands for these modes with PLAIN, which the presets set."""
 
 
 def needs_language_model(name: str) -> bool:
@@ -132,8 +165,10 @@ def needs_language_model(name: str) -> bool:
     return bool(getattr(build, "needs_language_model", False))
 
 
-def mode_of(name: str, tools: Tools, desk: Desk) -> Mode:
+def mode_of(name: str, tools: Tools, desk: Desk, *, is_plain: bool = False) -> Mode:
     """Return the mode ``name`` for one question. Raises UnknownNameError,
     MissingPackageError.
     """
+    if is_plain and name in PLAIN_MODES:
+        return PLAIN_MODES[name](tools, desk)
     return MODES.builder(name)(tools, desk)

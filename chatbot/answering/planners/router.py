@@ -3,6 +3,7 @@ one a rule does.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...domain import Range
@@ -32,6 +33,8 @@ WAYS = {
         "a comparison"
     ),
 }
+SEED_WAYS = ("direct", "deep", "chain")
+"""The agents of seed 002."""
 _LISTS = re.compile(r"[,;/&+]|\b(?:and|or|but|plus|versus|vs)\b|\?\s*\S", re.IGNORECASE)
 
 
@@ -43,13 +46,19 @@ class Router:
 
     def choose(self, turn: Turn) -> str:
         """Return the name of the mode. Raises ChatModelError."""
+        if turn.has_model and turn.settings.plain:
+            return self._by_model(turn, SEED_WAYS)
         if not turn.catalog.holdings(turn.question.scope).documents:
             # It says without a call that the scope has no reports.
             return DEFAULT
-        return self._by_model(turn) if turn.has_model else self._by_rule(turn)
+        if turn.settings.plain:
+            return "deep"
+        if not turn.has_model:
+            return self._by_rule(turn)
+        ways = [way for way in WAYS if way != "compare" or self._compares(turn)]
+        return self._by_model(turn, ways)
 
-    def _by_model(self, turn: Turn) -> str:
-        names = [name for name in WAYS if name != "compare" or self._compares(turn)]
+    def _by_model(self, turn: Turn, names: Sequence[str]) -> str:
         ways = "\n".join(
             f"{number}. {name}: {WAYS[name]}."
             for number, name in enumerate(names, start=1)

@@ -8,6 +8,7 @@ from ...domain import DocumentRecord
 from ...domain.chat import Question, ScopeSummary
 from ...domain.errors import IngestingError
 from ...domain.protocols import Catalog
+from ...domain.scope import Scope
 from ...language.markdown import escape_markdown
 from ...search.ranking import general_scope
 from ...search.scope import KnowledgeCollection, describe, nearest_scope
@@ -33,6 +34,8 @@ class CountReports:
         """
         question = turn.question
         if question.attachments:
+            count = len(question.attachments)
+            turn.searched = ScopeSummary(Scope(), count, 0)
             return None
         turn.searched = counted_scope(question, turn.catalog)
         if not question.scope or turn.searched.documents or self._has_general(turn):

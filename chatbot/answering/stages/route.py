@@ -20,7 +20,7 @@ class ChooseMode:
 
     def run(self, turn: Turn) -> None:
         question = turn.question
-        if question.attachments:
+        if question.attachments and not turn.settings.plain:
             if question.mode not in {DEFAULT, CHOOSES}:
                 turn.events.step(
                     "mode", "Questions with attachments are answered in one step."
@@ -33,4 +33,9 @@ class ChooseMode:
             turn.change(mode=name)
             turn.was_routed = True
             turn.limits.forget_route()
-        turn.mode = mode_of(turn.question.mode, self.tools, self.desk)
+        turn.mode = mode_of(
+            turn.question.mode,
+            self.tools,
+            self.desk,
+            is_plain=turn.settings.plain,
+        )

@@ -7,7 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...domain import Chunk, SearchHit
+from ...domain.chat import ScopeSummary
+from ...domain.scope import Scope
 from ...search.compression import Compressor
+from ...search.pipeline import Retrieval
 from ..budget import SecondsUsedUpError
 from ..turn import Turn
 
@@ -45,3 +48,22 @@ class AttachmentTool:
         turn.limits.spending.add(*retrieval.steps)
         turn.note(retrieval)
         return retrieval.hits, chunks
+
+    def search(self, turn: Turn, query: str) -> Retrieval | None:
+        """Return all passages that are close to a query, as seed 000 has them; None
+        where the seconds of the budget were used up. Raises DependencyError.
+        """
+        limits = turn.limits
+        retrieval: Retrieval | None = None
+        with suppress(SecondsUsedUpError), limits.limited() as limited:
+            if turn.pages is None:
+                attachments = turn.question.attachments
+                turn.pages = self.compressor.pages(attachments, limited)
+                count = len(turn.pages.chunks)
+                turn.searched = ScopeSummary(Scope(), len(attachments), count)
+            retrieval = self.compressor.closest(turn.pages, query, limited)
+        limits.note_time(limited)
+        if retrieval is not None:
+            limits.spending.add(*retrieval.steps)
+            turn.note(retrieval)
+        return retrieval

@@ -26,6 +26,7 @@ from ..budget import (
 )
 from ..context import render_passage
 from ..turn import Turn
+from .attachments import AttachmentTool
 from .parallel import Outcome, in_parallel
 
 SEARCH_THREADS = 8
@@ -55,6 +56,7 @@ class SearchTool:
     retriever: Retriever
     store: Passages
     analyzer: Analyzer
+    attachments: AttachmentTool
 
     def run(self, turn: Turn, searches: Sequence[Search]) -> list[Retrieval | None]:
         """Run these searches; None for each that failed or was too slow, which the
@@ -63,6 +65,8 @@ class SearchTool:
         Raises:
             DependencyError: all of them failed, and no search has worked before.
         """
+        if turn.question.attachments and turn.settings.plain:
+            return [self.attachments.search(turn, one.query) for one in searches]
         if len(searches) == 1 and searches[0].is_alone:
             return [self._alone(turn, searches[0])]
         return self._at_once(turn, searches)
@@ -104,6 +108,8 @@ class SearchTool:
             if not turn.limits.spending.usage.calls:
                 raise
             result = retrieve(reranker=NoReranker())
+        if turn.settings.plain:
+            return result
         hits = without_summaries(
             result.hits,
             search.query,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...answering.conversation import ChatService
+from ...answering.flow import check_stages
 from ...config.settings import Settings
 from ...database.core import Database
 from ...database.reader import EVERYTHING, Reader, Readers
@@ -162,6 +163,7 @@ def check_names(settings: Settings) -> None:
     analyzer(settings.language)
     RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
     fusion_named(settings.fusion)
+    check_stages(settings.stages)
     RERANKERS.check(settings.reranker, field="RERANKER")
     stores = with_extras(STORES, settings)
     stores.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))

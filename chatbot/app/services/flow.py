@@ -67,10 +67,11 @@ def build_flow(
     words = analyzer(language)
     catalog = reader.documents
     advice = Advice(embedder, catalog, language)
+    attachments = AttachmentTool(compressor)
     tools = Tools(
-        search=SearchTool(retriever, passages, words),
+        search=SearchTool(retriever, passages, words, attachments),
         figures=FigureTool(tables, passages, catalog, reader.glossary, language),
-        attachments=AttachmentTool(compressor),
+        attachments=attachments,
         model=ModelTool(small_chat_model, catalog),
         catalog=catalog,
     )

@@ -5,8 +5,7 @@ their threads (R-C10).
 from collections.abc import Callable
 from pathlib import Path
 
-from chatbot.modes.budget import Allowance
-
+from chatbot.answering.budget import Allowance
 from chatbot.answering.tools.parallel import Outcome, in_parallel
 from chatbot.answering.tools.search import Search, SearchTool
 from chatbot.answering.turn import Turn
@@ -117,7 +116,7 @@ class TestContext:
                 return Retrieval((), None, ())
 
         tool = services.everything.flow.stages["gather"].search
-        noting = Noting(tool.retriever, tool.store, tool.analyzer)
+        noting = Noting(tool.retriever, tool.store, tool.analyzer, tool.attachments)
         begin_request()
         try:
             noting.run(a_turn(services), eight())

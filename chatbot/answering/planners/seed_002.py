@@ -1,0 +1,171 @@
+"""Seed 002's agents to the letter (R-C2 to R-C4): what PRESET=deep searches for. The
+modes of the same names search for the question beside its parts, narrow each part to
+what it names, and judge a round in one call.
+"""
+
+from collections.abc import Sequence
+
+from ...domain import SearchHit
+from ...models.replies import follow_up, numbers, prose, queries
+from ...search.pipeline import Retrieval
+from ..tools import Tools
+from ..tools.search import Search, bullet_list, new_questions, number_passages
+from ..turn import Turn
+from .deep import MAX_GAP_QUESTIONS, MAX_SUB_QUESTIONS
+
+KEPT = "kept"
+"""The name under which all passages are kept, in the order in which they were found."""
+
+
+def search_for(turn: Turn, query: str) -> Search:
+    """Return the search for a query in the whole scope of the question."""
+    return Search(query, query, turn.question.scope, turn.question.top_k)
+
+
+def keep_new(turn: Turn, hits: Sequence[SearchHit]) -> bool:
+    """Keep the hits that are new; return whether there was one."""
+    known = {hit.chunk.id for hit in turn.found.of(KEPT)}
+    new = {hit.chunk.id: hit for hit in hits if hit.chunk.id not in known}
+    turn.found.add_all(KEPT, new.values())
+    return bool(new)
+
+
+class SubQuestions:
+    """DeepSearcher: sub-questions, each with a call that says which passages help;
+    then what is missing, until nothing is.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._round = 0
+        self._is_complete = False
+        self._queries: Sequence[str] = ()
+        self.searched: list[str] = []
+        """All that was searched for."""
+        self.parts: list[str] = []
+        """The sub-questions of the first round."""
+
+    def plan(self, turn: Turn) -> Sequence[Search]:
+        rounds = turn.settings.deep_rounds if turn.has_model else 1
+        if self._round == rounds or self._is_complete:
+            return ()
+        self._round += 1
+        wanted = self._gaps(turn) if self.searched else self._sub_questions(turn)
+        self._queries = new_questions(wanted, self.searched)
+        self.searched += self._queries
+        return [search_for(turn, query) for query in self._queries]
+
+    def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
+        kept: list[SearchHit] = []
+        for query, result in zip(self._queries, results, strict=True):
+            if result is not None:
+                kept += self._relevant(turn, query, result.hits)
+        self._is_complete = not keep_new(turn, kept)
+
+    def _sub_questions(self, turn: Turn) -> Sequence[str]:
+        parts: Sequence[str] | None = None
+        if turn.has_model:
+            parts = self._tools.model.ask(
+                turn,
+                "plan",
+                queries(MAX_SUB_QUESTIONS),
+                "Sub-questions by rule",
+                most=str(MAX_SUB_QUESTIONS),
+            )
+        if not parts:
+            parts = self._tools.figures.parts_of(turn, MAX_SUB_QUESTIONS)
+        self.parts = list(parts)
+        turn.events.step("plan", items=self.parts)
+        return self.parts
+
+    def _relevant(
+        self, turn: Turn, query: str, hits: Sequence[SearchHit]
+    ) -> Sequence[SearchHit]:
+        """Return the hits that the model calls relevant for a query; all if its reply
+        cannot be read (R-C9).
+        """
+        if not hits or not turn.has_model:
+            return hits
+        chosen = self._tools.model.ask(
+            turn,
+            "relevance",
+            numbers(len(hits)),
+            "All passages are kept",
+            passages=number_passages(hits),
+            queries=bullet_list([query]),
+        )
+        if chosen is None:
+            return hits
+        return [hits[number - 1] for number in sorted(chosen)]
+
+    def _gaps(self, turn: Turn) -> Sequence[str]:
+        gaps = self._tools.model.ask(
+            turn,
+            "reflect",
+            queries(MAX_GAP_QUESTIONS),
+            "No further searches",
+            most=str(MAX_GAP_QUESTIONS),
+            passages=number_passages(turn.found.hits),
+            queries=bullet_list(self.searched),
+        )
+        turn.events.step("reflect", items=gaps or ())
+        return gaps or ()
+
+
+class ChainOfRag:
+    """Chain of RAG: a question that follows from the answers so far, a short answer,
+    and a call that says which passages support it.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._query = ""
+        self._rounds = 0
+        self._links: list[tuple[str, str]] = []
+        """The questions of the chain, each with its short answer."""
+
+    @property
+    def so_far(self) -> str:
+        """The chain so far, for a prompt."""
+        lines = [f"- {query}\n  {answer}" for query, answer in self._links]
+        return "\n".join(lines) or "Nothing yet."
+
+    def plan(self, turn: Turn) -> Sequence[Search]:
+        if self._rounds == turn.settings.chain_rounds:
+            return ()
+        self._rounds += 1
+        question = self._tools.model.ask(
+            turn, "follow_up", follow_up(), "No further questions", so_far=self.so_far
+        )
+        if not question:
+            return ()
+        self._query = question
+        turn.events.step("follow_up", question)
+        return [search_for(turn, question)]
+
+    def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
+        [result] = results
+        hits = result.hits if result else ()
+        passages = number_passages(hits)
+        answer = self._tools.model.ask(
+            turn,
+            "intermediate",
+            prose(),
+            "All passages are kept",
+            passages=passages,
+            question=self._query,
+        )
+        self._links.append((self._query, answer or "Unknown."))
+        supporting = self._tools.model.ask(
+            turn,
+            "supported",
+            numbers(len(hits)),
+            "All passages are kept",
+            passages=passages,
+            question=self._query,
+            answer=answer or "",
+        )
+        if supporting is not None:
+            hits = tuple(hits[number - 1] for number in sorted(supporting))
+        turn.events.step("intermediate", answer or "", hits=hits)
+        keep_new(turn, hits)
