@@ -48,7 +48,7 @@ class Extra:
     """
     people: str = ""
     """A function of the storage that returns `People` (app/services/people.py), or
-    None where nobody signs in but with a key. One extra has it.
+    None where nobody signs in but with a key; the first that is not None counts.
     """
     observer: str = ""
     """A function of the settings that returns an `Observer` (app/web/monitoring.py).
@@ -157,11 +157,12 @@ def load(reference: str) -> Any:
 
 
 def answer(extras: Iterable[Extra], hook: str, *arguments: Any) -> Any:
-    """Return what the extra that has a ``hook`` (`people`, `observer`, `rows`) makes of
-    these arguments; None where none has.
+    """Return what the first extra with a ``hook`` (`people`, `observer`, `rows`) that
+    makes something of these arguments makes of them; None where none does.
     """
     for extra in extras:
         reference: str = getattr(extra, hook)
-        if reference:
-            return load(reference)(*arguments)
+        made = load(reference)(*arguments) if reference else None
+        if made is not None:
+            return made
     return None

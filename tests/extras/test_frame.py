@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import SettingsError, UnknownNameError
-from chatbot.extras import EXTRAS, Extra, enabled, extras, load
+from chatbot.extras import EXTRAS, Extra, answer, enabled, extras, load
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
@@ -121,6 +121,16 @@ def test_a_copy_of_env_example_starts_without_extras(tmp_path: Path) -> None:
     }
     values |= {"EXTRAS": "none", "DATA_DIR": str(tmp_path)}
     assert enabled(Settings.from_env(values)) == ()
+
+
+def test_the_first_extra_that_makes_something_answers() -> None:
+    """An installed one counts where ours has nothing to do."""
+    ours = Extra(name="ours", people="typing:get_origin")
+    without = Extra(name="without")
+    installed = Extra(name="installed", people="builtins:len")
+    last = Extra(name="last", people="builtins:repr")
+    assert answer((ours, without, installed, last), "people", "abc") == 3
+    assert answer((ours, without), "people", "abc") is None
 
 
 @pytest.mark.parametrize(("extra", "address"), ADDRESSES.items(), ids=ADDRESSES.keys())
