@@ -71,6 +71,7 @@ class Extra:
 OURS = {
     "changes": "chatbot.extras.changes",
     "evaluation": "chatbot.extras.evaluation",
+    "exports": "chatbot.extras.exports",
     "makers": "chatbot.extras.makers",
     "migration": "chatbot.extras.migration",
     "openapi": "chatbot.extras.openapi",

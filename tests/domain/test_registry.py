@@ -14,7 +14,7 @@ from chatbot.answering.modes import MODES
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import MissingPackageError, UnknownNameError
 from chatbot.domain.registry import Registry
-from chatbot.extras import EXTRAS
+from chatbot.extras import EXTRAS, extras
 from chatbot.extras.sources.connectors import CONNECTORS
 from chatbot.library.chunkers import CHUNKERS
 from chatbot.library.loaders import LOADERS
@@ -161,6 +161,9 @@ def test_every_file_of_an_adapter_that_builds_is_registered() -> None:
         for registry in REGISTRIES.values()
         for module in registry._modules.values()
     }
+    for extra in extras():
+        for rows in extra.adapters.values():
+            registered.update(rows.values())
     builders = {
         ".".join(path.relative_to(package.parent).with_suffix("").parts).removesuffix(
             ".__init__"

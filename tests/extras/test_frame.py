@@ -12,6 +12,7 @@ from dotenv import dotenv_values
 from chatbot.app.services import build
 from chatbot.config.settings import Settings
 from chatbot.domain.errors import SettingsError, UnknownNameError
+from chatbot.domain.registry import Registry
 from chatbot.extras import EXTRAS, Extra, answer, enabled, extras, load
 from tests.app.web.live import application
 from tests.conftest import small_settings
@@ -64,9 +65,12 @@ def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
     commands = [reference for reference, _ in extra.commands.values()]
     hooks = [*extra.verify, *extra.doctor, *extra.background.values()]
     hooks += [hook for hook in (extra.people, extra.observer, extra.rows) if hook]
-    adapters = [one for rows in extra.adapters.values() for one in rows.values()]
-    for reference in (*extra.blueprints, *commands, *hooks, *adapters):
+    for reference in (*extra.blueprints, *commands, *hooks):
         assert load(reference) is not None
+    for group, rows in extra.adapters.items():
+        registry: Registry[object] = Registry(group, rows)
+        for name in rows:
+            assert callable(registry.builder(name))
     assert set(extra.settings) <= Settings.model_fields.keys()
 
 

@@ -32,7 +32,8 @@ from ...search.subjects import inferred_scope
 from . import routes
 from .access import library, query_scope
 from .callers import caller
-from .files import XLSX, table_response
+from .exports import table_response
+from .files import XLSX
 from .routes import (
     JSON,
     Cursor,

@@ -34,7 +34,8 @@ from ...domain.validation import NOT_BLANK
 from .access import library
 from .asking import STREAM, stream_response
 from .callers import caller
-from .files import DOCX, XLSX, disposition
+from .exports import conversation_response
+from .files import DOCX, XLSX
 from .routes import (
     EVENTS,
     JSON,
@@ -59,12 +60,6 @@ from .streaming import (
 )
 
 conversations = Views("conversations", __name__)
-FORMATS = {
-    "markdown": ("md", "text/markdown"),
-    "json": ("json", JSON),
-    "docx": ("docx", DOCX),
-    "xlsx": ("xlsx", XLSX),
-}
 LAST_EVENT = "Last-Event-ID"
 
 
@@ -303,23 +298,7 @@ def export_conversation(conversation_id: str, query: ExportQuery) -> Response:
         if not place:
             raise NotFoundError(f"This conversation has no answer {query.message_id}.")
         messages = messages[place - 1 : place + 1]
-    if query.format == "json":
-        data = json.dumps(
-            {**to_json(record), "messages": messages}, ensure_ascii=False, indent=1
-        ).encode()
-    else:
-        from .exports import (
-            EXPORTS,
-        )  # the libraries of Word and its charts take a fifth of a second to import
-
-        data = EXPORTS[query.format](record.title, messages)
-    suffix, mimetype = FORMATS[query.format]
-    headers = {
-        "Content-Disposition": disposition(
-            "attachment", f"{record.title.replace('/', ' ')}.{suffix}"
-        )
-    }
-    return Response(data, mimetype=mimetype, headers=headers)
+    return conversation_response(record, messages, query.format)
 
 
 @conversations.post(

@@ -7,16 +7,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from flask import Response, request
-from openpyxl import Workbook
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
+from flask import request
 from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
@@ -210,39 +206,3 @@ def csv_text(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> str:
             }
         )
     return text.getvalue()
-
-
-def table_response(
-    rows: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str, format: str
-) -> Response:
-    """Return a table as a file: csv or xlsx."""
-    headers = {"Content-Disposition": disposition("attachment", f"{name}.{format}")}
-    if format == "xlsx":
-        cells = [columns, *([row.get(column) for column in columns] for row in rows)]
-        return Response(xlsx_bytes({name: cells}), mimetype=XLSX, headers=headers)
-    return Response(csv_text(rows, columns), mimetype="text/csv", headers=headers)
-
-
-def xlsx_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
-    """Return a workbook: rows by the name of a sheet, the first its head. No text
-    becomes a formula.
-    """
-    book, stream = Workbook(), io.BytesIO()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        # Excel takes names of sheets up to 31 characters.
-        sheet = book.create_sheet(re.sub(r"[\[\]:*?/\\]", " ", name)[:31])
-        sheet.freeze_panes = "A2"
-        for cells in rows:
-            sheet.append(
-                [
-                    ILLEGAL_CHARACTERS_RE.sub("", one) if isinstance(one, str) else one
-                    for one in cells
-                ]
-            )
-        for cell in chain.from_iterable(sheet.iter_rows()):
-            cell.data_type = "s" if isinstance(cell.value, str) else cell.data_type
-        for cell in sheet[1]:
-            cell.font = Font(bold=True)
-    book.save(stream)
-    return stream.getvalue()
