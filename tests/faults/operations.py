@@ -9,8 +9,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from chatbot.library.connectors.folder import FolderConnector
-
 from chatbot.answering.conversation import Place, Saved
 from chatbot.app.schema import set_version
 from chatbot.app.services import Services
@@ -25,6 +23,8 @@ from chatbot.domain.errors import ChatbotError, DependencyError, NotFoundError
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.json import to_json
 from chatbot.domain.validation import parse
+from chatbot.extras.sources.connectors.folder import FolderConnector
+from chatbot.extras.sources.running import synchroniser_of
 from chatbot.jobs.queue import IngestionFile
 from chatbot.library.control import JobControl
 from chatbot.library.pipeline import passages
@@ -222,7 +222,7 @@ def put_sources(site: Site) -> None:
 
 def synchronise(site: Site) -> None:
     folder = FolderConnector(kind="folder", path=site.folder / "source")
-    site.services.ingesting.synchroniser.run(
+    synchroniser_of(site.services).run(
         {"reports": folder},
         control=JobControl(),
         report=lambda name, change: None,

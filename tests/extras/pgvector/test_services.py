@@ -5,12 +5,12 @@ delete.
 from pathlib import Path
 
 import pytest
-from chatbot.app.doctor import diagnose
 
 from chatbot.answering.conversation import Saved
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Answer, Cancellation, Question, Scope
+from chatbot.extras.operator.doctor import diagnose
 from tests.conftest import KENYA_2023, AddReport
 from tests.fakes import postgres
 
