@@ -19,6 +19,7 @@ from ..domain.request import RequestContext
 from ..language.analysis import Analyzer
 from ..questions.kinds import asks_of_all
 from .pipeline import Retrieval, with_rank
+from .weights import read_weight
 
 MAX_PASSAGES = 2000
 """Passages that can be embedded while a person waits; more belongs in the knowledge
@@ -28,10 +29,7 @@ BATCH, LOCAL_BATCH = 128, 4
 """Passages embedded between two checks for cancellation; in this process, work of a
 moment.
 """
-MOST_SAID = 0.5
-"""A passage with more than this share of the question's words is close, whatever its
-vector.
-"""
+MOST_SAID = read_weight("compression.words")
 MAX_CLOSEST_PASSAGES = 20
 """Where the filter of seed 000 stops."""
 

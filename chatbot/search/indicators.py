@@ -25,21 +25,17 @@ from ..domain.protocols import Catalog, Embedder, Passages
 from ..domain.request import RequestContext
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..questions.reading import COUNTRY, MEANING_WORDS, SHARE_WORDS
+from .weights import read_weight
 
-WORDS = 0.5
-"""Weight of equal words beside a cosine."""
-SURE = 1.0
-"""The score from which words alone name a heading."""
+WORDS = read_weight("labels.words")
+SURE = read_weight("labels.sure")
 KEPT_LABELS, KEPT_PHRASES = 20_000, 20_000
 """Labels whose words are kept, and phrases of headings whose vectors are: 30 MB at 384
 dimensions.
 """
 REST = {"other", "unspecified", "none"}
 """Labels of what a list does not name."""
-LABEL_LEAD = 0.05
-"""By how much a label's phrase must be nearer to the question than its heading's own to
-be meant instead of it.
-"""
+LABEL_LEAD = read_weight("labels.lead")
 
 Key = tuple[str, str | None]
 """A heading and one of its labels: "" is the heading itself, None the heading with all

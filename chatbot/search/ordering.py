@@ -34,23 +34,17 @@ from ..questions.english import pattern
 from ..questions.kinds import asks_for_prose
 from ..questions.reading import COUNTRY, NAME, YEAR, keys_of, tidy
 from .indicators import IndicatorIndex
+from .weights import read_weight
 
 Terms = Callable[[str], Sequence[str]]
 DEPTH = 50
 """Candidates that are looked at: deeper ones came no further in any set."""
-OLDER = 1.0
-"""Penalty of an older edition if no year is asked, in standard deviations: its heading
-may be gone.
-"""
-PEAK = 2.0
-"""Standard deviations of the score before from which more counts for nothing where a
-heading names what is asked: a rare word that one passage has by chance stands out
-further than any heading can. A name is no chance.
-"""
+HEADING = read_weight("order.heading")
+OLDER = read_weight("order.older")
+PEAK = read_weight("order.peak")
 LONGEST_NAME = 12
 """Words of a heading that is compared."""
-PROSE = 0.5
-"""Share of the headings' weight where a question asks for prose."""
+PROSE = read_weight("order.prose")
 JUDGED_HITS = 3
 """First hits that say whether a question is answered: by their headings, or by what
 they tell of a year.
@@ -59,14 +53,8 @@ READ = 20
 """First hits whose language says whether the embedding model knows that of the
 passages.
 """
-STATEMENT = 1.0
-"""Weight of the best statement of a passage where no heading is near, in standard
-deviations.
-"""
-NAMED = 0.6
-"""Cosine from which a heading names what is asked; below it the headings' weight falls
-with its square.
-"""
+STATEMENT = read_weight("order.statement")
+NAMED = read_weight("order.named")
 OLDER_SHOWN = 2
 """Older editions of the first line that stand right behind its first passage."""
 _LED_TO = pattern(
@@ -166,7 +154,7 @@ class Refiner:
         catalog: Catalog,
         index: IndicatorIndex | None,
         *,
-        weight: float,
+        weight: float = HEADING,
         language: str,
         collections: Sequence[str] = (),
     ) -> None:

@@ -18,6 +18,7 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE, Values
 from ..language.country_names import keys_in
 from ..questions.reading import COUNTRY, YEAR, keys_of
+from .weights import read_weight
 
 KeptGeneral = Literal["untagged", "all", "scoped"]
 """See the setting GENERAL_COLLECTION."""
@@ -126,8 +127,7 @@ def bounded(
     }
 
 
-RANK_CONSTANT = 60
-"""That of Cormack, Clarke and Büttcher (SIGIR 2009) and of MongoDB's `$rankFusion`."""
+RANK_CONSTANT = read_weight("merge.rank_constant")
 
 
 def rrf(
@@ -186,10 +186,7 @@ def adaptive_threshold(
 
 TAGS = frozenset({COUNTRY, YEAR, "type"})
 """Fields that say what a report is about; documents of no country lack them."""
-PASSING_MENTION = 0.1
-"""Subtracted from the score of a passing mention: a list of countries is near to any
-question about a country.
-"""
+PASSING_MENTION = read_weight("merge.passing_mention")
 
 
 def split_by_country_tag(

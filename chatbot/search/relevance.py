@@ -26,19 +26,14 @@ from ..language.sentences import sentences
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 from .ordering import JUDGED_HITS, sentences_of_years
+from .weights import read_weight
 
 Verdict = Literal["answers", "closest", "nothing"]
 """``closest``: the hits may only be near to what the question asks."""
-CLOSEST, ANSWERS = 0.2, 0.7
-"""The closeness from which hits are quoted as the closest ones, and as an answer; 0 is
-the floor, 1 the threshold.
-"""
-DOUBT = 1.5
-"""The amount that one doubt takes from the closeness."""
-MOVED = 0.3
-"""The share of the way that a question moves without the words that hits lack, which is
-taken from their nearness.
-"""
+CLOSEST = read_weight("relevance.closest")
+ANSWERS = read_weight("relevance.answers")
+DOUBT = read_weight("relevance.doubt")
+MOVED = read_weight("relevance.moved")
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little
 can be said.

@@ -29,8 +29,6 @@ from .flow import build_flow
 from .once import Once
 from .runtime import Runtime, Runtimes
 
-HEADING_WEIGHT = 1.5
-"""Weight of headings near the question beside the fused score."""
 MAX_KEPT_LIMITS = 64
 """Limits of callers for which what is derived from the reports is kept."""
 
@@ -137,7 +135,6 @@ class SearchServices:
         refiner = Refiner(
             self.reader.documents,
             self.indicators if embedder.local else None,
-            weight=HEADING_WEIGHT,
             language=settings.language,
             collections=settings.chunk_collections,
         )

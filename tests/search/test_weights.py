@@ -1,0 +1,37 @@
+"""The weights of the search: each says what it weighs, and is read once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chatbot import search
+from chatbot.domain.errors import read_table
+from chatbot.search.weights import read_weight
+
+ROOM = Path(search.__file__).parent
+ROWS = {
+    f"{group}.{name}": row
+    for group, rows in read_table("chatbot.search", "weights").items()
+    for name, row in rows.items()
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_weight_says_what_it_weighs(name: str) -> None:
+    assert ROWS[name].keys() == {"value", "weighs"}
+    assert ROWS[name]["weighs"].endswith(".")
+    assert read_weight(name) == ROWS[name]["value"]
+
+
+def test_every_weight_is_read_by_one_module() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in ROOM.glob("*.py")]
+    read = [
+        name for text in texts for name in re.findall(r'read_weight\("(.+?)"\)', text)
+    ]
+    assert sorted(read) == sorted(ROWS)
+
+
+def test_a_name_that_the_table_does_not_have_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        read_weight("order.nothing")
