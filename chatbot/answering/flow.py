@@ -26,6 +26,7 @@ from ..language.analysis import Analyzer
 from ..search.relevance import Judge
 from .emitter import Send, send_nothing
 from .stages.finish import Finish
+from .tools import Tools
 from .tools.search import SearchTool
 from .turn import Draft, Stage, Turn
 from .writers.advice import Advice
@@ -83,6 +84,8 @@ class Flow:
 
     stages: Mapping[str, Stage]
     finish: Finish
+    tools: Tools
+    """What the stages gather with, for other programs, too."""
     settings: QuerySettings
     """Of a question that brings none."""
     catalog: Catalog

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from chatbot.answering.flow import Gather
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Chunk, Document, Section, Vector
@@ -112,6 +113,13 @@ def retrieve(
     )
     assert [hit.rank for hit in found.hits] == list(range(1, len(found.hits) + 1))
     return [(hit.chunk.text, *hit.found_by) for hit in found.hits]  # type: ignore[misc]
+
+
+def compressor_of(services: Services) -> Compressor:
+    """What attachments are read with."""
+    gather = services.everything.flow.stages["gather"]
+    assert isinstance(gather, Gather)
+    return gather.search.attachments.compressor
 
 
 class TestThreshold:
@@ -223,7 +231,7 @@ class TestFigures:
         whole = Document(
             "attachment-x", "x.md", "x", "x.md", {}, lay_out([Section((), words)])
         )
-        _, chunks = services.everything.resources.compressor.retrieve(
+        _, chunks = compressor_of(services).retrieve(
             "word7", [whole], top_k=1, request=_NONE
         )
         assert 900 < max(len(chunk.text) for chunk in chunks) <= 1000
@@ -243,7 +251,7 @@ class TestFigures:
         )
         for least, found in ((0.2, 1), (0.99, 0)):
             with build(settings.override(similarity_threshold=least)) as services:
-                kept, _ = services.everything.resources.compressor.retrieve(
+                kept, _ = compressor_of(services).retrieve(
                     "alpha in other words", [text], top_k=5, request=_NONE
                 )
             assert len(kept.hits) == found

@@ -9,6 +9,7 @@ from ...domain.protocols import Catalog
 from .attachments import AttachmentTool
 from .figures import FigureTool
 from .model import ModelTool
+from .read import ReadTool
 from .search import SearchTool
 
 
@@ -20,4 +21,5 @@ class Tools:
     figures: FigureTool
     attachments: AttachmentTool
     model: ModelTool
+    read: ReadTool
     catalog: Catalog

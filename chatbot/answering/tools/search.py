@@ -71,6 +71,15 @@ class SearchTool:
             return [self._alone(turn, searches[0])]
         return self._at_once(turn, searches)
 
+    def find(
+        self, query: str, *, top_k: int, scope: Scope, method: str
+    ) -> Sequence[SearchHit]:
+        """Return the passages nearest to a query, for a program that asks for nothing
+        else. Raises DependencyError.
+        """
+        found = self.retriever.retrieve(query, top_k=top_k, scope=scope, method=method)
+        return found.hits
+
     def retrieve(
         self,
         turn: Turn,

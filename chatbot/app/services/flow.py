@@ -24,6 +24,7 @@ from ...answering.tools import Tools
 from ...answering.tools.attachments import AttachmentTool
 from ...answering.tools.figures import FigureTool
 from ...answering.tools.model import ModelTool
+from ...answering.tools.read import ReadTool
 from ...answering.tools.search import SearchTool
 from ...answering.turn import Stage
 from ...answering.writers import Desk
@@ -73,6 +74,7 @@ def build_flow(
         figures=FigureTool(tables, passages, catalog, reader.glossary, language),
         attachments=attachments,
         model=ModelTool(small_chat_model, catalog),
+        read=ReadTool(passages, reader.figures),
         catalog=catalog,
     )
     desk = Desk(
@@ -108,6 +110,7 @@ def build_flow(
     }
     return Flow(
         stages=stages,
+        tools=tools,
         finish=Finish(cache, reader.glossary),
         settings=QuerySettings.of(settings),
         catalog=catalog,

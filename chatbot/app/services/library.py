@@ -1,20 +1,16 @@
 """The library as one caller sees it."""
 
-import difflib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...answering.context import CONTEXT_MARGIN, window
+from ...answering.tools.read import ReadTool
 from ...database.reader import Reader, narrowed
 from ...database.repositories.documents import is_inside
-from ...database.repositories.figures import FigurePage
-from ...domain import Chunk, DocumentRecord, Scope
+from ...domain import Chunk, DocumentRecord
 from ...domain.callers import Caller
 from ...domain.errors import (
     ForbiddenError,
-    InvalidRequestError,
     NotFoundError,
 )
 from ...domain.scope import Values
@@ -23,8 +19,6 @@ from ...search.scope import ScopeResolver
 from . import Services
 from .activity import Activity
 from .searching import SearchServices
-
-CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +141,10 @@ class Library:
             )
         return about
 
-    def passage(self, chunk_id: str) -> Chunk:
-        """Return a passage. Raises NotFoundError."""
-        chunks = self.passages([chunk_id]) if CHUNK_ID.match(chunk_id) else []
-        if not chunks:
-            raise NotFoundError(f"There is no passage {chunk_id[:200]!r}.")
-        return chunks[0]
+    @property
+    def read(self) -> ReadTool:
+        """Reads passages and figures that the caller may see."""
+        return ReadTool(self.reader.passages, self.reader.figures)
 
     def passages(self, chunk_ids: Sequence[str]) -> list[Chunk]:
         """Return the passages that exist and that the caller may see, in the order of
@@ -165,44 +157,3 @@ class Library:
         summary last.
         """
         return passages(self.reader.passages, record, offset=offset, limit=limit)
-
-    def wider_text(self, chunk: Chunk) -> str:
-        """Return a passage with `CONTEXT_MARGIN` characters of its report on each
-        side.
-        """
-        (around,) = self.reader.passages.surroundings([chunk], margin=CONTEXT_MARGIN)
-        return window(chunk, around, before=CONTEXT_MARGIN, after=CONTEXT_MARGIN)
-
-    def figures(
-        self,
-        scope: Scope,
-        indicator: str,
-        year: int | None,
-        *,
-        limit: int,
-        after: str = "",
-    ) -> FigurePage:
-        """Return a page of the figures in a scope by indicator, "" = all, and by their
-        year. Raises InvalidRequestError: no report in the scope has such a heading;
-        names similar ones.
-        """
-        figures = self.reader.figures
-        page = figures.page(
-            scope, indicator=indicator, year=year, limit=limit, after=after
-        )
-        text = " ".join(indicator.split()).casefold()
-        if page.total or not text:
-            return page
-        headings = {
-            heading.casefold(): heading for heading in figures.indicators(scope)
-        }
-        if text.partition(": ")[0] in headings:
-            return page
-        similar = [name for name in headings if text in name]
-        if not similar:
-            similar = difflib.get_close_matches(text, headings, cutoff=0.5)
-        names = [headings[name] for name in similar[:5]]
-        hint = f" Did you mean {', '.join(names)}?" if names else ""
-        raise InvalidRequestError.for_field(
-            "indicator", f"no report here has a section {text!r}.{hint}", names
-        )

@@ -201,7 +201,7 @@ def list_figures(query: FigureQuery) -> Json | Response:
         query.cursor,
     )
     while True:
-        page = library().figures(
+        page = library().read.figure_rows(
             scope, query.indicator, query.year, limit=limit, after=after
         )
         figures += page.figures
@@ -350,10 +350,10 @@ def get_passage(chunk_id: str) -> OpenedPassage:
     kept.
     """
     mine = library()
-    chunk = mine.passage(chunk_id)
+    chunk = mine.read.passage(chunk_id)
     record = mine.reader.documents.get(chunk.document_id)
     file = mine.original_name(record) if record else ""
-    return OpenedPassage(SearchHit(chunk), mine.wider_text(chunk), file or None)
+    return OpenedPassage(SearchHit(chunk), mine.read.wider_text(chunk), file or None)
 
 
 class SuggestedQuestion(TypedDict):
@@ -376,7 +376,7 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     routes.require_samples()
     scope, passage, retriever = (
         query_scope(query),
-        library().passage(chunk_id),
+        library().read.passage(chunk_id),
         library().search.retriever,
     )
 

@@ -232,7 +232,7 @@ def get_text(document_id: str, query: TextQuery) -> Json:
     mine = library()
     record, start = mine.record(document_id), query.start
     if query.around:
-        passage = mine.passage(query.around)
+        passage = mine.read.passage(query.around)
         if passage.document_id != record.id:
             raise NotFoundError(
                 f"There is no passage {query.around[:200]!r} in {record.title!r}."

@@ -94,8 +94,8 @@ def passage(chunk_id: str) -> Response:
     """
     if not may_read():
         return with_owner(make_response(render_template("passage.html", chunk=None)))
-    chunk = library().passage(chunk_id)
-    before, _, after = library().wider_text(chunk).partition(chunk.text)
+    chunk = library().read.passage(chunk_id)
+    before, _, after = library().read.wider_text(chunk).partition(chunk.text)
     return with_owner(
         make_response(
             render_template("passage.html", chunk=chunk, before=before, after=after)

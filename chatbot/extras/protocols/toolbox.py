@@ -152,15 +152,13 @@ class Toolbox:
 
     def search(self, arguments: SearchArguments) -> Json:
         """Find passages of the reports, with page and section; no answer."""
-        method, scope = (
-            self.services.settings.retrieval_method,
-            arguments.scope(self.library),
+        hits = self.library.search.flow.tools.search.find(
+            arguments.query,
+            top_k=arguments.limit,
+            scope=arguments.scope(self.library),
+            method=self.services.settings.retrieval_method,
         )
-        retriever = self.library.search.retriever
-        retrieval = retriever.retrieve(
-            arguments.query, top_k=arguments.limit, scope=scope, method=method
-        )
-        return {"hits": [to_json(hit) for hit in retrieval.hits]}
+        return {"hits": [to_json(hit) for hit in hits]}
 
     def ask(self, arguments: Ask) -> Json:
         """Answer a question from the reports; every claim cites a passage and its
@@ -220,16 +218,16 @@ class Toolbox:
 
     def read_passage(self, arguments: ReadPassage) -> Json:
         """Read a passage with the text around it."""
-        chunk = self.library.passage(arguments.chunk_id)
+        chunk = self.library.read.passage(arguments.chunk_id)
         return {
             **to_json(SearchHit(chunk)),
-            "wider_text": self.library.wider_text(chunk),
+            "wider_text": self.library.read.wider_text(chunk),
         }
 
     def read_figures(self, arguments: ReadFigures) -> Json:
         """Figures of the reports as data: value, unit, year, edition, passage."""
         scope = arguments.scope(self.library)
-        page = self.library.figures(
+        page = self.library.read.figure_rows(
             scope, arguments.indicator, arguments.figure_year, limit=arguments.limit
         )
         return {"figures": list(map(to_json, page.figures)), "total": page.total}
