@@ -78,6 +78,7 @@ OURS = {
     "operator": "chatbot.extras.operator",
     "pgvector": "chatbot.extras.pgvector",
     "protocols": "chatbot.extras.protocols",
+    "rerankers": "chatbot.extras.rerankers",
     "rows_of_others": "chatbot.extras.rows_of_others",
     "sign_in": "chatbot.extras.sign_in",
     "sources": "chatbot.extras.sources",

@@ -54,13 +54,13 @@ def test_an_installed_package_adds_an_adapter_and_replaces_none(tmp_path: Path) 
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(
-        "[report_chat.rerankers]\nnewest = acme:build\nmmr = acme:build\n"
+        "[report_chat.rerankers]\nnewest = acme:build\ndiversity = acme:build\n"
     )
     (tmp_path / "acme.py").write_text("def build(**_):\n    return 'of acme'\n")
     code = (
         "from chatbot.models.rerank import RERANKERS as known\n"
         "print('newest' in known.names(), known.builder('newest')(), "
-        "known.builder('mmr').__name__)"
+        "known.builder('diversity').__name__)"
     )
     command, environment = (
         [sys.executable, "-c", code],
@@ -69,7 +69,7 @@ def test_an_installed_package_adds_an_adapter_and_replaces_none(tmp_path: Path) 
     said = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True
     ).stdout
-    assert said == "True of acme MmrReranker\n"
+    assert said == "True of acme DiversityReranker\n"
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_valid_ones() -> None:

@@ -36,6 +36,7 @@ VALUES = {
     "OIDC_CLIENT_SECRET": "hunter2",
     "OIDC_GROUPS_CLAIM": "roles",
     "OIDC_ISSUER": "https://login.example",
+    "RERANK_MODEL": "rerank-2.5-lite",
     "SCHEMA": "langchain",
     "POSTGRES_URI": "postgresql://h/reports",
     "SIGN_IN_GROUPS": "groups.toml",

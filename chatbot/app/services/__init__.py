@@ -164,7 +164,8 @@ def check_names(settings: Settings) -> None:
     RETRIEVAL_METHODS.check(settings.retrieval_method, field="RETRIEVAL_METHOD")
     fusion_named(settings.fusion)
     check_stages(settings.stages)
-    RERANKERS.check(settings.reranker, field="RERANKER")
+    rerankers = with_extras(RERANKERS, settings)
+    rerankers.check(settings.reranker, field="RERANKER")
     stores = with_extras(STORES, settings)
     stores.check(settings.vector_search, field="VECTOR_SEARCH", also=("auto",))
     if settings.embedding_provider is not None:

@@ -14,6 +14,7 @@ from ...domain import QuerySettings, Question
 from ...domain.errors import EmbeddingError
 from ...domain.protocols import Passages, Reranker
 from ...domain.scope import Scope
+from ...extras import with_extras
 from ...language.analysis import analyzer
 from ...library.chunkers import CHUNKERS
 from ...models.caches import AnswerCache
@@ -246,6 +247,7 @@ class Rerankers:
     def __init__(self, runtime: Runtime, models: ChatModels) -> None:
         self._runtime = runtime
         self._models = models
+        self._known = with_extras(RERANKERS, runtime.storage.settings)
         self._lock = threading.RLock()
         self._built: dict[str, Reranker] = {}
 
@@ -253,11 +255,11 @@ class Rerankers:
         """Return the reranker of that name, None for none. Raises UnknownNameError,
         MissingPackageError.
         """
-        if RERANKERS.check(name, field="RERANKER") == "none":
+        if self._known.check(name, field="RERANKER") == "none":
             return None
         with self._lock:
             if name not in self._built:
-                self._built[name] = RERANKERS.builder(name)(
+                self._built[name] = self._known.builder(name)(
                     chat_model=lambda: self._models.small,
                     language=self._runtime.storage.settings.language,
                     store=lambda: self._runtime.store,

@@ -11,6 +11,8 @@ from tests.answering.modes.bench import Bench, bench, model
 from tests.fakes.openai_replies import Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
+pytestmark = pytest.mark.extras("rerankers")
+
 __all__ = ["model"]
 JUDGES = "You judge which passages help"
 ASKED = "What is the population of Kenya?"

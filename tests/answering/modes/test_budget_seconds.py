@@ -29,7 +29,7 @@ from tests.answering.modes.limits import (
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.usefixtures("kenya", "mali")
+pytestmark = [pytest.mark.usefixtures("kenya", "mali"), pytest.mark.extras("rerankers")]
 
 
 SECONDS, LONGER = 1.0, (4.0, 20.0)

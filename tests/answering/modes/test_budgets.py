@@ -28,7 +28,7 @@ from tests.answering.modes.limits import (
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel, stage_of
 
-pytestmark = pytest.mark.usefixtures("kenya", "mali")
+pytestmark = [pytest.mark.usefixtures("kenya", "mali"), pytest.mark.extras("rerankers")]
 TOO_LONG = Reply(
     status=400, error={"message": "too long", "code": "context_length_exceeded"}
 )

@@ -29,7 +29,7 @@ from tests.asking import Finished, by_mode
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.usefixtures("kenya", "mali")
+pytestmark = [pytest.mark.usefixtures("kenya", "mali"), pytest.mark.extras("rerankers")]
 PLAN = json.dumps(
     {"queries": ["What is the population?", "What is the growth rate?", "Where is it?"]}
 )

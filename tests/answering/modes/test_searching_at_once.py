@@ -27,7 +27,7 @@ from tests.answering.modes.limits import (
 from tests.fakes.openai_server import CHAT, EMBEDDINGS, FakeOpenAI, Recorded, Reply
 from tests.fakes.scripted_model import ScriptedModel
 
-pytestmark = pytest.mark.usefixtures("kenya", "mali")
+pytestmark = [pytest.mark.usefixtures("kenya", "mali"), pytest.mark.extras("rerankers")]
 SUB_QUESTIONS = [
     "What is the population?",
     "What is the growth rate?",

@@ -6,13 +6,17 @@ from importlib.util import find_spec
 
 import pytest
 
+from chatbot.config.settings import Settings
 from chatbot.domain import RequestContext
 from chatbot.domain.errors import MissingPackageError
 from chatbot.domain.protocols import Reranker
-from chatbot.models.rerank import RERANKERS, CrossEncoderReranker
+from chatbot.extras import with_extras
+from chatbot.extras.rerankers.rerankers import CrossEncoderReranker
+from chatbot.models.rerank import RERANKERS
 from tests.models.rerank.hits import Scripted, hit, ids
 from tests.stores.atlas_setup import Setup
 
+ALL_RERANKERS = with_extras(RERANKERS, Settings())
 HITS = [
     hit(f"h{number}", score=1 - number / 20, source=f"s{number % 3}")
     for number in range(10)
@@ -28,14 +32,14 @@ def reranker(name: str) -> Reranker:
         )
     served = Setup()
     served.engine.reranks = True
-    return RERANKERS.builder(name)(
+    return ALL_RERANKERS.builder(name)(
         chat_model=lambda: Scripted("[2, 5]"),
         language="english",
         store=lambda: served.store,
     )
 
 
-@pytest.mark.parametrize("name", RERANKERS.names())
+@pytest.mark.parametrize("name", ALL_RERANKERS.names())
 @pytest.mark.parametrize("top_k", [1, 3, 10, 50])
 def test_as_many_of_the_hits_as_are_wanted_each_once(name: str, top_k: int) -> None:
     found = (
@@ -49,7 +53,7 @@ def test_as_many_of_the_hits_as_are_wanted_each_once(name: str, top_k: int) -> N
     assert all(one in HITS for one in found)
 
 
-@pytest.mark.parametrize("name", RERANKERS.names())
+@pytest.mark.parametrize("name", ALL_RERANKERS.names())
 def test_no_hits_and_one_hit(name: str) -> None:
     one = reranker(name)
     assert one.rerank("question", [], top_k=3, request=RequestContext()).hits == ()
@@ -58,7 +62,7 @@ def test_no_hits_and_one_hit(name: str) -> None:
     ) == ["h0"]
 
 
-@pytest.mark.parametrize("name", RERANKERS.names())
+@pytest.mark.parametrize("name", ALL_RERANKERS.names())
 @pytest.mark.parametrize("top_k", [1, 5, 50])
 def test_every_reranker_asks_for_at_least_what_is_wanted(name: str, top_k: int) -> None:
     assert reranker(name).candidates(top_k) >= top_k
@@ -70,7 +74,7 @@ def test_every_reranker_asks_for_at_least_what_is_wanted(name: str, top_k: int) 
 )
 def test_the_cross_encoder_names_the_package_it_needs() -> None:
     """R-B8."""
-    build = RERANKERS.builder("cross_encoder")
+    build = ALL_RERANKERS.builder("cross_encoder")
     with pytest.raises(MissingPackageError, match="sentence-transformers") as raised:
         build(chat_model=Scripted, language="english", store=Setup().open_store)
     assert "pip install sentence-transformers" in raised.value.remedy

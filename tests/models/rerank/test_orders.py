@@ -5,7 +5,8 @@ relevant and not yet said (R-B8).
 import pytest
 
 from chatbot.domain import Chunk, RequestContext, SearchHit
-from chatbot.models.rerank import DiversityReranker, MmrReranker
+from chatbot.extras.rerankers.rerankers import MmrReranker
+from chatbot.models.rerank import DiversityReranker
 from tests.data import cases
 from tests.models.rerank.hits import hit, ids
 

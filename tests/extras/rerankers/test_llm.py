@@ -6,8 +6,8 @@ import pytest
 
 from chatbot.domain import Cancellation, Delta, RequestContext, Usage
 from chatbot.domain.protocols import Reranked
+from chatbot.extras.rerankers.rerankers import BATCH, LlmReranker
 from chatbot.models.replies import numbers
-from chatbot.models.rerank import BATCH, LlmReranker
 from tests.models.rerank.hits import Scripted, hit, ids
 
 HITS = [hit(f"h{number}") for number in range(1, 6)]

@@ -5,7 +5,7 @@ package.
 import pytest
 
 from chatbot.domain import RequestContext
-from chatbot.models.rerank import CrossEncoderReranker, RerankerError
+from chatbot.extras.rerankers.rerankers import CrossEncoderReranker, RerankerError
 from tests.models.rerank.hits import hit, ids
 
 HITS = [hit("a", text="tea"), hit("b", text="coffee exports"), hit("c", text="coffee")]

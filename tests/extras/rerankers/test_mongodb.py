@@ -6,7 +6,7 @@ import pytest
 
 from chatbot.domain import RequestContext, SearchHit
 from chatbot.domain.errors import SearchEngineError
-from chatbot.models.rerank import MongoReranker
+from chatbot.extras.rerankers.rerankers import MongoReranker
 from tests.fakes.search_engine import failure
 from tests.rows import outside
 from tests.stores.atlas_setup import Setup
