@@ -18,8 +18,6 @@ UNWRITABLE = frozenset({FULL, "read_only", "no_rights"})
 """Kinds of failures after which reading goes on."""
 PASSING = frozenset({"away", "conflict", "slow", THROTTLED, "wrong_role"})
 """Kinds of failures that say nothing about the command itself."""
-IN_DOUBT = frozenset({"slow", "away", "wrong_role"})
-"""Kinds of failures after which a write may be made all the same."""
 DUPLICATE = "duplicate"
 SOON = 5
 """Seconds until a retry of an unknown failure may help."""

@@ -17,7 +17,6 @@ from ...domain.errors import DatabaseError, NotFoundError
 from ...domain.scope import Scope
 from ..core import Database
 from ..rows import from_row, now
-from ..sqlite_documents import Json
 
 EVERYTHING = Scope()
 PREFIX = "rck_"
@@ -63,17 +62,16 @@ class KeyRepository:
 
     def all(self) -> list[ApiKey]:
         """Return all keys, revoked ones too, oldest first."""
-        return [
-            from_row(ApiKey, row)
-            for row in self._keys.find(
-                {"role": {"$exists": True}}, sort=[("created_at", 1)]
-            )
-        ]
+        is_key = {"role": {"$exists": True}}
+        rows = self._keys.find(is_key, sort=[("created_at", 1)])
+        return [from_row(ApiKey, row) for row in rows]
 
     def get(self, key_id: str) -> ApiKey | None:
         """Return the key with this id; None where there is none or it is revoked."""
         row = self._keys.find_one({"_id": key_id, "revoked_at": ""})
-        return from_row(ApiKey, row) if row else None
+        if row is None:
+            return None
+        return from_row(ApiKey, row)
 
     def find(self, secret: str) -> ApiKey | None:
         """Return the key with this secret, and note its use; None where there is none
@@ -82,11 +80,9 @@ class KeyRepository:
         row = self._keys.find_one({"digest": _digest(secret), "revoked_at": ""})
         if row is None:
             return None
-        if (
-            row.get("parent")
-            and not row.get("groups")
-            and self.get(row["parent"]) is None
-        ):
+        # The key of a feed ends with the key that it was made with.
+        parent = row.get("parent")
+        if parent and not row.get("groups") and self.get(parent) is None:
             return None
         seconds = time.monotonic()
         if seconds - self._noted.get(row["_id"], -NOTE_SECONDS) >= NOTE_SECONDS:
@@ -98,18 +94,17 @@ class KeyRepository:
         """Note it beside the request, which waits neither for another writer nor for
         space on the disk.
         """
+        used = {"$set": {"used_at": now("seconds")}}
         with suppress(DatabaseError):
-            self._keys.update_one(
-                {"_id": key_id}, {"$set": {"used_at": now("seconds")}}
-            )
+            self._keys.update_one({"_id": key_id}, used)
 
     def revoke(self, key_id: str, *, within: Scope = EVERYTHING) -> ApiKey:
         """Revoke a key, whose limits are ``within`` these; what was made with it stays.
         Raises NotFoundError.
         """
-        row: Json | None = None
-        key = self.get(key_id) if within else None
-        if not within or (key is not None and within.covers(key.limit)):
+        key = self.get(key_id)
+        row = None
+        if key is not None and (not within or within.covers(key.limit)):
             row = self._keys.find_one_and_update(
                 {"_id": key_id, "revoked_at": ""},
                 {"$set": {"revoked_at": now("seconds")}},
@@ -124,9 +119,8 @@ class KeyRepository:
         """Return the secret that signs cookies for all workers; the first call makes
         it.
         """
-        return bytes.fromhex(
-            self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})["secret"]
-        )
+        row = self._keys.ensure(SIGNING, {"secret": secrets.token_hex(32)})
+        return bytes.fromhex(row["secret"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,17 +63,18 @@ class UnfinishedRepository:
         """Store events of an answer, of which ``first`` is the number of the first.
         After a failure it is called again, with the same ones and perhaps more.
         """
-        number = first + len(events) - 1
-        # The id of a repetition with more events is another one: what a call that
-        # timed out may still write replaces nothing.
+        last = first + len(events) - 1
         row = {
-            "_id": f"{begun.message_id}-{first}-{number}",
+            # The id of a repetition with more events is another one: what a call that
+            # timed out may still write replaces nothing.
+            "_id": f"{begun.message_id}-{first}-{last}",
             "message_id": begun.message_id,
-            "number": number,
+            "number": last,
             "first": first,
+            "conversation_id": begun.conversation_id,
+            "events": list(events),
         }
-        about = {"conversation_id": begun.conversation_id, "events": list(events)}
-        self._events.replace_many([{**row, **about}])
+        self._events.replace_many([row])
 
     def events(self, message_id: str, after: int) -> list[tuple[int, str]]:
         """Return the stored events after the number ``after``, each with its number."""
@@ -116,22 +117,24 @@ class UnfinishedRepository:
         self._events.delete_many({"message_id": message_id})
         if not state:
             return
-        both = [message_id, question_id(message_id)]
         row = self._messages.find_one({"_id": message_id, "state": RUNNING}, SHOWN)
-        replaced = row and row.get("replaces")
-        if (
-            replaced
-            and self._messages.find_one({"_id": replaced}, {"_id": 1}) is not None
-        ):
-            self._messages.delete_many({"_id": {"$in": both}, "state": RUNNING})
-        elif row is not None:
-            partial = {} if text is None else {"content": text}
-            self._messages.update_each(
-                [
-                    (message_id, {"$set": {"state": state, **partial}}),
-                    (both[1], {"$set": {"state": state}}),
-                ]
-            )
+        if row is None:
+            return
+        question = question_id(message_id)
+        replaced = row.get("replaces")
+        if replaced and self._messages.find_one({"_id": replaced}, {"_id": 1}):
+            ids = {"$in": [message_id, question]}
+            self._messages.delete_many({"_id": ids, "state": RUNNING})
+            return
+        of_answer: Json = {"state": state}
+        if text is not None:
+            of_answer["content"] = text
+        self._messages.update_each(
+            [
+                (message_id, {"$set": of_answer}),
+                (question, {"$set": {"state": state}}),
+            ]
+        )
 
 
 Rating = Literal["up", "down"]
@@ -159,13 +162,11 @@ class Asked:
     def values(self, field: str) -> list[Value]:
         """Return the values chosen for a filter field; none where it is a range."""
         chosen = self.filters.get(field)
-        return (
-            []
-            if chosen is None or isinstance(chosen, dict)
-            else chosen
-            if isinstance(chosen, list)
-            else [chosen]
-        )
+        if chosen is None or isinstance(chosen, dict):
+            return []
+        if isinstance(chosen, list):
+            return chosen
+        return [chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,22 +202,21 @@ class FeedbackRepository:
         """Store this owner's feedback, replacing an earlier one. Raises NotFoundError:
         no such answer of this owner.
         """
-        row, question = self._answer(message_id, owner)
-        given = {
+        answer, question = self._answer(message_id, owner)
+        row = {
+            "_id": message_id,
+            "conversation_id": answer["conversation_id"],
+            "owner": answer.get("owner", ""),
             "rated_at": now(),
             "rating": rating,
             "reason": reason,
             "comment": comment,
+            **_asked_json(answer, question),
         }
-        about = {
-            "conversation_id": row["conversation_id"],
-            "owner": row.get("owner", ""),
-        }
-        if row.get(WITHIN):
-            about[WITHIN] = row[WITHIN]
-        stored = {"_id": message_id, **about, **given, **_asked_json(row, question)}
-        self._feedback.replace_many([stored])
-        return _feedback(stored)
+        if answer.get(WITHIN):
+            row[WITHIN] = answer[WITHIN]
+        self._feedback.replace_many([row])
+        return _feedback(row)
 
     def remove(self, message_id: str, owner: str) -> None:
         """Remove the feedback. Raises NotFoundError: no such answer of this owner."""
@@ -227,11 +227,9 @@ class FeedbackRepository:
         """Return the feedback on these answers, by message id; answers without feedback
         are left out.
         """
-        rows = (
-            self._feedback.find({"_id": {"$in": list(message_ids)}})
-            if message_ids
-            else []
-        )
+        if not message_ids:
+            return {}
+        rows = self._feedback.find({"_id": {"$in": list(message_ids)}})
         return {row["_id"]: _feedback(row) for row in rows}
 
     def latest(
@@ -244,13 +242,13 @@ class FeedbackRepository:
         """Yield feedback of this ``owner`` (None = everybody) on answers to callers
         ``within`` a limit, newest first; ``limit`` 0 = all.
         """
-        condition: Json = {} if rating is None else {"rating": rating}
-        condition |= {} if owner is None else {"owner": owner}
-        condition |= made_within(self._feedback, within)
-        return map(
-            _feedback,
-            self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit),
-        )
+        condition = made_within(self._feedback, within)
+        if rating is not None:
+            condition["rating"] = rating
+        if owner is not None:
+            condition["owner"] = owner
+        rows = self._feedback.find(condition, sort=[("rated_at", -1)], limit=limit)
+        return (_feedback(row) for row in rows)
 
     def unanswered(
         self, limit: int, owner: str | None = None, within: Scope = EVERYTHING
@@ -259,63 +257,57 @@ class FeedbackRepository:
         ``owner`` (None = everybody) and of callers ``within`` a limit. Questions of
         deleted conversations are left out.
         """
-        condition: Json = {
-            "answered": False,
-            **({} if owner is None else {"owner": owner}),
-            **made_within(self._messages, within),
-        }
-        rows = list(
-            self._messages.find(condition, sort=[("created_at", -1)], limit=limit)
-        )
-        ids = sorted({row["conversation_id"] for row in rows})
-        kept = {
-            row["_id"]
-            for row in self._conversations.find(
-                {"_id": {"$in": ids}, "deleted_at": None}, {"_id": 1}
-            )
-        }
-        return [
-            _asked(
-                {
-                    "_id": row["_id"],
-                    "rated_at": row["created_at"],
-                    **_asked_json(row, question),
-                }
-            )
-            for row in rows
-            if row["conversation_id"] in kept
-            and (question := self._question(row)) is not None
-        ]
+        condition = {"answered": False, **made_within(self._messages, within)}
+        if owner is not None:
+            condition["owner"] = owner
+        newest_first = [("created_at", -1)]
+        answers = list(self._messages.find(condition, sort=newest_first, limit=limit))
+        ids = {"$in": sorted({answer["conversation_id"] for answer in answers})}
+        present = self._conversations.find({"_id": ids, "deleted_at": None}, {"_id": 1})
+        conversations = {conversation["_id"] for conversation in present}
+        questions = []
+        for answer in answers:
+            if answer["conversation_id"] not in conversations:
+                continue
+            question = self._question(answer)
+            if question is not None:
+                row = _asked_json(answer, question)
+                row["_id"] = answer["_id"]
+                row["rated_at"] = answer["created_at"]
+                questions.append(_asked(row))
+        return questions
 
     def _answer(self, message_id: str, owner: str) -> tuple[Json, Json]:
-        row = self._messages.find_one(
+        """Return the rows of a complete answer of this owner and of its question.
+        Raises NotFoundError.
+        """
+        answer = self._messages.find_one(
             {"_id": message_id, "role": "assistant", "owner": own_or_nobodys(owner)}
         )
-        question = (
-            self._question(row) if row is not None and not row.get("state") else None
-        )
-        if (
-            row is None
-            or question is None
-            or not self._conversations.find_one(visible(row["conversation_id"], owner))
-        ):
-            raise NotFoundError("There is no such answer.")
-        return row, question
+        if answer is not None and not answer.get("state"):
+            question = self._question(answer)
+            conversation = visible(answer["conversation_id"], owner)
+            if question is not None and self._conversations.find_one(conversation):
+                return answer, question
+        raise NotFoundError("There is no such answer.")
 
-    def _question(self, row: Json) -> Json | None:
+    def _question(self, answer: Json) -> Json | None:
         return self._messages.find_one(
-            {"conversation_id": row["conversation_id"], "ordinal": row["ordinal"] - 1}
+            {
+                "conversation_id": answer["conversation_id"],
+                "ordinal": answer["ordinal"] - 1,
+            }
         )
 
 
-def _asked_json(row: Json, question: Json) -> Json:
+def _asked_json(answer: Json, question: Json) -> Json:
     return {
         "question": question["content"],
         "scope": question.get("scope", {}),
         "collections": question.get("collections", []),
         "mode": question.get("preset") or question.get("mode") or "",
-        "answered": bool(row.get("answered", True)),
-        "chunk_ids": [citation["chunk_id"] for citation in row.get("citations", [])],
+        "answered": bool(answer.get("answered", True)),
+        "chunk_ids": [citation["chunk_id"] for citation in answer.get("citations", [])],
     }
 
 

@@ -23,12 +23,13 @@ from ..rows import from_row, now
 from .usage import increments, read_sums
 
 MAX_TITLE_CHARACTERS = 80
-SEARCHED_AT_ONCE = 100
+"""A line of the list of conversations."""
+MAX_SEARCHED_AT_ONCE = 100
+"""Conversations whose questions are read together."""
 MAX_SEARCHED_CONVERSATIONS = 1_000
 """Conversations of which one page of a search looks at the questions; the next page
 goes on from there.
 """
-TOKEN_BYTES = 24
 CURSOR = re.compile(r"^([0-9T:.+-]{10,40})~([0-9a-f]{32})$")
 """The time of the last write to the last conversation of a page, and its id."""
 RUNNING: Literal["running"] = "running"
@@ -93,10 +94,8 @@ class ConversationRepository:
 
     def exists(self, conversation_id: str, owner: str = "") -> bool:
         """Return whether this owner can continue the conversation."""
-        return (
-            self._conversations.find_one(visible(conversation_id, owner), {"_id": 1})
-            is not None
-        )
+        row = self._conversations.find_one(visible(conversation_id, owner), {"_id": 1})
+        return row is not None
 
     def of_client(self, chat_id: str, owner: str) -> tuple[str | None, bool]:
         """Return the id of the conversation that a client calls ``chat_id``, None for
@@ -171,28 +170,38 @@ class ConversationRepository:
             "conversation_id": conversation["_id"],
             "owner": conversation.get("owner", ""),
             "created_at": now(),
+            "state": RUNNING,
+            "replaces": replaces,
         }
-        common |= {"state": RUNNING, "replaces": replaces}
+        question = {
+            **common,
+            "_id": question_id(message_id),
+            "ordinal": last - 1,
+            **message,
+        }
         answer = {
+            **common,
             "_id": message_id,
             "role": "assistant",
             "content": "",
             "ordinal": last,
             "beat": 0,
         }
-        question = {"_id": question_id(message_id), "ordinal": last - 1, **message}
-        self._messages.replace_many([{**common, **question}, {**common, **answer}])
+        self._messages.replace_many([question, answer])
         return Begun(conversation["_id"], message_id)
 
     def cut(self, conversation_id: str, at: str, *, keep: str | None = None) -> None:
         """Remove an answer, its question and everything after it, except for the answer
         ``keep``. Raises NotFoundError: the conversation has no such answer.
         """
-        kept = {} if keep is None else {"_id": {"$nin": [keep, question_id(keep)]}}
-        after = {"ordinal": {"$gte": self._ordinal(conversation_id, at) - 1}}
-        self._messages.delete_many(
-            {"conversation_id": conversation_id, **after, **kept}
-        )
+        question_ordinal = self._ordinal(conversation_id, at) - 1
+        condition: Json = {
+            "conversation_id": conversation_id,
+            "ordinal": {"$gte": question_ordinal},
+        }
+        if keep is not None:
+            condition["_id"] = {"$nin": [keep, question_id(keep)]}
+        self._messages.delete_many(condition)
 
     def add(
         self,
@@ -210,38 +219,35 @@ class ConversationRepository:
         replace. ``may_start``: as for `begin`. Raises NotFoundError: the conversation
         was removed meanwhile; nothing is stored.
         """
-        ordinal = (
-            None
-            if message_id is None or conversation_id is None
-            else self._ordinal(conversation_id, message_id)
-        )
-        counters = (
-            increments(sums)
-            if ordinal
-            else {"messages": len(messages), **increments(sums)}
-        )
+        answer_id = message_id or uuid.uuid4().hex
+        counters = increments(sums)
+        ordinal = 0
+        if message_id is not None and conversation_id is not None:
+            # `begin` has counted the two messages, and given them these ids.
+            ordinal = self._ordinal(conversation_id, message_id)
+            ids = [question_id(answer_id), answer_id]
+        else:
+            counters["messages"] = len(messages)
+            ids = [uuid.uuid4().hex for _ in messages[:-1]]
+            ids.append(answer_id)
         conversation = self._extend(
             conversation_id, messages[0], counters, owner, may_start=may_start
         )
-        first = (ordinal or int(conversation["messages"])) - len(messages) + 1
-        answer = message_id or uuid.uuid4().hex
-        ids = (
-            [*(uuid.uuid4().hex for _ in messages[:-1]), answer]
-            if ordinal is None
-            else [question_id(answer), answer]
-        )
+        last_ordinal = ordinal or int(conversation["messages"])
+        first_ordinal = last_ordinal - len(messages) + 1
         common = {
             "conversation_id": conversation["_id"],
             "owner": conversation.get("owner", ""),
             "created_at": now(),
         }
-        rows = [
-            {"_id": ids[n], "ordinal": first + n, **common, **message}
-            for n, message in enumerate(messages)
-        ]
-        rows[-1]["conversation_usage"] = to_json(read_sums(conversation))
+        rows = []
+        for index, message in enumerate(messages):
+            place = {"_id": ids[index], "ordinal": first_ordinal + index}
+            rows.append({**place, **common, **message})
+        sums_so_far = read_sums(conversation)
+        rows[-1]["conversation_usage"] = to_json(sums_so_far)
         self._messages.replace_many(rows)
-        return Added(conversation["_id"], answer, read_sums(conversation))
+        return Added(conversation["_id"], answer_id, sums_so_far)
 
     def _extend(
         self,
@@ -326,24 +332,27 @@ class ConversationRepository:
         if not owner:  # nobody's conversations are in no list
             return [], ""
         text = search.casefold()
-        most = MAX_SEARCHED_CONVERSATIONS if text else limit + 1
+        max_rows = MAX_SEARCHED_CONVERSATIONS if text else limit + 1
         rows = self._conversations.find(
-            condition, sort=[("updated_at", -1), ("_id", -1)], limit=most
+            condition, sort=[("updated_at", -1), ("_id", -1)], limit=max_rows
         )
         records: list[Conversation] = []
-        looked_at = 0
-        last = ""
-        while batch := list(islice(rows, SEARCHED_AT_ONCE)):
+        rows_read = 0
+        cursor = ""
+        batch = list(islice(rows, MAX_SEARCHED_AT_ONCE))
+        while batch:
             ids = self._asked_about(text, batch)
             for row in batch:
-                is_match = text in row.get("title", "").casefold() or row["_id"] in ids
-                if is_match and len(records) == limit:
-                    return records, _cursor(records[-1].updated_at, records[-1].id)
-                if is_match:
+                if text in row.get("title", "").casefold() or row["_id"] in ids:
+                    if len(records) == limit:
+                        return records, _cursor(records[-1].updated_at, records[-1].id)
                     records.append(from_row(Conversation, row))
-                last = _cursor(row.get("updated_at", ""), row["_id"])
-            looked_at += len(batch)
-        return records, last if text and looked_at == most else ""
+            rows_read += len(batch)
+            cursor = _cursor(batch[-1].get("updated_at", ""), batch[-1]["_id"])
+            batch = list(islice(rows, MAX_SEARCHED_AT_ONCE))
+        if text and rows_read == max_rows:  # the next page searches on from there
+            return records, cursor
+        return records, ""
 
     def _asked_about(self, text: str, conversations: Sequence[Json]) -> set[str]:
         """Return the ids of the conversations with a question that contains the
@@ -368,8 +377,10 @@ class ConversationRepository:
 
     def shared(self, token: str) -> Conversation:
         """Return the conversation whose link has this token. Raises NotFoundError."""
+        if not token:  # conversations without a link have none
+            return _record(None)
         condition = {"share": token, "deleted_at": None}
-        return _record(self._conversations.find_one(condition) if token else None)
+        return _record(self._conversations.find_one(condition))
 
     def rows(
         self,
@@ -385,18 +396,24 @@ class ConversationRepository:
         is no such answer.
         """
         condition: Json = {"conversation_id": conversation_id}
-        bounds = {} if until is None else {"$lte": until}
+        bounds: Json = {}
+        if until is not None:
+            bounds["$lte"] = until
         if before:
             bounds["$lt"] = self._ordinal(conversation_id, before) - 1
         if bounds:
             condition["ordinal"] = bounds
+        # One more than the limit says that there are earlier ones.
         rows = list(
             self._messages.find(
                 condition, sort=[("ordinal", -1)], limit=limit and limit + 1
             )
         )
-        more = bool(limit) and len(rows) > limit
-        return rows[:limit][::-1] if more else rows[::-1], more
+        has_earlier = bool(limit) and len(rows) > limit
+        if has_earlier:
+            rows.pop()
+        rows.reverse()
+        return rows, has_earlier
 
     def message(self, message_id: str) -> Json:
         row = self._messages.find_one({"_id": message_id})
@@ -441,10 +458,12 @@ class ConversationRepository:
         record = self.get(conversation_id, owner)
         if record.share and later is None:
             return record
-        last, _ = self.rows(record.id, limit=1)
-        until = None if later else last[-1]["ordinal"] if last else 0
+        until = None
+        if not later:
+            last_rows, _ = self.rows(record.id, limit=1)
+            until = last_rows[-1]["ordinal"] if last_rows else 0
         values = {
-            "share": record.share or secrets.token_urlsafe(TOKEN_BYTES),
+            "share": record.share or secrets.token_urlsafe(24),  # nobody guesses it
             "share_until": until,
             "share_within": limit,
         }
@@ -468,12 +487,8 @@ class ConversationRepository:
 
     def owners(self) -> dict[str, int]:
         """Return the number of conversations of each owner; "" = nobody."""
-        return dict(
-            Counter(
-                row.get("owner", "")
-                for row in self._conversations.find({}, {"owner": 1})
-            )
-        )
+        rows = self._conversations.find({}, {"owner": 1})
+        return dict(Counter(row.get("owner", "") for row in rows))
 
     def purge(
         self, *, owner: str | None = None, before: str = "", deleted_before: str = ""
@@ -482,27 +497,26 @@ class ConversationRepository:
         how many. ``before``: only those last written to before; ``deleted_before``:
         only those deleted before.
         """
-        condition: Json = (
-            {}
-            if owner is None
-            else {"owner": owner}
-            if owner
-            else {"owner": own_or_nobodys("")}
-        )
-        condition |= {"updated_at": {"$lt": before}} if before else {}
-        condition |= {"deleted_at": {"$lt": deleted_before}} if deleted_before else {}
+        condition: Json = {}
+        if owner:
+            condition["owner"] = owner
+        elif owner is not None:
+            condition["owner"] = own_or_nobodys("")
+        if before:
+            condition["updated_at"] = {"$lt": before}
+        if deleted_before:
+            condition["deleted_at"] = {"$lt": deleted_before}
         # What a process that died has left is marked for good, whosever it is.
         marked = self._conversations.find({"purged_at": {"$gt": ""}}, {"_id": 1})
         self._remove_marked([row["_id"] for row in marked])
-        found = self._conversations.find(condition, {"_id": 1})
-        ids = [row["_id"] for row in found]
+        rows = self._conversations.find(condition, {"_id": 1})
+        ids = [row["_id"] for row in rows]
         count = 0
         for start in range(0, len(ids), BATCH):
-            batch = [
-                id for id in ids[start : start + BATCH] if self._mark(id, condition)
-            ]
-            self._remove_marked(batch)
-            count += len(batch)
+            batch = ids[start : start + BATCH]
+            marked_ids = [id for id in batch if self._mark(id, condition)]
+            self._remove_marked(marked_ids)
+            count += len(marked_ids)
         return count
 
     def _mark(self, conversation_id: str, condition: Json) -> bool:
@@ -511,15 +525,12 @@ class ConversationRepository:
         """
         current = {**condition, "_id": conversation_id, "purged_at": None}
         time = now()
+        marks = {"$set": {"deleted_at": time, "purged_at": time}}
         try:
-            return bool(
-                self._conversations.update_one(
-                    current, {"$set": {"deleted_at": time, "purged_at": time}}
-                )
-            )
+            return self._conversations.update_one(current, marks) > 0
         except DiskFullError:
             # Without space for the mark, its row goes first.
-            return bool(self._conversations.delete_many(current))
+            return self._conversations.delete_many(current) > 0
 
     def _remove_marked(self, ids: Sequence[str]) -> None:
         for start in range(0, len(ids), BATCH):
@@ -549,8 +560,10 @@ def title_of(text: str) -> str:
     if len(title) <= MAX_TITLE_CHARACTERS:
         return title
     title = title[: MAX_TITLE_CHARACTERS - 1]
-    words = title.rpartition(" ")[0]
-    return f"{words if 2 * len(words) > len(title) else title}…"
+    whole_words = title.rpartition(" ")[0]
+    if 2 * len(whole_words) > len(title):
+        title = whole_words
+    return f"{title}…"
 
 
 def visible(conversation_id: str, owner: str) -> Json:
@@ -562,9 +575,8 @@ def own_or_nobodys(owner: str) -> Json:
     """Return a condition on `owner`: this owner's rows, and nobody's, for which knowing
     the id is enough.
     """
-    return {
-        "$in": [None, *sorted({"", owner})]
-    }  # None: rows from before owners were stored
+    # None: rows from before owners were stored.
+    return {"$in": [None, *sorted({"", owner})]}
 
 
 def question_id(message_id: str) -> str:

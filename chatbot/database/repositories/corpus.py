@@ -8,8 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...domain.documents import Calibration
 from ...domain.errors import DatabaseError
@@ -22,17 +21,23 @@ if TYPE_CHECKING:
     from pymongo.change_stream import ChangeStream
 
 log = logging.getLogger(__name__)
-LONGEST_LEASE = 120.0
-"""Seconds; no lease is taken for longer."""
+MAX_LEASE_SECONDS = 120.0
+"""No lease is taken for longer, so one that ends later was made by another clock."""
 ABANDONED_SECONDS = 3600.0
 """Time after its end when a lease of a dead process is removed."""
-EMBEDDER, STREAM, UPLOADS = "embedder", "change_stream", "uploads"
-DISMISSED, CALIBRATION = "dismissed:", "calibration:"
-BATCH = 1_000
-IDLE_SECONDS, RETRY_SECONDS, KEEP_SECONDS = 0.4, 5.0, 60.0
-"""Pause after an empty look at the change stream, pause after a failure, and time
-between two notes of the position.
-"""
+EMBEDDER = "embedder"
+STREAM = "change_stream"
+UPLOADS = "uploads"
+"""The rows of single facts."""
+DISMISSED = "dismissed:"
+CALIBRATION = "calibration:"
+"""Before the ids of rows of their kind."""
+MAX_EVENTS = 1_000
+"""Events of the change stream that are announced together."""
+IDLE_SECONDS = 0.4
+"""Pause after an empty look at the change stream: changes are seen within a second."""
+RETRY_SECONDS = 5.0
+"""Pause after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +57,14 @@ class StoredEmbedder:
         """The length that EMBEDDING_DIMENSIONS gave the vectors; None = the model's
         own.
         """
-        return (
-            self.dimensions if self.model_id.endswith(f"@{self.dimensions}") else None
-        )
+        if not self.model_id.endswith(f"@{self.dimensions}"):
+            return None
+        return self.dimensions
 
     def same_vectors(self, model_id: str, dimensions: int, *, slot: str) -> bool:
-        return (self.model_id, self.dimensions, self.slot) == (
-            model_id,
-            dimensions,
-            slot,
-        )
+        """Return whether vectors of this model and slot are the database's."""
+        is_same_model = self.model_id == model_id and self.dimensions == dimensions
+        return is_same_model and self.slot == slot
 
 
 class CorpusFacts:
@@ -75,7 +78,9 @@ class CorpusFacts:
 
     def embedder(self) -> StoredEmbedder | None:
         row = self._database.changes.rows().get(EMBEDDER)
-        return None if row is None else from_row(StoredEmbedder, row)
+        if row is None:
+            return None
+        return from_row(StoredEmbedder, row)
 
     def remember_embedder(self, embedder: StoredEmbedder) -> None:
         """Store the embedder of the first write; later calls do nothing."""
@@ -105,14 +110,18 @@ class CorpusFacts:
         was interrupted.
         """
         row = self._meta.find_one({"_id": "reembed"})
-        return None if row is None else StoredEmbedder(**row["wanted"])
+        if row is None:
+            return None
+        return StoredEmbedder(**row["wanted"])
 
     def calibration(self, model_id: str) -> Calibration | None:
         """Return what `calibrate` measured for this embedding model on this
         database.
         """
         row = self._database.changes.rows().get(f"{CALIBRATION}{model_id}")
-        return None if row is None else from_row(Calibration, row)
+        if row is None:
+            return None
+        return from_row(Calibration, row)
 
     def put_calibration(self, calibration: Calibration) -> None:
         """Store a calibration, replacing an earlier one of the same model."""
@@ -178,16 +187,16 @@ class CorpusFacts:
         free = [
             {"owner": owner},
             {"until": {"$lt": now}},
-            {"until": {"$gt": now + LONGEST_LEASE}},
+            {"until": {"$gt": now + MAX_LEASE_SECONDS}},
         ]
         # Most are free, and then have no row.
         row = self._meta.find_one_and_update(
             {"_id": lease_id}, {"$setOnInsert": lease}, upsert=True
         )
-        if row is not None and (row["owner"], row["until"]) == (owner, lease["until"]):
+        if row is not None and lease.items() <= row.items():
             return True
-        taken = self._meta.update_one({"_id": lease_id, "$or": free}, {"$set": lease})
-        return taken > 0
+        updated = self._meta.update_one({"_id": lease_id, "$or": free}, {"$set": lease})
+        return updated > 0
 
     def release_lease(self, name: str, owner: str) -> None:
         """Give a lease back."""
@@ -227,14 +236,16 @@ class ForeignChanges:
         """Follow the changes until ``stop`` is set; return at once where the server has
         no change streams.
         """
-        pause, reported, lost = 0.0, "", False
+        pause = 0.0
+        reported = ""
+        is_lost = False
         while not stop.wait(pause):
             pause = IDLE_SECONDS
             try:
-                self._read(stop, anew=lost)
+                self._read(stop, anew=is_lost)
             except DatabaseError as error:
-                if error.reason == LOST_STREAM:
-                    lost = True
+                is_lost = error.reason == LOST_STREAM
+                if is_lost:
                     continue
                 if error.reason == NO_CHANGE_STREAMS:
                     log.warning(
@@ -249,36 +260,48 @@ class ForeignChanges:
                         "Changes by other programs are not noticed for now: %s",
                         error.message,
                     )
-                pause, reported, lost = RETRY_SECONDS, error.message, False
+                pause = RETRY_SECONDS
+                reported = error.message
 
     def _read(self, stop: threading.Event, *, anew: bool) -> None:
-        state = None if anew else self._meta.find_one({"_id": STREAM})
-        with self._database.watch(
-            self._collections, state["token"] if state else None
-        ) as stream:
-            if state is None:
-                # earlier changes are unknown
+        """Announce what the stream says until ``stop`` is set. ``anew``: the stored
+        position is of no use.
+        """
+        position = None
+        if not anew:
+            position = self._meta.find_one({"_id": STREAM})
+        token = position["token"] if position else None
+        with self._database.watch(self._collections, token) as stream:
+            if position is None:  # earlier changes are unknown
                 self._changes.announce(None, PASSAGES, in_place=True)
-            self._keep_position(stream)
-            kept = time.monotonic()
+            self._store_position(stream)
+            stored_at = time.monotonic()
             while stream.alive and not stop.is_set():
-                rows = defaultdict(list)
-                for _ in range(BATCH):
-                    if (event := stream.try_next()) is None:
-                        break
-                    rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
-                found = (
-                    self._database[name].find({"_id": {"$in": ids}}, NAMING)
-                    for name, ids in rows.items()
-                )
-                if changed := set(map(document_id_of, chain.from_iterable(found))):
-                    self._changes.announce(changed, PASSAGES, in_place=True)
-                if rows or time.monotonic() - kept > KEEP_SECONDS:
-                    self._keep_position(stream)
-                    kept = time.monotonic()
-                if not rows:
+                changed_rows = _next_rows(stream)
+                document_ids: set[str] = set()
+                for name, ids in changed_rows.items():
+                    for row in self._database[name].find({"_id": {"$in": ids}}, NAMING):
+                        document_ids.add(document_id_of(row))
+                if document_ids:
+                    self._changes.announce(document_ids, PASSAGES, in_place=True)
+                # Once a minute also without changes, so that it never is far behind.
+                if changed_rows or time.monotonic() - stored_at > 60.0:
+                    self._store_position(stream)
+                    stored_at = time.monotonic()
+                if not changed_rows:
                     stop.wait(IDLE_SECONDS)
 
-    def _keep_position(self, stream: "ChangeStream[Json]") -> None:
+    def _store_position(self, stream: "ChangeStream[Json]") -> None:
         if stream.resume_token is not None:
             self._meta.replace_many([{"_id": STREAM, "token": stream.resume_token}])
+
+
+def _next_rows(stream: "ChangeStream[Json]") -> dict[str, list[Any]]:
+    """Return the ids of rows that have changed by now, by collection."""
+    rows: defaultdict[str, list[Any]] = defaultdict(list)
+    for _ in range(MAX_EVENTS):
+        event = stream.try_next()
+        if event is None:
+            break
+        rows[event["ns"]["coll"]].append(event["documentKey"]["_id"])
+    return rows

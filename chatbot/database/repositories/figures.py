@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from decimal import Decimal
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Protocol, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
@@ -31,13 +31,16 @@ READING = 2
 """Raise it when figures are read differently: then those of every report are read
 again.
 """
-WRITTEN_AT_ONCE, SHOWN_CHANGES = 1_000, 100
+MAX_ROWS_PER_WRITE = 1_000
+"""Some 400 KB: far below what a server takes at once, in far less than a time limit."""
 FOLLOWED = "followed"
+"""The row with the position up to which rows of other programs are read."""
 STORED = ("subject", "heading", "label", "unit", "text", "estimate")
 """Fields of a figure that its row has under the same name."""
 SEPARATOR = "\x1f"
 """Between the parts of a ``place``; below every character of a text."""
-LAST = "\U0010ffff"
+LAST_CHARACTER = "\U0010ffff"
+"""Above every character of a text."""
 T = TypeVar("T")
 ReadChunk = tuple[Chunk, Iterable[Stated]]
 """A passage and what its text states."""
@@ -99,7 +102,7 @@ class FigureChange:
 class _Results:
     """What readers of all limits have read, as of these numbers of changes."""
 
-    kept: tuple[tuple[int, int], dict[str, Any]] = ((-1, -1), {})
+    latest: tuple[tuple[int, int], dict[str, Any]] = ((-1, -1), {})
 
 
 class FigureReader:
@@ -142,7 +145,7 @@ class FigureReader:
         reader._results = self._results
         return reader
 
-    def _inside(self, scope: Scope) -> Scope | None:
+    def _allowed(self, scope: Scope) -> Scope | None:
         """Return the part of a scope that is inside of the limit."""
         if not self._limit:
             return scope
@@ -161,26 +164,22 @@ class FigureReader:
         ``headings``, ``label``, ``year`` (the figure's own) and ``document_id`` narrow
         them; case does not count. All are ``newest``.
         """
-        inside = self._inside(scope)
-        if inside is None:
+        allowed = self._allowed(scope)
+        if allowed is None:
             return []
-        conditions = self._filter(inside)
+        conditions = self._filter(allowed)
         if document_id:
             conditions["document_id"] = document_id
         if headings:
-            conditions["heading_key"] = {
-                "$in": sorted({heading.casefold() for heading in headings})
-            }
+            keys = {heading.casefold() for heading in headings}
+            conditions["heading_key"] = {"$in": sorted(keys)}
         if year is not None:
             conditions["of_year"] = year
-        figures = map(
-            _figure, self._visible(self._rows.find(conditions, sort=[("_id", 1)]))
-        )
-        return [
-            figure
-            for figure in figures
-            if label is None or figure.label.casefold() == label.casefold()
-        ]
+        rows = self._visible(self._rows.find(conditions, sort=[("_id", 1)]))
+        if label is not None:
+            label = label.casefold()
+            rows = (row for row in rows if row["label"].casefold() == label)
+        return [_figure(row) for row in rows]
 
     def page(
         self,
@@ -198,40 +197,38 @@ class FigureReader:
         "" = all. While a report is being replaced, the total counts both of its
         versions. Raises InvalidRequestError: ``after`` is no cursor.
         """
-        inside = self._inside(scope)
-        if inside is None:
+        allowed = self._allowed(scope)
+        if allowed is None:
             return FigurePage([], 0, None)
         prefix = ""
         if indicator.strip():
             prefix = f"{' '.join(indicator.split()).casefold()}: "
-        conditions = self._filter(inside)
+        conditions = self._filter(allowed)
         if year is not None:
             conditions["of_year"] = year
-        listed = {**conditions, "place": {"$gte": prefix, "$lt": prefix + LAST}}
+        end = prefix + LAST_CHARACTER
+        listed = {**conditions, "place": {"$gte": prefix, "$lt": end}}
         start = max(prefix, _read_cursor(after)) if after else prefix
-        rest = {**conditions, "place": {"$gt": start, "$lt": prefix + LAST}}
         # One figure over the limit says that there is a page after this one.
-        marked = list(islice(self._marked(rest, limit + 1), limit + 1))
+        marked = self._marked(
+            {**conditions, "place": {"$gt": start, "$lt": end}}, limit + 1
+        )
 
         def count() -> int:
-            if (
-                year is not None
-                or prefix
-                or self._written.find_one({"listed": -1}, {"_id": 1})
-            ):
+            narrowed = year is not None or prefix
+            if narrowed or self._written.find_one({"listed": -1}, {"_id": 1}):
                 return self._rows.count(listed)
             # All figures of a scope: their versions have counted them.
             counted = {**conditions, "listed": {"$exists": True}}
             versions = self._visible(self._written.find(counted))
             return sum(row["listed"] for row in versions)
 
-        total = self._keep(listed, count)
-        end = (
-            base64.urlsafe_b64encode(marked[limit - 1][0].encode()).decode().rstrip("=")
-            if marked[limit:]
-            else None
-        )
-        return FigurePage([figure for _, figure in marked[:limit]], total, end)
+        total = self._remember(listed, count)
+        cursor = None
+        if len(marked) > limit:
+            last_place, _ = marked[limit - 1]
+            cursor = _cursor(last_place)
+        return FigurePage([figure for _, figure in marked[:limit]], total, cursor)
 
     def changes(self, document_id: str) -> list[FigureChange]:
         """Return what replaced or removed versions of a report stated differently, the
@@ -242,7 +239,9 @@ class FigureReader:
             return []
         order = [("at", -1), ("_id", 1)]
         rows = self._changed.find(
-            {"document_id": document_id}, sort=order, limit=SHOWN_CHANGES
+            {"document_id": document_id},
+            sort=order,
+            limit=100,  # as many as a page shows
         )
         return [from_row(FigureChange, row) for row in rows]
 
@@ -250,22 +249,22 @@ class FigureReader:
         """Return the labels of each heading in a scope, with the number of subjects
         that have each.
         """
-        inside = self._inside(scope)
-        if inside is None:
+        allowed = self._allowed(scope)
+        if allowed is None:
             return {}
-        condition = self._filter(inside)
+        condition = self._filter(allowed)
 
         def read() -> Indicators:
-            pairs: defaultdict[str, Counter[str]] = defaultdict(Counter)
-            for one in sorted(self._rows.distinct("series", condition)):
-                heading, label, _ = one.split(SEPARATOR)
+            subjects: defaultdict[str, Counter[str]] = defaultdict(Counter)
+            for series in sorted(self._rows.distinct("series", condition)):
+                heading, label, _ = series.split(SEPARATOR)
                 if heading:
-                    pairs[heading][label] += 1
-            return dict(pairs)
+                    subjects[heading][label] += 1
+            return dict(subjects)
 
-        return self._keep({"indicators": condition}, read)
+        return self._remember({"indicators": condition}, read)
 
-    def _keep(self, key: Json, read: Callable[[], T]) -> T:
+    def _remember(self, key: Json, read: Callable[[], T]) -> T:
         """Return what ``read`` returned for this key since the last change of figures,
         or of the catalogue, which says what is visible.
         """
@@ -273,18 +272,24 @@ class FigureReader:
         if state.is_open(FIGURES, CATALOG):
             return read()
         numbers = (state.of(FIGURES), state.of(CATALOG))
-        kept = self._results.kept
-        if kept[0] != numbers:
-            kept = self._results.kept = numbers, {}
-        return keep(kept[1], json.dumps(key, sort_keys=True, default=str), read)
+        numbers_of_results, results = self._results.latest
+        if numbers_of_results != numbers:
+            results = {}
+            self._results.latest = (numbers, results)
+        return keep(results, json.dumps(key, sort_keys=True, default=str), read)
 
     def _filter(self, scope: Scope) -> Json:
         conditions: Json = {**scope.to_mql()}
         if scope.collections:
             conditions["collection"] = {"$in": list(scope.collections)}
-        if scope.get(NAME) is not None and (ids := sorted(self._reports(scope))):
-            # They have an index, unlike the names of reports.
-            conditions["document_id"] = {"$in": ids} if len(ids) > 1 else ids[0]
+        if scope.get(NAME) is None:
+            return conditions
+        # Ids have an index, unlike the names of reports.
+        ids = sorted(self._reports(scope))
+        if len(ids) > 1:
+            conditions["document_id"] = {"$in": ids}
+        elif ids:
+            conditions["document_id"] = ids[0]
         return conditions
 
     def _visible(self, rows: Iterable[Json]) -> Iterator[Json]:
@@ -295,25 +300,21 @@ class FigureReader:
             if visible.shows_version(row["document_id"], row["version"])
         )
 
-    def _marked(
-        self, condition: Json, least: int
-    ) -> Iterator[tuple[str, ReportedFigure]]:
-        """At least so many figures, where there are, with their places; ``newest``
-        within the condition.
+    def _marked(self, condition: Json, count: int) -> list[tuple[str, ReportedFigure]]:
+        """Return at least so many figures, where there are, with their places;
+        ``newest`` within the condition.
         """
-        count = 0
+        marked: list[tuple[str, ReportedFigure]] = []
         rows = self._visible(self._rows.find(condition, sort=[("place", 1)]))
         # Figures of the same indicator, subject and year are marked together.
         for _, group in groupby(rows, lambda row: row["place"].split(SEPARATOR)[:3]):
-            together = list(group)
-            yield from zip(
-                (row["place"] for row in together),
-                newest_marked(map(_figure, together)),
-                strict=True,
-            )
-            count += len(together)
-            if count >= least:
-                return
+            rows_of_group = list(group)
+            places = [row["place"] for row in rows_of_group]
+            figures = newest_marked([_figure(row) for row in rows_of_group])
+            marked += zip(places, figures, strict=True)
+            if len(marked) >= count:
+                break
+        return marked
 
 
 class FigureRepository(FigureReader):
@@ -345,41 +346,51 @@ class FigureRepository(FigureReader):
         of_rows: int = 0,
     ) -> VersionFigures:
         """Return what `put` stores of a version's passages."""
-        rows = list(
-            self._rows_of(version, (one for one in chunks if not one[0].is_summary))
-        )
-        # The number of rows that lists show, with the fields of scopes; -1 where these
-        # differ within the version.
-        about = [
-            {name: row[name] for name in (*self._fields, "collection")} for row in rows
-        ]
-        counted = {
-            "listed": sum("place" in row for row in rows),
-            **(about[0] if about else {}),
-        }
-        counted = {"listed": -1} if any(one != about[0] for one in about) else counted
-        summary = {"reading": READING, "of_rows": of_rows, **counted}
+        rows: list[Json] = []
+        repeated: set[tuple[str, str, int | None, str]] = set()
+        for chunk, statements in chunks:
+            if not chunk.is_summary:  # its figures are those of other passages
+                rows += self._rows_of(version, chunk, statements, repeated)
+        summary: Json = {"reading": READING, "of_rows": of_rows}
+        summary |= self._count_listed(rows)
         return VersionFigures(document_id, version, rows, summary)
+
+    def _count_listed(self, rows: Sequence[Json]) -> Json:
+        """Return the number of rows that lists show, with the fields of scopes; -1
+        where these differ within the version.
+        """
+        if not rows:
+            return {"listed": 0}
+        names = (*self._fields, "collection")
+        fields = {name: rows[0][name] for name in names}
+        listed = 0
+        for row in rows:
+            if any(row[name] != fields[name] for name in names):
+                return {"listed": -1}
+            if "place" in row:
+                listed += 1
+        return {"listed": listed, **fields}
 
     def put(self, figures: VersionFigures) -> None:
         """Store the figures of a version. Raises DatabaseError."""
-        document_id, rows = figures.document_id, figures.rows
-        # The time of the first writing says later which of two versions is the older
-        # one.
-        named = {
+        document_id = figures.document_id
+        rows = figures.rows
+        first_fields = {
             "document_id": document_id,
             "version": figures.version,
+            # The time of the first writing says later which of two versions is the
+            # older one.
             "at": now("microseconds"),
         }
         with self._changes.of([document_id], FIGURES) as change:
             stored = change["figures"]
             if not figures.version:
                 stored.delete_many({"document_id": document_id})
-            for start in range(0, len(rows), WRITTEN_AT_ONCE):
-                stored.replace_many(rows[start : start + WRITTEN_AT_ONCE])
+            for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
+                stored.replace_many(rows[start : start + MAX_ROWS_PER_WRITE])
             change["figure_versions"].update_one(
                 {"_id": _marker(document_id, figures.version)},
-                {"$set": figures.summary, "$setOnInsert": named},
+                {"$set": figures.summary, "$setOnInsert": first_fields},
                 upsert=True,
             )
 
@@ -401,34 +412,31 @@ class FigureRepository(FigureReader):
             row["_id"]: row.get("of_rows")
             for row in self._written.find({"reading": READING}, {"of_rows": 1})
         }
-        ready = [
-            (one, _marker(one.id, one.version))
-            for one in records
-            if one.status == "ready"
-        ]
+        ready = [record for record in records if record.status == "ready"]
         changed: frozenset[str] | None = frozenset()
-        if not self._database.embedded and not all(one.version for one, _ in ready):
+        all_have_versions = all(record.version for record in ready)
+        if not self._database.embedded and not all_have_versions:
             followed = self._written.find_one({"_id": FOLLOWED})
             position = followed["position"] if followed else 0
             changed = self._changes.since(position, PASSAGES).ids
-
-        def is_missing(record: DocumentRecord, marker: str) -> bool:
-            if marker not in written or record.version:
-                return marker not in written
-            return (
-                written[marker] != record.chunks
-                or changed is None
-                or record.id in changed
-            )
-
-        return [one for one, marker in ready if is_missing(one, marker)]
+        missing = []
+        for record in ready:
+            marker = _marker(record.id, record.version)
+            if marker not in written:
+                missing.append(record)
+            elif not record.version:
+                # Another program writes its rows.
+                is_followed = changed is not None and record.id not in changed
+                if written[marker] != record.chunks or not is_followed:
+                    missing.append(record)
+        return missing
 
     def follow(self, position: int, records: Iterable[DocumentRecord]) -> None:
         """Note that the figures of reports without versions, which are among
         ``records``, are as of this position of the change log; remove those of reports
         that are gone.
         """
-        ids = {one.id for one in records}
+        ids = {record.id for record in records}
         for row in self._written.find({"version": ""}, {"document_id": 1}):
             if row["document_id"] not in ids:
                 self.remove(row["document_id"])
@@ -442,39 +450,31 @@ class FigureRepository(FigureReader):
         report is removed. Call it before `remove`. Repeated, or with a version whose
         figures are not all stored, it changes nothing. Raises DatabaseError.
         """
-        ids = [_marker(document_id, version) for version in (old, new)]
-        written = {
-            row["_id"]: row["at"] for row in self._written.find({"_id": {"$in": ids}})
-        }
-        if ids[0] not in written or (
-            new and written.get(ids[1], "") <= written[ids[0]]
-        ):
+        old_marker = _marker(document_id, old)
+        new_marker = _marker(document_id, new)
+        condition = {"_id": {"$in": [old_marker, new_marker]}}
+        written = {row["_id"]: row["at"] for row in self._written.find(condition)}
+        if old_marker not in written:
             return
-        before, after = (
-            self._texts(document_id, old),
-            self._texts(document_id, new) if new else {},
-        )
-        different = sorted(
-            (key for key in before | after if before.get(key) != after.get(key)),
-            key=str,
-        )
+        if new and written.get(new_marker, "") <= written[old_marker]:
+            return
+        old_texts = self._texts(document_id, old)
+        new_texts = self._texts(document_id, new) if new else {}
         at = now()
-        changes = (
-            FigureChange(document_id, *key, before.get(key, ""), after.get(key, ""), at)
-            for key in different
-        )
-        prefix = f"{ids[0]}-{written[ids[0]]}-{new}"
-        rows = [
-            {"_id": f"{prefix}-{number:05d}", **asdict(change)}
-            for number, change in enumerate(changes)
-        ]
+        prefix = f"{old_marker}-{written[old_marker]}-{new}"
+        rows: list[Json] = []
+        for key in sorted(old_texts | new_texts, key=str):
+            old_text = old_texts.get(key, "")
+            new_text = new_texts.get(key, "")
+            if old_text != new_text:
+                changed = FigureChange(document_id, *key, old_text, new_text, at)
+                rows.append({"_id": f"{prefix}-{len(rows):05d}", **asdict(changed)})
         if not rows:
             return
         with self._changes.of([document_id], FIGURES) as change:
-            for start in range(0, len(rows), WRITTEN_AT_ONCE):
-                change["figure_changes"].replace_many(
-                    rows[start : start + WRITTEN_AT_ONCE]
-                )
+            stored = change["figure_changes"]
+            for start in range(0, len(rows), MAX_ROWS_PER_WRITE):
+                stored.replace_many(rows[start : start + MAX_ROWS_PER_WRITE])
 
     def _texts(
         self, document_id: str, version: str
@@ -487,47 +487,56 @@ class FigureRepository(FigureReader):
             {"document_id": document_id, "version": version, "place": {"$gt": ""}},
             sort=[("_id", 1)],
         )
-        for figure in map(_figure, rows):
+        for row in rows:
+            figure = _figure(row)
             key = (figure.subject, figure.indicator, figure.year)
-            texts[key] = f"{texts[key]}; {figure.text}" if key in texts else figure.text
+            if key in texts:
+                texts[key] = f"{texts[key]}; {figure.text}"
+            else:
+                texts[key] = figure.text
         return texts
 
-    def _rows_of(self, version: str, chunks: Iterable[ReadChunk]) -> Iterator[Json]:
-        seen: set[tuple[str, str, int | None, str]] = set()
-        for chunk, statements in chunks:
-            about = {
-                "document_id": chunk.document_id,
-                "version": version,
-                "collection": chunk.collection,
-                **dict.fromkeys(self._fields, NO_VALUE),
-                **chunk.metadata,
-                "document_name": chunk.document_name,
+    def _rows_of(
+        self,
+        version: str,
+        chunk: Chunk,
+        statements: Iterable[Stated],
+        seen: set[tuple[str, str, int | None, str]],
+    ) -> Iterator[Json]:
+        """Yield the rows of a passage's figures. ``seen``: the figures of the version
+        so far, to which these are added.
+        """
+        fields_of_chunk = {
+            "document_id": chunk.document_id,
+            "version": version,
+            "collection": chunk.collection,
+            **dict.fromkeys(self._fields, NO_VALUE),
+            **chunk.metadata,
+            "document_name": chunk.document_name,
+        }
+        for number, figure in enumerate(figures_of(chunk, statements)):
+            row: Json = {
+                "_id": f"{chunk.id}#{number:04d}",
+                **fields_of_chunk,
+                **{name: getattr(figure, name) for name in STORED},
+                "heading_key": figure.heading.casefold(),
+                "series": _joined(figure.heading, figure.label, figure.subject),
+                "value": str(figure.value),
+                "of_year": figure.year,
             }
-            for number, figure in enumerate(figures_of(chunk, statements)):
-                row: Json = {
-                    "_id": f"{chunk.id}#{number:04d}",
-                    **about,
-                    **{name: getattr(figure, name) for name in STORED},
-                    "heading_key": figure.heading.casefold(),
-                    "series": _joined(figure.heading, figure.label, figure.subject),
-                    "value": str(figure.value),
-                    "of_year": figure.year,
-                }
-                if (
-                    key := (figure.subject, figure.indicator, figure.year, figure.text)
-                ) not in seen:
-                    seen.add(key)
-                    # The order of lists; the last part tells figures of different
-                    # reports and passages apart.
-                    last = f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}"
-                    when = (
-                        f"{figure.year or 0:04d}",
-                        "" if figure.edition is None else str(figure.edition),
-                    )
-                    row["place"] = _joined(
-                        f"{figure.indicator.casefold()}: ", figure.subject, *when, last
-                    )
-                yield row
+            key = (figure.subject, figure.indicator, figure.year, figure.text)
+            if key not in seen:
+                seen.add(key)
+                edition = "" if figure.edition is None else str(figure.edition)
+                row["place"] = _joined(
+                    f"{figure.indicator.casefold()}: ",
+                    figure.subject,
+                    f"{figure.year or 0:04d}",
+                    edition,
+                    # Tells figures of different reports and passages apart.
+                    f"{chunk.document_id[:12]}{chunk.ordinal:05d}{number:03d}",
+                )
+            yield row
 
 
 def _marker(document_id: str, version: str) -> str:
@@ -539,21 +548,26 @@ def _joined(*parts: str) -> str:
 
 
 def _figure(row: Json) -> ReportedFigure:
+    edition = row.get("year", NO_VALUE)
     return ReportedFigure(
         **{name: row[name] for name in STORED},
         value=Decimal(row["value"]),
         year=row["of_year"],
         document_id=row["document_id"],
         chunk_id=row["_id"].rpartition("#")[0],
-        edition=None if row.get("year", NO_VALUE) == NO_VALUE else row["year"],
+        edition=None if edition == NO_VALUE else edition,
     )
 
 
+def _cursor(place: str) -> str:
+    return base64.urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
 def _read_cursor(cursor: str) -> str:
+    padding = "=" * (-len(cursor) % 4)
     try:
-        return base64.b64decode(
-            cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True
-        ).decode()
+        place = base64.b64decode(cursor + padding, altchars=b"-_", validate=True)
+        return place.decode()
     except ValueError as error:
         raise InvalidRequestError.for_field(
             "cursor", "is not the `next` of a page."
@@ -575,12 +589,13 @@ class GlossaryRepository:
         # The state before the rows: what is written meanwhile is read the next time.
         state = self._changes.state()
         number, entries = self._state
-        if number != state.of(GLOSSARY) or state.is_open(GLOSSARY):
-            rows = (from_row(GlossaryEntry, row) for row in self._rows.find())
-            read = sorted(rows, key=lambda e: (e.term.casefold(), e.heading, e.label))
-            if tuple(read) != entries:
-                entries = tuple(read)
-            self._state = state.of(GLOSSARY), entries
+        if number == state.of(GLOSSARY) and not state.is_open(GLOSSARY):
+            return entries
+        stored = [from_row(GlossaryEntry, row) for row in self._rows.find()]
+        stored.sort(key=_entry_order)
+        if tuple(stored) != entries:
+            entries = tuple(stored)
+        self._state = (state.of(GLOSSARY), entries)
         return entries
 
     def has_entries(self, source: str) -> bool:
@@ -597,22 +612,24 @@ class GlossaryRepository:
         """Add entries of a source; one with the same term, heading and label is
         replaced. ``replace_all``: its other entries are removed.
         """
-        new = {
-            _entry_id(entry): entry
-            for entry in (replace(entry, source=source) for entry in entries)
-        }
-        # Its own ones only: there are many entries.
+        new: dict[str, GlossaryEntry] = {}
+        for entry in entries:
+            entry_of_source = replace(entry, source=source)
+            new[_entry_id(entry_of_source)] = entry_of_source
+        # Those of the source only: there are many entries.
         rows = self._rows.find({"source": source})
         old = {row["_id"]: from_row(GlossaryEntry, row) for row in rows}
         changed = [id for id, entry in new.items() if old.get(id) != entry]
-        surplus = [id for id in old if id not in new] if replace_all else []
+        surplus: list[str] = []
+        if replace_all:
+            surplus = [id for id in old if id not in new]
         if not (changed or surplus):
             return
         with self._changes.of((), GLOSSARY, frees_space=not changed) as change:
-            written = change["glossary"]
-            written.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
+            stored = change["glossary"]
+            stored.replace_many([{"_id": id, **asdict(new[id])} for id in changed])
             if surplus:
-                written.delete_many({"_id": {"$in": surplus}})
+                stored.delete_many({"_id": {"$in": surplus}})
 
     def clear(self) -> int:
         """Remove all entries and return how many there were."""
@@ -620,6 +637,10 @@ class GlossaryRepository:
             return change["glossary"].delete_many({})
 
 
+def _entry_order(entry: GlossaryEntry) -> tuple[str, str, str]:
+    return (entry.term.casefold(), entry.heading, entry.label)
+
+
 def _entry_id(entry: GlossaryEntry) -> str:
-    parts = (entry.source, entry.heading, entry.label, entry.term.casefold())
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+    key = (entry.source, entry.heading, entry.label, entry.term.casefold())
+    return hashlib.sha256("\0".join(key).encode()).hexdigest()[:24]

@@ -24,14 +24,17 @@ from ..changes import ORIGINALS
 from ..core import Collection as Table
 from ..core import Database, Json
 
-FILES, PIECES = "files", "file_pieces"
+FILES = "files"
+PIECES = "file_pieces"
 PIECE_BYTES = 1 << 20
 """MongoDB's documents hold at most 16 MB; a megabyte at a time keeps memory small."""
 MIN_FREE_MB = 100
-"""Megabytes of the disk that uploads leave free."""
-PROBE, PROBE_SECONDS = "probe", 10.0
-"""The row that shows whether a server takes writes, and the time between two writes."""
-DISK_SHARE = 4
+"""Megabytes of the disk that uploads leave free, for conversations and the log."""
+PROBE = "probe"
+"""The row that shows whether a server takes writes."""
+PROBE_SECONDS = 10.0
+"""Time between two writes of that row."""
+DISK_FACTOR = 4
 """Disk space of an upload in sizes of the file: the original, its passages with their
 vectors, the log.
 """
@@ -228,8 +231,8 @@ class FileRepository:
             ids = {"$in": sorted(among)}
             condition = {"$or": [{"file": ids}, {"_id": ids}]}
         rows = list(self._files.find(condition))
-        kept = referenced()
-        needed = [row for row in rows if row["complete"] and _file_of(row) in kept]
+        file_ids = referenced()
+        needed = [row for row in rows if row["complete"] and _file_of(row) in file_ids]
         self._note_used([row for row in needed if not row["used"]])
         needed_ids = {row["_id"] for row in needed}
         return sum(self._forget(row) for row in rows if row["_id"] not in needed_ids)
@@ -294,7 +297,7 @@ class FileRepository:
 
     def require_space(self, size: int) -> None:
         """Raises DiskFullError: ``size`` more bytes do not fit."""
-        needed = MIN_FREE_MB * MEGABYTE + DISK_SHARE * size
+        needed = MIN_FREE_MB * MEGABYTE + DISK_FACTOR * size
         free = self._database.free_bytes()
         if free is not None and free < needed:
             free = self._database.free_bytes(tidy=True)

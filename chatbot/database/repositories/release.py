@@ -15,9 +15,11 @@ RELEASE = "release"
 database's clock.
 """
 BEAT_SECONDS = 10.0
+"""Time between two signs of life: a start waits for three of them at most."""
 MISSED_BEATS = 3
 """Beats after which the other release counts as stopped."""
 LOOK_SECONDS = 1.0
+"""Time between two looks for a sign of life."""
 
 
 class ServingRelease:
@@ -42,18 +44,18 @@ class ServingRelease:
         return at once where none was serving lately. Raises SettingsError: one is
         alive; DatabaseError.
         """
-        first = self._other()
-        while first is not None and self._is_young(first):
+        seen = self._other()
+        while seen is not None and self._is_young(seen):
             time.sleep(min(LOOK_SECONDS, self._beat_seconds / 2))
-            now = self._other()
-            if now is not None and now["beat"] != first["beat"]:
-                raise SettingsError(
-                    f"report-chat {now['release']} serves this database, and this is "
-                    f"{self._release}. Stop it first, then start this one again. See "
-                    "Upgrade in docs/deploy.md."
-                )
-            if now is None:
+            current = self._other()
+            if current is None:
                 break
+            if current["beat"] != seen["beat"]:
+                raise SettingsError(
+                    f"report-chat {current['release']} serves this database, and this "
+                    f"is {self._release}. Stop it first, then start this one again. "
+                    "See Upgrade in docs/deploy.md."
+                )
         self.beat()
 
     def beat(self) -> None:

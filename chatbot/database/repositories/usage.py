@@ -22,24 +22,24 @@ from ...domain.costs import DayUsage, LedgerRow, StageSums, Sums, add_up_stages
 from ...domain.errors import DatabaseError, TooManyRequestsError
 from ...domain.scope import Scope
 from ..core import Collection, Database, bookkeeping
-from ..failures import DUPLICATE, IN_DOUBT
+from ..failures import DUPLICATE
 from ..limits import made_by, made_within
 
 log = logging.getLogger(__name__)
 EVERYTHING = Scope()
-LIMIT_DIGITS = 16
-"""Digits of a limit's SHA-256 in the id of its row of a day."""
-MINUTE, DAY = 60, 86_400
+MINUTE = 60
+DAY = 86_400
+"""Seconds."""
 PRUNE_EVERY = 500
 """Writes between two removals of expired rows."""
-PATIENCE = 1.0
+MAX_COUNT_SECONDS = 1.0
 """Seconds that a request waits until its counter is written, while another program
 writes the embedded database.
 """
 MAX_TOKENS = 200
-"""Batches that a row of counts remembers."""
+"""Batches that a row of counts remembers: more than are sent again at the same time."""
 MAX_UNWRITTEN = 10_000
-"""Counts of requests that a process keeps while the database takes none."""
+"""Counts of requests that a process keeps while the database takes none: about 1 MB."""
 SLOT = "slot "
 STAGE_PREFIX = "stages:"
 """Prefix of a stage's counters. It has no dot: the embedded database does not update
@@ -77,14 +77,15 @@ class Increments:
         with self._writing:
             with self._lock:
                 batches = [*self._doubtful, *self._waiting.values()]
-                self._doubtful, self._waiting = [], {}
-            for place, batch in enumerate(batches):
+                self._doubtful = []
+                self._waiting = {}
+            for index, batch in enumerate(batches):
                 try:
                     with bookkeeping():
                         self._write(batch)
                 except DatabaseError as error:
                     log.warning("Usage is counted later: %s", error.message)
-                    self._keep(batches[place:], error)
+                    self._keep(batches[index:])
                     return
 
     def unwritten(self, id: str, name: str) -> int:
@@ -93,14 +94,12 @@ class Increments:
             batches = [*self._doubtful, *self._waiting.values()]
         return sum(int(batch.counts[name]) for batch in batches if batch.id == id)
 
-    def _keep(self, batches: Sequence["Batch"], error: DatabaseError) -> None:
-        first, *others = batches
+    def _keep(self, batches: Sequence["Batch"]) -> None:
+        """Keep for later a batch whose call failed, and those after it. One that was
+        sent may be written, so it stays as it is, with its token.
+        """
         with self._lock:
-            if self._has_tokens and error.reason in IN_DOUBT:
-                self._doubtful.append(first)
-            else:
-                others = [first, *others]
-            for batch in others:
+            for batch in batches:
                 if batch.is_sent:
                     self._doubtful.append(batch)
                     continue
@@ -149,11 +148,9 @@ class Counters:
         self._rows = database["counters"]
         # The embedded database has one writer, so more threads would not write faster.
         # A server needs none.
-        self._counting = (
-            ThreadPoolExecutor(1, thread_name_prefix="counters")
-            if database.embedded
-            else None
-        )
+        self._counting: ThreadPoolExecutor | None = None
+        if database.embedded:
+            self._counting = ThreadPoolExecutor(1, thread_name_prefix="counters")
         self._late = Future[int]()
         self._late.set_result(0)
         self._lock = threading.Lock()
@@ -166,17 +163,16 @@ class Counters:
         seconds until the next minute.
         """
         now = int(time.time())
-        id, until, reset = (
-            f"minute {now // MINUTE} {account}",
-            now + 2 * MINUTE,
-            MINUTE - now % MINUTE,
-        )
+        minute, second = divmod(now, MINUTE)
+        id = f"minute {minute} {account}"
+        until = now + 2 * MINUTE
+        reset = MINUTE - second
         if self._counting is None:
-            return self._increase(id, 1, until=until), reset
-        writing = self._counting.submit(self._increase, id, 1, until=until)
-        if self._late.done() and wait((writing,), PATIENCE).done:
-            return writing.result(), reset
-        self._late = writing  # the requests after it do not wait until it is written
+            return self._increase(id, until=until), reset
+        counting = self._counting.submit(self._increase, id, until=until)
+        if self._late.done() and wait((counting,), MAX_COUNT_SECONDS).done:
+            return counting.result(), reset
+        self._late = counting  # the requests after it do not wait until it is written
         with self._lock:
             self._unwritten[id] += 1
             return self._unwritten[id], reset
@@ -184,8 +180,8 @@ class Counters:
     def add_tokens(self, account: str, tokens: int) -> None:
         """Add tokens of the chat model to those of today (UTC)."""
         if tokens:
-            id, until = f"tokens {_day()} {account}", time.time() + 2 * DAY
-            self._tokens.add(id, {"count": tokens}, until=until)
+            id = f"tokens {_day()} {account}"
+            self._tokens.add(id, {"count": tokens}, until=time.time() + 2 * DAY)
 
     def tokens_today(self, account: str) -> int:
         id = f"tokens {_day()} {account}"
@@ -199,7 +195,9 @@ class Counters:
         ``seconds`` if its process dies. Raises TooManyRequestsError: that many are
         open. If the database does not take it, the question is asked without.
         """
-        slot, now, id = f"{SLOT}{secrets.token_hex(6)}", time.time(), f"open {account}"
+        slot = f"{SLOT}{secrets.token_hex(6)}"
+        id = f"open {account}"
+        now = time.time()
         change = {"$set": {slot: now + seconds, "until": now + DAY}}
         row: Mapping[str, Any] | None = None
         try:
@@ -210,16 +208,21 @@ class Counters:
         if row is None:
             yield
             return
-        slots = {name: until for name, until in row.items() if name.startswith(SLOT)}
-        ended = [name for name, until in slots.items() if until <= now]
-        running = sorted((until, name) for name, until in slots.items() if until > now)
+        running: list[tuple[float, str]] = []
+        ended: list[str] = []
+        for name, until in row.items():
+            if not name.startswith(SLOT):
+                continue
+            if until > now:
+                running.append((until, name))
+            else:
+                ended.append(name)
+        running.sort()
         try:
-            if running.index((slots[slot], slot)) >= most:
+            if running.index((row[slot], slot)) >= most:
                 raise TooManyRequestsError(
-                    (
-                        f"{most} of your questions are being answered already "
-                        "(QUESTIONS_PER_CALLER)."
-                    ),
+                    f"{most} of your questions are being answered already "
+                    "(QUESTIONS_PER_CALLER).",
                     retry_after=1,
                 )
             yield
@@ -234,8 +237,9 @@ class Counters:
         except DatabaseError as error:
             log.warning("An open question is counted on: %s", error.message)
 
-    def _increase(self, id: str, by: int, *, until: float) -> int:
-        change = {"$inc": {"count": by}, "$set": {"until": until}}
+    def _increase(self, id: str, *, until: float) -> int:
+        """Add one to a count, which is removed after ``until``, and return it."""
+        change = {"$inc": {"count": 1}, "$set": {"until": until}}
         try:
             with bookkeeping():
                 row = self._rows.find_one_and_update({"_id": id}, change, upsert=True)
@@ -246,9 +250,9 @@ class Counters:
             with self._lock:
                 if len(self._unwritten) >= MAX_UNWRITTEN:
                     self._unwritten.clear()  # of minutes that are over
-                self._unwritten[id] += by
+                self._unwritten[id] += 1
                 return self._unwritten[id]
-        return int(row["count"]) if row else by
+        return int(row["count"]) if row else 1
 
     def prune(self) -> int:
         return self._rows.delete_many({"until": {"$lt": time.time()}})
@@ -303,11 +307,9 @@ class UsageRepository:
         if counters:
             self._increments.add(_day(), counters)
         if counters and limit:
-            key = limit_key(limit)
-            digest = hashlib.sha256(key.encode()).hexdigest()[:LIMIT_DIGITS]
+            digest = hashlib.sha256(limit_key(limit).encode()).hexdigest()[:16]
             fields = {"day": _day(), **made_by(limit)}
-            id = f"{_day()} {digest}"
-            self._increments_of_limited.add(id, counters, **fields)
+            self._increments_of_limited.add(f"{_day()} {digest}", counters, **fields)
 
     def days_within(self, count: int, limit: Scope) -> list[DayUsage]:
         """Return the days with usage of callers within this limit among the last
@@ -357,16 +359,17 @@ def increments(sums: Sums) -> dict[str, Any]:
         "cost": sums.cost,
         "unpriced_tokens": sums.unpriced_tokens,
     }
-    return {
-        name: value for name, value in {**counts, **asdict(sums.usage)}.items() if value
-    }
+    counts |= asdict(sums.usage)
+    return {name: value for name, value in counts.items() if value}
 
 
 def read_sums(row: Mapping[str, Any]) -> Sums:
-    usage = Usage(**{part.name: int(row.get(part.name, 0)) for part in fields(Usage)})
-    cost = round(float(row.get("cost", 0.0)), 10)
+    names = [field.name for field in fields(Usage)]
     return Sums(
-        int(row.get("questions", 0)), usage, cost, int(row.get("unpriced_tokens", 0))
+        questions=int(row.get("questions", 0)),
+        usage=Usage(**{name: int(row.get(name, 0)) for name in names}),
+        cost=round(float(row.get("cost", 0.0)), 10),
+        unpriced_tokens=int(row.get("unpriced_tokens", 0)),
     )
 
 
@@ -374,8 +377,8 @@ def _read_stages(row: Mapping[str, Any]) -> tuple[StageSums, ...]:
     stages: dict[str, dict[str, Any]] = {}
     for name, value in row.items():
         if name.startswith(STAGE_PREFIX):
-            stage, _, part = name.removeprefix(STAGE_PREFIX).rpartition(":")
-            stages.setdefault(stage, {})[part] = round(value, 2)
+            stage, _, field_name = name.removeprefix(STAGE_PREFIX).rpartition(":")
+            stages.setdefault(stage, {})[field_name] = round(value, 2)
     return add_up_stages(StageSums(stage, **values) for stage, values in stages.items())
 
 

@@ -323,7 +323,7 @@ def test_a_search_looks_at_a_limited_number_of_conversations_and_goes_on(
     if request.node.callspec.id == "nx27017":
         pytest.skip("NX-27017 compares the cursor's second field without the first")
     monkeypatch.setattr(module, "MAX_SEARCHED_CONVERSATIONS", 6)
-    monkeypatch.setattr(module, "SEARCHED_AT_ONCE", 2)
+    monkeypatch.setattr(module, "MAX_SEARCHED_AT_ONCE", 2)
     hooked = HookedDatabase(database)
     repository = ConversationRepository(hooked)
     for number in range(20):
