@@ -37,9 +37,7 @@ COMMANDS = {
         "Ask one question after the other, each with the ones before as...",
     ),
     "documents": ("documents", "The reports in the database."),
-    "glossary": ("documents", "The terms of the library: import, export, clear."),
     "keys": ("operation", "The API keys: create, list, revoke."),
-    "feedback": ("operation", "Export people's verdicts on answers."),
     "index": (
         "maintenance",
         "The search indexes of MongoDB ($vectorSearch and $search).",

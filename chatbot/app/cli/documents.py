@@ -1,10 +1,8 @@
-"""`ingest`, `documents` and `glossary`: add, list and delete the reports and the terms
-of the library.
-"""
+"""`ingest` and `documents`: add, list and delete the reports of the library."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory, mkdtemp
@@ -23,19 +21,15 @@ from ...domain.errors import (
     NotFoundError,
     SupersededError,
 )
-from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.request import RequestContext
 from ...domain.validation import parse
 from ...language.counts import count_of
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
 from ...library.control import FILES_AT_ONCE, JobControl, aside
-from ...library.derived import COLUMNS, SEPARATOR, read_glossary
 from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..services import Services
-from ..services.preparing import prepare_database
-from ..web.files import csv_text
 from . import Commands, command, progress_bar
 
 STDIN = "-"
@@ -419,56 +413,3 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
         services.storage.audit.record("documents delete", record.id)
     services.storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
-
-
-glossary = Commands("glossary")
-
-
-@glossary.command("import")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--replace", is_flag=True, help="Remove the terms that were imported before."
-)
-def import_terms(services: Services, file: Path, replace: bool) -> None:
-    """Add the terms of a CSV table with the columns term, meaning, other_words, heading
-    and label.
-
-    Other words are separated by |. Heading and label are those of the figures that a
-    term stands for, as the reports write them. A term with the same heading and label
-    is replaced.
-
-    Example: python -m chatbot glossary import terms.csv
-    """
-    entries = read_glossary(file)
-    prepare_database(services.storage)
-    services.storage.glossary.put("", entries, replace_all=replace)
-    services.storage.audit.record("glossary import", file.name)
-    click.echo(f"{len(entries)} terms imported.")
-
-
-@glossary.command("export")
-def export_terms(services: Services) -> None:
-    """Print all terms as a CSV table, which `glossary import` reads.
-
-    Example: python -m chatbot glossary export > terms.csv"""
-    rows = map(asdict, services.storage.glossary.entries())
-    table = csv_text(
-        (
-            {**row, "other_words": f" {SEPARATOR} ".join(row["other_words"])}
-            for row in rows
-        ),
-        COLUMNS,
-    )
-    click.echo(table.replace("\r\n", "\n"), nl=False)
-
-
-@glossary.command("clear")
-def clear_terms(services: Services) -> None:
-    """Remove all terms. Those of the sample reports do not come back at the next start.
-
-    Example: python -m chatbot glossary clear"""
-    services.storage.facts.dismiss_sample(SAMPLE_GLOSSARY)
-    count = services.storage.glossary.clear()
-    services.storage.audit.record("glossary clear", str(count))
-    services.storage.database.empty_log()
-    click.echo(f"{count} terms removed.")

@@ -25,6 +25,14 @@ def build() -> Extra:
                 f"{commands}:doctor",
                 "Check keys, server, collections, indexes and models; exit status...",
             ),
+            "feedback": (
+                "chatbot.extras.operator.feedback:feedback",
+                "Export people's verdicts on answers.",
+            ),
+            "glossary": (
+                "chatbot.extras.operator.glossary:glossary",
+                "The terms of the library: import, export, clear.",
+            ),
             "usage": (
                 f"{commands}:usage",
                 "Show questions, calls, tokens and costs by day (UTC); runs,...",
