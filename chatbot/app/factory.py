@@ -43,8 +43,6 @@ RATE_LIMIT = (
     "RateLimit-Remaining",
     "RateLimit-Reset",
 )
-FIGURES_SECONDS = 60.0
-"""Time between two looks for reports that other programs have changed."""
 
 
 def create_app(
@@ -219,5 +217,6 @@ def _derive_figures(services: Services, stop: threading.Event) -> None:
             log.warning(
                 "The figures were not stored: %s They are tried again.", error.message
             )
-        if services.storage.database.embedded or stop.wait(FIGURES_SECONDS):
+        # A minute between two looks for reports that other programs have changed.
+        if services.storage.database.embedded or stop.wait(60.0):
             return

@@ -26,7 +26,6 @@ from .wording import LABELS, UNITS, normalise, stem, stems, word_list
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 MAX_PLACES = 500
 """Places of one amount, and sentences with one word, that are compared."""
-MAX_NEAREST = 3
 LINES_AROUND = 2
 """Lines before and after one of a list."""
 MIN_NAME_CHARACTERS = 3
@@ -369,9 +368,7 @@ class Evidence:
                 scores[place] += 1 / (1 + len(places))
         best = [
             self.statements[place]
-            for place in sorted(scores, key=scores.__getitem__, reverse=True)[
-                :MAX_NEAREST
-            ]
+            for place in sorted(scores, key=scores.__getitem__, reverse=True)[:3]
         ]
         return [one for one in best if len(one.keys & keys) > 1]
 

@@ -40,8 +40,6 @@ from .names import (
 COUNTRY = "country_name"
 YEAR = "year"
 OF_REPORT = attrgetter("of_report")
-MAX_COUNTRIES = 30
-"""Countries of a question that are looked at."""
 _REFERS = pattern(r"\b{nameless}\b")
 _JOINED = re.compile(
     r"(?:['’]s)?\s*(?:,|(?:,\s*)?\b(?:and|or|vs\.?|versus)\b|[&/+]|\s)\s*(?:\b(?:the|in|of)\s+)*",
@@ -62,9 +60,7 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     ``scope``: "the latest report" is one of its reports, and a country outside of it
     counts as one without a report.
     """
-    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[
-        :MAX_COUNTRIES
-    ]
+    countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:30]
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = find_years(text)

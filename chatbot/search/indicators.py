@@ -362,8 +362,6 @@ _ASKING = (
     | {"qué", "que", "de", "la", "el", "le", "du"}
 )
 _EVERY_WORD = re.compile(r"\w+")
-LONGEST = 8
-"""Words of a term."""
 
 
 class Glossary:
@@ -410,9 +408,10 @@ class Glossary:
         asks_meaning = asking & MEANING_WORDS or (
             is_generic and (asking & _GENERIC or scope.get(COUNTRY) is None)
         )
+        # A term of more than eight words is a sentence.
         if (
             not asks_meaning
-            or len(named) > LONGEST
+            or len(named) > 8
             or not (entries := self._by_name().get(" ".join(named)))
         ):
             return []

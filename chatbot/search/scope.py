@@ -26,8 +26,6 @@ MAX_YEAR_DIGITS = 6
 MAX_NAMES_IN_PROMPT = 40
 """Countries, or editions."""
 FILTERS = "filters."
-MAX_VALUES_IN_MESSAGE = 10
-"""``details`` of an error have all."""
 EMPTY = "an empty list would match nothing; leave the field out instead."
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
@@ -227,7 +225,7 @@ def _year(name: str, value: object) -> int:
     )
 
 
-def _listed(values: Sequence[Value], most: int = MAX_VALUES_IN_MESSAGE) -> str:
+def _listed(values: Sequence[Value], most: int = 10) -> str:
     named = ", ".join(map(str, values[:most])) or "none yet"
     return named if len(values) <= most else f"{named} and {len(values) - most:,} more"
 

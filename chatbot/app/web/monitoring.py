@@ -28,10 +28,6 @@ monitoring = Views("monitoring", __name__)
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 request_log = logging.getLogger("chatbot.requests")
-OWNER_DIGITS = 12
-"""Digits of the owner's SHA-256 in the log, which tell owners apart and not who they
-are.
-"""
 NO_ROUTE, OTHER_METHOD = "(none)", "(other)"
 """Stand for an unknown path and an unknown method, so that a client cannot make up new
 time series of an observer.
@@ -190,7 +186,8 @@ class ObservedRequest:
         self._observation.end(status, seconds)
         digest = ""
         if owner:
-            digest = hashlib.sha256(owner.encode()).hexdigest()[:OWNER_DIGITS]
+            # Twelve digits tell owners apart and do not say who they are.
+            digest = hashlib.sha256(owner.encode()).hexdigest()[:12]
         line = {
             "request_id": self._id,
             "method": self._method,

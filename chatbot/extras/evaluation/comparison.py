@@ -23,7 +23,6 @@ from ...search import RETRIEVAL_METHODS
 from .runner import ABSTENTION, METRICS
 
 HEADINGS = {"abstention_precision": "abst. prec", "abstention_recall": "abst. rec"}
-NAME_WIDTH = 28
 EXPERIMENT = "report-chat evaluate"
 _NOT_IN_NAMES = re.compile(r"[^\w\-./ ]")
 Report = Mapping[str, Any]
@@ -71,7 +70,7 @@ def table(rows: Sequence[Report]) -> Iterator[str]:
     it has some.
     """
     columns = [name for name in (*METRICS, "leaks", *ABSTENTION) if name in rows[0]]
-    width = max(NAME_WIDTH, *(len(row["name"]) for row in rows)) + 1
+    width = max(28, *(len(row["name"]) for row in rows)) + 1
     headings = "".join(f"{HEADINGS.get(column, column):>12}" for column in columns)
     yield f"{'configuration':{width}}{headings}{'ms':>9}{'ms p95':>9}"
     for row in rows:

@@ -47,7 +47,6 @@ from ...search.relevance import best_score
 from ...search.subjects import everything_asked, suggest_scope
 from .dataset import Dataset, EvaluationQuery
 
-RESAMPLES = 2000
 SEED = 7
 """Fixed, so that the same figures give the same interval and the same sample."""
 TOP_K, DEEP = 10, 20
@@ -138,7 +137,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a mean: percentiles of resampled means."""
     sample = np.asarray(values, dtype=np.float64)
     picks = np.random.default_rng(SEED).integers(
-        0, len(sample), size=(RESAMPLES, len(sample))
+        0, len(sample), size=(2000, len(sample))
     )
     low, high = np.percentile(sample[picks].mean(axis=1), [2.5, 97.5])
     return float(low), float(high)

@@ -22,10 +22,7 @@ from pptx.util import Pt
 
 from ...database.core import Json
 
-MAX_CHARTS = 3
-MAX_LINES = 6
 MAX_BARS = 30
-LABELLED_YEARS = 10
 ROOM = 1.25
 """For the longest bar's label, as a multiple of the bar."""
 
@@ -100,7 +97,7 @@ class FigureChart:
                 XL_LEGEND_POSITION.BOTTOM,
                 False,
             )
-        elif not self.is_lines or len(self.figures) <= LABELLED_YEARS:
+        elif not self.is_lines or len(self.figures) <= 10:
             for place, figure in enumerate(self.figures):
                 label = (
                     plot.series[0]
@@ -133,9 +130,8 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
     charts = [
         _chart(same, text) for same in _grouped(usable, "indicator", "unit").values()
     ]
-    return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[
-        :MAX_CHARTS
-    ]
+    # A document shows the three charts with most figures.
+    return sorted(filter(None, charts), key=lambda chart: -len(chart.figures))[:3]
 
 
 def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json]]:
@@ -168,9 +164,8 @@ def _chart(figures: Sequence[Json], text: str) -> FigureChart | None:
                 key=lambda one: _stated_at(one, text),
             ),
         )
-    if len(by_subject) <= MAX_LINES and any(
-        len(own) >= 3 for own in by_subject.values()
-    ):
+    # More lines of one chart cannot be told apart.
+    if len(by_subject) <= 6 and any(len(own) >= 3 for own in by_subject.values()):
         return FigureChart(True, [one for own in by_subject.values() for one in own])
     # Bars for the year that most subjects have, the latest of several.
     _, bars = max(

@@ -16,7 +16,6 @@ from ...domain.json import to_json
 from ...language.counts import count_of
 from .doctor import diagnose_settings
 
-FINDINGS = 1
 COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 COLUMNS = (
     "questions",
@@ -52,7 +51,7 @@ def doctor(settings: Settings, as_json: bool) -> None:
     if as_json:
         print_json([asdict(finding) for finding in findings])
     if any(finding.severity == "error" for finding in findings):
-        raise SystemExit(FINDINGS)
+        raise SystemExit(1)
 
 
 @command()

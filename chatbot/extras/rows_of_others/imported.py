@@ -21,15 +21,6 @@ from ...library.sources import document_id
 from ...stores.chunks import chunk_from_json
 from .layouts import READ, Layout, MappedCollection
 
-PROBED = 3
-"""Rows whose texts are embedded to see whether their vectors are of the configured
-model.
-"""
-SAME_MODEL = 0.5
-"""Least cosine of both vectors of a text: frameworks embed some metadata with it, other
-models agree at random.
-"""
-SHOWN_CHARACTERS = 60
 FIELDS = (
     forms.TEXT_FIELD,
     forms.EMBEDDING_FIELD,
@@ -91,7 +82,7 @@ class Importer:
                     else None
                 )
                 shown = str(value) if vector is None else f"{len(vector)} numbers"
-                yield name, self._rows.path(name), shown[:SHOWN_CHARACTERS]
+                yield name, self._rows.path(name), shown[:60]
 
     def check_model(self) -> float:
         """Return how close the vectors are to those of the embedder (cosine). Raises
@@ -105,7 +96,8 @@ class Importer:
             if text.strip() and vector is not None:
                 texts.append(text)
                 vectors.append(vector)
-            if len(texts) == PROBED:
+            # Three texts show whether the vectors are of the configured model.
+            if len(texts) == 3:
                 break
         if not texts:
             paths = " and ".join(
@@ -129,7 +121,8 @@ class Importer:
             one @ other / (np.linalg.norm(one) * np.linalg.norm(other))
             for one, other in zip(vectors, made, strict=True)
         ]
-        if (nearness := float(np.mean(cosines))) < SAME_MODEL:
+        # Frameworks embed some metadata with the text; other models agree at random.
+        if (nearness := float(np.mean(cosines))) < 0.5:
             raise EmbedderMismatchError(
                 f"The vectors of {self._rows.name!r} are of another model than "
                 f"{self._embedder.model_id}: for the same "

@@ -24,7 +24,6 @@ PIXELS = 2_000
 """The longer side of a picture as it is read: 171 dots an inch on A4. The models shrink
 larger ones.
 """
-_SURE = 0.9
 _SIZE, _LARGER = 0.8, 1.35
 """The font size in heights of a line's box, and the height of a heading's in those of
 the page's usual one.
@@ -97,7 +96,8 @@ class Ocr:
             middle = fmean(y - slope * x for x, y in box)
             width = (x1 - x0) / max(len(text), 1)
             for word in re.finditer(r"\S+", text):
-                unsure = score < _SURE and word.end() == len(text.rstrip())
+                # Below, the last word of a line is marked as unsure.
+                unsure = score < 0.9 and word.end() == len(text.rstrip())
                 left, right = x0 + width * word.start(), x0 + width * word.end()
                 shown = f"{word[0]} {UNSURE}" if unsure else word[0]
                 words.append(

@@ -46,6 +46,7 @@ from pdfplumber.page import Page
 from pdfplumber.pdf import PDF
 
 from ....domain.errors import LoadError
+from .measures import read_measure
 
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _TOKEN = re.compile(
@@ -477,9 +478,8 @@ class _MendedFonts(PDFResourceManager):
         return font
 
 
-_MIN_WHITE = 0.95
-_CELL = 4.0
-"""Points: the resolution at which the painted places of a page are known."""
+_MIN_WHITE = read_measure("drawing.white")
+_CELL = read_measure("drawing.cell")
 _MIN_SIZE, _READABLE_SIZE = 1.0, 4.0
 """Points. Letters below the first are hidden, unless most of the page is below the
 second: its unit is another.

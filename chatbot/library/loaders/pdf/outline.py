@@ -14,6 +14,7 @@ from statistics import median
 
 from ....domain import Section
 from ....domain.documents import PARAGRAPH
+from .measures import read_measure
 from .page import Block, PageText
 from .tables import CAPTION, Table
 from .words import Line, Style, compounds, join_lines
@@ -23,8 +24,8 @@ _NUMBERED = re.compile(
     r"\((?:\d{1,3}|[a-zA-Z]|[ivx]{2,5})\)\s|[a-z]\)\s|(?:\d{1,3}(?:\.\d{1,2})*[.)]|[A-Z]\.|[ivx]{1,5}\.)\s|\d{1,3}\s[A-Z]"
 )
 _SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
-_INDENT = 0.7  # of the font size
-_SHORT = 0.3  # of the column: a line that leaves so much free is short
+_INDENT = read_measure("outline.indent")
+_SHORT = read_measure("outline.short")
 
 
 @dataclass(slots=True)
@@ -130,7 +131,7 @@ def _breaks(
     )
 
 
-_LARGER = 1.1  # times the body size
+_LARGER = read_measure("outline.larger")
 _MAX_HEADING_LINES = 3
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
 _REST = re.compile(

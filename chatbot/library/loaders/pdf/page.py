@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 from statistics import fmean, median
 
 from .drawing import DrawnPage
+from .measures import read_measure
 from .tables import Table, aligned_tables, bordered_tables, ruled_tables
 from .words import (
     Line,
@@ -209,9 +210,9 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
 # A page is split at its gutters, recursively, so that text across columns keeps its
 # place. Gutters are tall white stripes with prose on both sides. Words on one side only
 # (a label column, numbers) make no gutter: such a page is read row by row.
-_MIN_GUTTER = 5.0  # points: wider than any space of justified prose
+_MIN_GUTTER = read_measure("page.gutter")
 _MIN_LINES = 4  # height of a gutter
-_SAME_GUTTER = 8.0  # points: the same gutter on another page
+_SAME_GUTTER = read_measure("page.same_gutter")
 
 
 @dataclass(slots=True)
@@ -389,7 +390,7 @@ def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
     return Gutter(gutter.x0, gutter.x1, gutter.top, bottom)
 
 
-_MARGIN = 0.12  # of the page's height, above and below
+_MARGIN = read_measure("page.margin")
 _MIN_REPEATED = 2
 _PAGE_NUMBER = re.compile(
     r"^\W*(?:(?:page|seite|página|p\.)\s*)?(\d{1,5}|[ivxlc]{1,6})(?:\s*(?:/|of|von|de)\s*\d+)?\W*$",

@@ -13,6 +13,7 @@ from itertools import chain, pairwise
 from ....domain.documents import SECTION_SEPARATOR
 from ..sections import LEVEL, empty_columns, labelled_row, row_text
 from .drawing import Box, DrawnPage
+from .measures import read_measure
 from .words import (
     Rule,
     Span,
@@ -31,9 +32,8 @@ CAPTION = re.compile(
     re.IGNORECASE,
 )
 
-_SAME = 6.0  # points: tolerance for two rules of one table
-# points: a gap up to this width in a rule separates groups of columns, not tables
-_BROKEN = 20.0
+_SAME = read_measure("tables.same_rule")
+_BROKEN = read_measure("tables.broken_rule")
 _MAX_HEADER_ROWS = 8  # more is text above a table
 _DRAWN = re.compile(r"[-_=–—.·*\s]{8,}")  # a rule of typed characters
 # baselines in one row of borders: from here on, they may be rows without rules between
@@ -42,7 +42,7 @@ _MIN_ROWS = 3
 _MAX_LABEL_WORDS = (
     4  # on average: with more, it is text in two columns between two rules, not a table
 )
-WIDE = 1.0  # of the font size: a wider gap is between two cells, not between two words
+WIDE = read_measure("tables.cell_gap")
 _DIGIT = re.compile(r"\d")
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(

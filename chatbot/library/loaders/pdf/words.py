@@ -18,17 +18,18 @@ from pdfminer.utils import decode_text
 
 from ..sections import NOTED, SUPERSCRIPTS
 from .drawing import Char, DrawnPage, Placed
+from .measures import read_measure
 
 _UNREADABLE = re.compile(
     r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+"
 )
-_SPACE = 0.15  # of the font size: narrower gaps are kerning
-_SCRIPT = 0.8  # of the font size: a smaller figure beside it is raised or lowered
-_LINE = 3.0  # points: largest distance between the tops of one line
+_SPACE = read_measure("words.space")
+_SCRIPT = read_measure("words.script")
+_LINE = read_measure("words.line")
 _SPREAD_FIGURE = re.compile(
     r"\d+(?:[.,/:]\d+)+"
 )  # with a sign in it: a row of one-digit cells has none
-_EVEN = 0.05  # of the font size: gaps that differ less are the same letter-spacing
+_EVEN = read_measure("words.even")
 
 Span = tuple[float, float]
 """Left and right end, in points."""
@@ -143,7 +144,7 @@ def page_words(page: DrawnPage) -> list[Word]:
 _HIDDEN_FIELD = (
     2 | 32
 )  # flags: hidden, not shown on the screen (ISO 32000-1, table 165)
-_FIELD_SIZE = 10.0
+_FIELD_SIZE = read_measure("words.field_size")
 
 
 def form_values(page: DrawnPage) -> list[Word]:
