@@ -154,46 +154,17 @@ class Importer:
 
     def _import(self, identity: str, rows: Sequence[Json]) -> None:
         """Make the rows of one report its passages."""
-        id, name = document_id(f"{self._rows.name}:{identity}"), self._rows.name
-        read: list[tuple[Chunk, Vector]] = []
-        for row in rows:
-            chunk = chunk_from_json(row, collection="", fields=self._fields)
-            vector = forms.usable_vector(
-                row.get(forms.EMBEDDING_FIELD), self._embedder.dimensions
-            )
-            if not chunk.text.strip() or vector is None:
-                self.imported.without_text += not chunk.text.strip()
-                self.imported.without_vector += vector is None
-            else:
-                read.append((chunk, vector))
+        read = self._usable(rows)
         if not read:
             return
-        shared = set.intersection(*(set(chunk.metadata.items()) for chunk, _ in read))
-        collection = self._ingestor.collection_of(
-            [chunk.metadata for chunk, _ in read], self._collection
-        )
-        digest = hashlib.sha256(collection.encode())
-        for chunk, vector in read:
-            digest.update(
-                json.dumps(asdict(chunk), sort_keys=True, default=str).encode()
-                + vector.tobytes()
-            )
-        version, start, chunks = digest.hexdigest()[:12], 0, []
-        for ordinal, (chunk, _) in enumerate(read):
-            end, years = start + len(chunk.text), figure_years(chunk.text)
-            renamed = replace(
-                chunk,
-                id=Chunk.make_id(id, version, ordinal),
-                document_id=id,
-                collection=collection,
-            )
-            chunks.append(
-                replace(
-                    renamed, ordinal=ordinal, start=start, end=end, figure_years=years
-                )
-            )
-            start = end + 1
+        name = self._rows.name
+        id = document_id(f"{name}:{identity}")
+        metadata = [chunk.metadata for chunk, _ in read]
+        collection = self._ingestor.collection_of(metadata, self._collection)
+        version = _version(collection, read)
+        chunks = _in_reading_order(read, id, version, collection)
         first = chunks[0]
+        shared = set.intersection(*(set(one.items()) for one in metadata))
         record = DocumentRecord(
             id=id,
             name=first.document_name,
@@ -214,3 +185,53 @@ class Importer:
             self.imported.passages += len(chunks)
         else:
             self.imported.unchanged += 1
+
+    def _usable(self, rows: Sequence[Json]) -> list[tuple[Chunk, Vector]]:
+        """Return the rows with a text and a vector; count the others."""
+        usable: list[tuple[Chunk, Vector]] = []
+        for row in rows:
+            chunk = chunk_from_json(row, collection="", fields=self._fields)
+            vector = forms.usable_vector(
+                row.get(forms.EMBEDDING_FIELD), self._embedder.dimensions
+            )
+            has_text = bool(chunk.text.strip())
+            if not has_text:
+                self.imported.without_text += 1
+            if vector is None:
+                self.imported.without_vector += 1
+            elif has_text:
+                usable.append((chunk, vector))
+        return usable
+
+
+def _version(collection: str, read: Sequence[tuple[Chunk, Vector]]) -> str:
+    """Return a text that changes with the passages and their vectors."""
+    digest = hashlib.sha256(collection.encode())
+    for chunk, vector in read:
+        passage = json.dumps(asdict(chunk), sort_keys=True, default=str)
+        digest.update(passage.encode() + vector.tobytes())
+    return digest.hexdigest()[:12]
+
+
+def _in_reading_order(
+    read: Sequence[tuple[Chunk, Vector]], id: str, version: str, collection: str
+) -> list[Chunk]:
+    """Return the passages as those of a report of ours, one after the other."""
+    chunks = []
+    start = 0
+    for ordinal, (chunk, _) in enumerate(read):
+        end = start + len(chunk.text)
+        chunks.append(
+            replace(
+                chunk,
+                id=Chunk.make_id(id, version, ordinal),
+                document_id=id,
+                collection=collection,
+                ordinal=ordinal,
+                start=start,
+                end=end,
+                figure_years=figure_years(chunk.text),
+            )
+        )
+        start = end + 1
+    return chunks

@@ -50,11 +50,10 @@ class SitemapConnector(Connector):
     url: Url
 
     def files(self, download: Download) -> Iterator[SourceFile]:
-        root, problems = self._read(self.url, download), list[LoadError]()
-        for address in [
-            entry.findtext("{*}loc", "").strip()
-            for entry in root.iterfind("{*}sitemap")
-        ]:
+        root = self._read(self.url, download)
+        problems: list[LoadError] = []
+        for entry in root.iterfind("{*}sitemap"):
+            address = entry.findtext("{*}loc", "").strip()
             try:
                 yield from self._pages(self._read(address, download), download)
             except LoadError as error:  # the other sitemaps are read all the same
