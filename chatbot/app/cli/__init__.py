@@ -28,7 +28,7 @@ USAGE, FAILED = 2, 1
 COMMANDS = {
     "serve": ("operation", "Serve the chat page and the API."),
     "ingest": (
-        "documents",
+        "ingest",
         "Read files, folders, web pages (https://...) or standard input...",
     ),
     "ask": ("ask", "Answer QUESTION from the reports, or the questions of a table."),
