@@ -97,10 +97,10 @@ class Emitter:
 
     def send(self, event: Event) -> None:
         """Send an event. Raises CancelledError: nobody waits for it any more."""
-        self.check()
+        self.stop_if_cancelled()
         self._send(event)
 
-    def check(self) -> None:
+    def stop_if_cancelled(self) -> None:
         """Raise CancelledError if nobody waits for the answer any more."""
         if self._cancel.cancelled:
             raise CancelledError("The question was cancelled.")

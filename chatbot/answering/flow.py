@@ -1,20 +1,34 @@
 """How a question becomes an answer, on one page.
 
-`Flow.answer` runs the stages of the question in the order of `STAGES`, as far as its
-settings list them (QuerySettings.stages: a preset leaves out what its system does not
-have). Any stage may end the question with a draft; the last ones search and write. What
-a draft says is then checked against its passages, by `Finish`.
+`Flow.answer` takes a question through the stages of `STAGES`, in that order. A stage is
+one class with one method, ``run(turn)``: it adds to what is known of the question
+(`Turn`), or ends it by returning a `Draft`, a text with its passages. The last stage,
+`Write`, always does. `Finish` makes the answer of any draft: it checks each claim
+against the passages and marks what they do not support (the words themselves were sent
+while they were written, and stay), numbers the citations, and puts the answer into the
+cache. ``chatbot/answering/conversation.py`` then keeps it.
 
-Every stage has a file of its own in `stages/`, `early/` (answers that need no search),
-`planners/` (what to look for), `tools/` (what finds it) or `writers/` (what becomes of
-it), and one method, ``run(turn)``. `Turn` is the question with what is known of it by
-now, its limits, and the one emitter for its events. To add a stage: a class with
-``run``, its name in `STAGES` where it belongs, and a line in `app/services/flow.py`,
-where the stages are built.
+    stages/    what every question passes: read, scope, cache, mode, verdict, finish
+    early/     answers without a search: greetings, terms, the library, figures
+    planners/  what to look for: `Gather` asks the planner of the question's mode
+    tools/     what finds it: search, figures, reading, attachments, the planning model
+    writers/   what becomes of it: prose, quotations, a table, a report, "not found"
+    modes/     which planner goes with which writer (direct, deep, chain, ...)
+
+What stages share is on the turn: ``events`` is the one way out for steps, sources and
+words, and raises CancelledError as soon as nobody waits any more; ``limits`` keeps the
+question inside its budget; ``say`` translates fixed words. The caller's ``send`` gets
+each event at once (``chatbot/app/web/streaming.py`` passes them on to the browser).
+
+To add a stage: a class with ``run`` in a file of its own, its name in `STAGES` where it
+belongs, and a line in ``chatbot/app/services/flow.py``, where all stages are built.
+Presets (``chatbot/config/presets.toml``) list the stages that they have; a setting may
+also name those that are left out (``STAGES=-small_talk,-glossary``). What is said of an
+answer after it was written belongs into ``stages/finish.py``.
 """
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -31,68 +45,54 @@ from .tools.search import SearchTool
 from .turn import Draft, Stage, Turn
 from .writers.advice import Advice
 
-CACHE = "cache"
-REQUIRED = ("route", "reports", "gather", "write")
-"""Stages that no question does without."""
 STAGES = (
-    # Read it.
+    # Read the question.
     "condense",  # completes a follow-up from its conversation
     "spelling",  # reads misspelt words as those of the reports
     "read",  # finds the language, and the names of countries, years, reports
-    # Answers that need no search.
-    "small_talk",
-    "glossary",
+    # Answer without a search.
+    "small_talk",  # greetings and thanks
+    "glossary",  # what a term means
     "missing",  # countries and years that no report is about
     "library",  # which reports there are
-    # Which reports are searched, and how.
+    # Decide where and how to search.
     "scope",  # takes the scope from the question
     "cache",  # gives an answer again that was given before
     "route",  # chooses the mode: a planner and a writer
     "reports",  # counts the reports in scope
-    "collections",  # lets a model choose among collections
-    # Answers from what the library has as data.
+    "collections",  # lets a model choose among collections of reports
+    # Answer from what the library has as data.
     "figures",  # a table of figures
-    "overview",  # what a report is about
+    "overview",  # what a report or a country is about
     # Search, judge, write.
     "gather",  # plans and searches, round by round
-    "enough",  # judges whether it answers the question
-    "write",
+    "enough",  # judges whether what was found answers the question
+    "write",  # writes, with the writer of the mode
 )
-
-WHY_ENDED = {
-    "small_talk": "It asks nothing of the reports.",
-    "glossary": "The glossary has what it asks.",
-    "missing": "No report is about what it names.",
-    "library": "The catalogue has what it asks.",
-    "cache": "It was answered before.",
-    "reports": "There are no reports in this scope.",
-    "collections": "There are no reports yet.",
-    "figures": "The table of figures has what it asks.",
-    "overview": "It asks what a report is about.",
-    "gather": "Nothing had to be searched.",
-    "enough": "What was found does not answer it.",
-    "write": "The answer is written.",
-}
-"""What is said in the trace of a stage that ended a question."""
+REQUIRED_STAGES = ("route", "reports", "gather", "write")
+"""Those that no setting may leave out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flow:
-    """Answers the questions of callers with one limit. Stateless between questions;
-    thread-safe.
+    """Answers the questions of all callers who may see the same reports. It keeps
+    nothing between questions, and is thread-safe.
     """
 
     stages: Mapping[str, Stage]
+    """The stages, built, by their names."""
     finish: Finish
     tools: Tools
-    """What the stages gather with, for other programs, too."""
+    """What the stages gather with; MCP and the API call the same tools."""
     settings: QuerySettings
-    """Of a question that brings none."""
+    """Those of a question that brings none of its own, as a preset does."""
     catalog: Catalog
+    """The reports that the callers may see."""
     analyzer: Analyzer
     judge_with: Callable[[QuerySettings], Judge]
     advice: Advice
     has_model: bool
+    """True if a language model writes; else quotations do."""
 
     def answer(
         self,
@@ -115,23 +115,21 @@ class Flow:
         """Answer a question; return its turn, which has the answer. Raises as `answer`
         does.
         """
-        lookups = request.meter.lookups
+        lookups_before = request.meter.lookups
         turn = self.begin(question, request, send)
         draft = self._draft(turn)
-        turn.answered = self.finish.run(turn, draft, lookups)
-        turn.events.check()
+        turn.answered = self.finish.run(turn, draft, lookups_before)
+        turn.events.stop_if_cancelled()
         return turn
 
     def _draft(self, turn: Turn) -> Draft:
         """Return the draft of the first stage that ends the question."""
-        for name in STAGES:
-            if turn.settings.stages and name not in turn.settings.stages:
-                continue
+        for name in stages_of(turn.settings.stages):
             with timed(turn, name):
                 draft = self.stages[name].run(turn)
-            turn.events.check()
+            turn.events.stop_if_cancelled()
             if draft is not None:
-                turn.stages[-1] = replace(turn.stages[-1], ended=WHY_ENDED[name])
+                turn.timings[-1] = replace(turn.timings[-1], ended=draft.why)
                 return draft
         raise AssertionError("the stage `write` always ends a question")
 
@@ -140,11 +138,8 @@ class Flow:
     ) -> Turn:
         """Return the turn of a question, before its first stage."""
         settings = question.settings or self.settings
-        # Without the stage nothing that was answered before is given again, not even a
-        # reply of the model.
-        may_repeat = question.cache and (
-            not settings.stages or CACHE in settings.stages
-        )
+        # Without the stage `cache` nothing is given again, not even a model's reply.
+        may_repeat = question.cache and "cache" in stages_of(settings.stages)
         return Turn.begin(
             replace(question, settings=settings),
             replace(request, cache=may_repeat),
@@ -159,30 +154,43 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """The stage that searches: the planner says what to look for, the tools look, until
-    the planner has enough, a round adds nothing, or the budget is used up.
+    """The stage that searches. The planner ends it: it has enough, a round has added
+    nothing, or the budget is used up (which its questions to a model and its searches
+    notice); or it finds that no search is needed.
     """
 
     search: SearchTool
 
     def run(self, turn: Turn) -> Draft | None:
-        assert turn.mode is not None, "the stage `route` has run"
-        planner = turn.mode.planner
+        planner = turn.planner
         while True:
             wanted = planner.plan(turn)
             if isinstance(wanted, Draft):
                 return wanted
             if not wanted:
                 return None
-            planner.keep(turn, self.search.run(turn, wanted))
+            results = self.search.run(turn, wanted)
+            planner.keep(turn, results)
 
 
 class Write:
-    """The stage that writes, with the writer of the mode."""
+    """The stage that writes."""
 
     def run(self, turn: Turn) -> Draft:
-        assert turn.mode is not None, "the stage `route` has run"
-        return turn.mode.writer.write(turn)
+        return turn.writer.write(turn)
+
+
+def stages_of(names: Sequence[str]) -> Sequence[str]:
+    """Return the stages that a setting means, in their order: those it lists, all but
+    those with a minus before them, all for none.
+    """
+    if not names:
+        return STAGES
+    left_out = {name[1:] for name in names if name.startswith("-")}
+    listed: Collection[str] = names
+    if left_out:
+        listed = STAGES
+    return [name for name in STAGES if name in listed and name not in left_out]
 
 
 def check_stages(names: Sequence[str]) -> None:
@@ -190,9 +198,10 @@ def check_stages(names: Sequence[str]) -> None:
     out what every question needs.
     """
     for name in names:
-        if name not in STAGES:
+        if name.removeprefix("-") not in STAGES:
             raise UnknownNameError.among("STAGES", "stage", name, STAGES)
-    lacking = [name for name in REQUIRED if names and name not in names]
+    meant = stages_of(names)
+    lacking = [name for name in REQUIRED_STAGES if name not in meant]
     if lacking:
         raise SettingsError(
             f"STAGES leaves out {', '.join(lacking)}, which every question needs: add "
@@ -202,10 +211,10 @@ def check_stages(names: Sequence[str]) -> None:
 
 @contextmanager
 def timed(turn: Turn, name: str) -> Iterator[None]:
-    """Note how long a stage took, and what it spent."""
+    """Note for `trace.stages` how long a stage took, and what it spent."""
     started = time.perf_counter()
-    before = len(turn.limits.spending.steps)
+    steps_before = len(turn.limits.spending.steps)
     yield
-    steps = turn.limits.spending.steps[before:]
+    steps = turn.limits.spending.steps[steps_before:]
     usage = Usage.total(step.usage for step in steps)
-    turn.stages.append(StageTiming.since(name, started, usage))
+    turn.timings.append(StageTiming.since(name, started, usage))

@@ -35,6 +35,8 @@ from .limits import Limits
 if TYPE_CHECKING:
     from .figure_words import Rendered
     from .modes import Mode
+    from .planners import Planner
+    from .writers import AnswerWriter
 
 T = TypeVar("T")
 
@@ -46,8 +48,9 @@ class Draft:
     ``hits``: all that were found, for the trace; ``context``: the passages that it
     stands on, which it is checked against unless it quotes them. ``below``: text that
     stands beneath and is not checked. ``is_answer``: it is what was asked for, whatever
-    it cites. ``is_sent``: its text went out while it was written. ``lists_sources``: a
-    list of its sources follows. ``finished``: an earlier answer that is given again.
+    it cites. ``is_sent``: its text went out while it was written. ``why``: why it ends
+    the question, for the trace. ``lists_sources``: a list of its sources follows.
+    ``finished``: an earlier answer that is given again.
     """
 
     text: str
@@ -59,6 +62,7 @@ class Draft:
     is_quoted: bool = False
     is_answer: bool = False
     is_sent: bool = False
+    why: str = "It is written."
     lists_sources: bool = False
     finished: Answer | None = None
 
@@ -193,7 +197,7 @@ class Turn:
     threshold: Threshold | None = None
     """The lowest of its searches."""
     pipeline: tuple[Aggregation, ...] | None = None
-    stages: list[StageTiming] = field(default_factory=list)
+    timings: list[StageTiming] = field(default_factory=list)
     """The stages that ran, in order."""
     condensed: str = ""
     """The question completed from its conversation; "" = it needs nothing."""
@@ -253,6 +257,18 @@ class Turn:
     def reading(self) -> Reading:
         """The names in the question; read here only if nobody has read them before."""
         return self.question.reading or self.read(self.question.search_text)
+
+    @property
+    def planner(self) -> Planner:
+        """Says what to look for."""
+        assert self.mode is not None, "the stage `route` has run"
+        return self.mode.planner
+
+    @property
+    def writer(self) -> AnswerWriter:
+        """Writes from what was found."""
+        assert self.mode is not None, "the stage `route` has run"
+        return self.mode.writer
 
     @property
     def scope(self) -> ScopeSummary:

@@ -258,7 +258,9 @@ class Settings(BaseModel):
     setting. Single settings win over it.
     """
     stages: types.CommaSeparated = ()
-    """Stages that a question passes (docs/how-it-works.md). Not set: all of them."""
+    """Stages that a question passes (docs/how-it-works.md), or with a minus those that
+    it does not: -small_talk,-glossary. Not set: all of them.
+    """
     plain: bool = False
     """Search, ask and write as the seeds' systems do: passages in the order of the
     search, with their own text only; attachments cut to what is close (presets).

@@ -2,7 +2,7 @@
 
 import pytest
 
-from chatbot.answering.flow import check_stages
+from chatbot.answering.flow import STAGES, check_stages, stages_of
 from chatbot.app.services import check_names
 from chatbot.config.settings import Settings
 from chatbot.config.settings_types import PRESETS, query_time
@@ -63,6 +63,13 @@ def test_stages_that_cannot_answer_stop_the_start(stages: str, message: str) -> 
     settings = Settings.from_env({"STAGES": stages})
     with pytest.raises(ChatbotError, match=message):
         check_names(settings)
+
+
+def test_stages_with_a_minus_are_left_out_and_the_others_stay() -> None:
+    settings = Settings.from_env({"STAGES": "-small_talk,-glossary"})
+    check_names(settings)
+    left = stages_of(settings.stages)
+    assert set(STAGES) - set(left) == {"small_talk", "glossary"}
 
 
 def test_a_request_changes_no_chunks() -> None:

@@ -1,6 +1,6 @@
 """Answers with a table of figures: series, comparisons, rankings, filters, counts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..figure_words import Rendered
 from ..tools.figures import FigureTool
@@ -45,4 +45,5 @@ def table_alone(
     hits = figures.passages_of(table)
     if not hits:
         return None
-    return Quoted(desk, table.text).write_from(turn, hits)
+    draft = Quoted(desk, table.text).write_from(turn, hits)
+    return replace(draft, why="The table of figures has what it asks.")

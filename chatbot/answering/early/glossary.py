@@ -37,4 +37,5 @@ class DefineTerm:
             scope=summarise(turn.catalog, question.scope),
             context=Context(tuple(passages)),
             is_answer=True,
+            why="The glossary has what it asks.",
         )

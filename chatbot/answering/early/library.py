@@ -38,6 +38,7 @@ class WhatIsHere:
             text="\n\n".join(line for line in lines if line),
             scope=summarise(catalog, inside),
             is_answer=True,
+            why="The catalogue has what it asks.",
         )
 
 

@@ -36,4 +36,9 @@ class NothingOn:
         if draft is not None:
             return draft
         turn.events.text(missing.text)
-        return Draft(text=missing.text, scope=scope, is_sent=True)
+        return Draft(
+            text=missing.text,
+            scope=scope,
+            is_sent=True,
+            why="No report is about what it names.",
+        )

@@ -29,4 +29,4 @@ class SmallTalk:
         if talk != "thanks":
             reports = counted(turn.say, scope.documents, "report")
             text = turn.say(NOTHING_ASKED, reports=reports)
-        return Draft(text=text, scope=scope)
+        return Draft(text=text, scope=scope, why="It asks nothing of the reports.")

@@ -54,7 +54,7 @@ class Deep:
         self._queries = new_questions(wanted, self.searched)
         if not self._queries:
             return ()
-        turn.events.check()
+        turn.events.stop_if_cancelled()
         self.searched += self._queries
         count = count_of(len(self._queries), "search")
         turn.events.step("search", f"Round {self._round}: {count} at once")

@@ -34,6 +34,7 @@ class RepeatAnswer:
             text=answer.response,
             scope=answer.scope,
             is_sent=True,
+            why="It was answered before.",
             finished=replace(answer, trace=trace),
         )
 

@@ -92,7 +92,7 @@ def with_preamble(turn: Turn, answer: Answer) -> Answer:
     preamble = turn.events.preamble
     marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
     scope = replace(answer.scope, from_question=turn.events.inferred_scope)
-    trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.stages))
+    trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.timings))
     return replace(
         answer,
         response=preamble + answer.response,

@@ -43,7 +43,11 @@ class CountReports:
         names = describe(question.scope, turn.say)
         nothing = turn.say("There is no report for {names}.", names=names)
         offer = nearest_scope(turn.catalog, question.scope, turn.say)
-        return Draft(text=escape_markdown(f"{nothing} {offer}"), scope=turn.searched)
+        return Draft(
+            text=escape_markdown(f"{nothing} {offer}"),
+            scope=turn.searched,
+            why="There are no reports in this scope.",
+        )
 
     def _has_general(self, turn: Turn) -> bool:
         """Return whether general documents are searched beside the scope."""

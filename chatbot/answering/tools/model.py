@@ -96,5 +96,5 @@ class ModelTool:
         if stopper:
             limits.stop(stopper)
             return False
-        turn.events.check()
+        turn.events.stop_if_cancelled()
         return True

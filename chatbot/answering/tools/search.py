@@ -175,7 +175,7 @@ class SearchTool:
             work, threads=SEARCH_THREADS, request=turn.request, seconds=seconds
         ):
             round_of.settle(index, outcome)
-        turn.events.check()
+        turn.events.stop_if_cancelled()
         round_of.end(ends_question=seconds < most)
         return round_of.results
 

@@ -51,7 +51,13 @@ class NothingFound:
             stopped = f"{turn.limits.why_stopped} {by_then}"
             text = f"{stopped}\n\n{text}" if closest else stopped
         turn.events.text(text)
-        return Draft(text=text, scope=scope, hits=closest, is_sent=True)
+        return Draft(
+            text=text,
+            scope=scope,
+            hits=closest,
+            is_sent=True,
+            why="What was found does not answer it.",
+        )
 
     def from_general_knowledge(
         self,

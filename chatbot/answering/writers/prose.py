@@ -144,7 +144,7 @@ class Prose:
         written = self._by_model(turn, context)
         if written.text:
             return written
-        turn.events.check()
+        turn.events.stop_if_cancelled()
         why = limits.why_stopped
         if limits.stopped_by in {"", "model"}:
             why = turn.say(FAILED)
