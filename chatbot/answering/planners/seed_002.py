@@ -5,6 +5,7 @@ what it names, and judge a round in one call.
 
 from collections.abc import Sequence
 
+from ...checking.wording import without_numbers
 from ...domain import SearchHit
 from ...models.replies import follow_up, numbers, prose, queries
 from ...search.pipeline import Retrieval
@@ -86,13 +87,14 @@ class SubQuestions:
         """
         if not hits or not turn.has_model:
             return hits
+        others = [other for other in self._queries if other != query]
         chosen = self._tools.model.ask(
             turn,
             "relevance",
             numbers(len(hits)),
             "All passages are kept",
             passages=number_passages(hits),
-            queries=bullet_list([query]),
+            queries=bullet_list([query, *others]),
         )
         if chosen is None:
             return hits
@@ -155,7 +157,9 @@ class ChainOfRag:
             passages=passages,
             question=self._query,
         )
-        self._links.append((self._query, answer or "Unknown."))
+        # Its citations are numbers of this round alone.
+        short = " ".join(without_numbers(answer or "").split())
+        self._links.append((self._query, short or "Unknown."))
         supporting = self._tools.model.ask(
             turn,
             "supported",
@@ -163,7 +167,7 @@ class ChainOfRag:
             "All passages are kept",
             passages=passages,
             question=self._query,
-            answer=answer or "",
+            answer=short,
         )
         if supporting is not None:
             hits = tuple(hits[number - 1] for number in sorted(supporting))
