@@ -31,10 +31,6 @@ MAX_LOG_PAGES = 128
 """Pages of the write-ahead log before it is written to the file: 2 MB of a new one.
 SQLite's 1,000 would be 16 MB.
 """
-CLOSE_SECONDS = 5.0
-"""Seconds that closing waits for running calls, so that one that hangs does not keep
-the process.
-"""
 NOW = "SELECT (julianday('now') - 2440587.5) * 86400.0"
 """The time in seconds since 1970, whose Julian day is 2440587.5."""
 SYNCHRONOUS = "NORMAL"
@@ -267,7 +263,8 @@ class EmbeddedDatabase(Database):
         """
         with self._idle:
             self._closing = True
-            self._idle.wait_for(lambda: self._active == 0, timeout=CLOSE_SECONDS)
+            # A call that hangs does not keep the process for longer.
+            self._idle.wait_for(lambda: self._active == 0, timeout=5.0)
             with self._lock:
                 for connection in list(self._connections):
                     connection.close()

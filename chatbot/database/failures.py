@@ -5,6 +5,7 @@ person reads, and whether and when trying again may help.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +20,17 @@ UNWRITABLE = frozenset({FULL, "read_only", "no_rights"})
 PASSING = frozenset({"away", "conflict", "slow", THROTTLED, "wrong_role"})
 """Kinds of failures that say nothing about the command itself."""
 DUPLICATE = "duplicate"
+
+
+class ServerCode(IntEnum):
+    """Codes of MongoDB that code asks for; the table has the others."""
+
+    INDEX_EXISTS = 68
+    SEARCH_OVERLOADED = 489
+    ATLAS = 8000
+    """Atlas's code for many errors, which differ in the message."""
+
+
 SOON = 5
 """Seconds until a retry of an unknown failure may help."""
 

@@ -35,7 +35,7 @@ from .core import (
     id_key,
     is_write,
 )
-from .failures import SOON, mongodb_failure
+from .failures import SOON, ServerCode, mongodb_failure
 from .rows import encode_payload
 
 log = logging.getLogger(__name__)
@@ -527,8 +527,6 @@ class RetryPauses(CommandListener):
         call.failures += 1
 
 
-ATLAS = 8000
-"""Atlas's code for many errors, which differ in the message."""
 OVERLOAD_LABEL = "SystemOverloadedError"
 RETRYABLE_LABEL = "RetryableWriteError"
 _TLS = re.compile(r"\b(?:SSL|TLS)|certificate", re.IGNORECASE)
@@ -577,7 +575,7 @@ def _refused(error: errors.OperationFailure, seconds: float) -> DatabaseError:
             code = failures[0].get("code")
             message = str(failures[0].get("errmsg", "a write failed"))
     row = mongodb_failure.find(code)
-    if row is None and code == ATLAS:
+    if row is None and code == ServerCode.ATLAS:
         row = mongodb_failure.read(message)
     if row is None and error.has_error_label(OVERLOAD_LABEL):
         row = mongodb_failure.rows["throttled"]

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, computed_field
@@ -37,11 +36,17 @@ from ..domain.scope import Scope
 
 EVERYTHING = Scope()
 LEASE_SECONDS = 20.0
-KEPT_JOBS = 200
+"""Time after which another process reads a file whose worker has died: many times the
+pause between two renewals, so that a slow database ends no lease.
+"""
+MAX_KEPT_JOBS = 200
+"""Finished jobs that can be looked up; more than a page lists."""
 LOOK_SECONDS = 0.25
 """Time between two looks for leases that have ended, while other files are free."""
-MAX_WAITING, MAX_WAITING_EACH = 5_000, 1_000
-"""Unfinished files of all callers and of one: the disk holds their originals."""
+MAX_UNFINISHED = 5_000
+"""Unfinished files of all callers: the disk holds their originals."""
+MAX_UNFINISHED_EACH = 1_000
+"""Unfinished files of one caller, so that five can fill the queue, but not one."""
 WITHDRAWN = "The report was deleted after this upload. Upload the file again to add it."
 FileState = Literal[
     "queued",
@@ -133,17 +138,11 @@ class IngestionFile:
             return 1.0
         if self.state == "indexing":
             return 0.97
-        read, reading = (
-            (0.5 * self.pages_read / self.pages, 0.5) if self.pages else (0.0, 0.0)
-        )
-        return (
-            reading + (0.95 - reading) * self.done_chunks / self.chunks
-            if self.chunks
-            else read
-        )
-
-
-_FILE = partial(from_row, IngestionFile)
+        # Reading page by page takes about as long as embedding.
+        reading_share = 0.5 if self.pages else 0.0
+        if not self.chunks:
+            return reading_share * self.pages_read / max(self.pages, 1)
+        return reading_share + (0.95 - reading_share) * self.done_chunks / self.chunks
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,20 +160,22 @@ class Ingestion:
         file) or failed.
         """
         states = {file.state for file in self.files}
-        if states <= set(FINISHED):
-            ended: Literal["done", "failed"] = (
-                "done" if states & {"done", "superseded"} else "failed"
-            )
-            return "cancelled" if "cancelled" in states else ended
-        return "queued" if states == {"queued"} else "running"
+        if states == {"queued"}:
+            return "queued"
+        if not states <= set(FINISHED):
+            return "running"
+        if "cancelled" in states:
+            return "cancelled"
+        if states & {"done", "superseded"}:
+            return "done"
+        return "failed"
 
     @computed_field
     @property
     def progress(self) -> float:
         """The finished share of all files, from 0 to 1."""
-        return round(
-            sum(file.progress for file in self.files) / max(1, len(self.files)), 3
-        )
+        finished = sum(file.progress for file in self.files)
+        return round(finished / max(1, len(self.files)), 3)
 
 
 class IngestionQueue:
@@ -202,38 +203,38 @@ class IngestionQueue:
         TooManyRequestsError, QueueFullError.
         """
         self.require_room(len(files), uploader)
-        # sorts by time: first come, first served
+        # Sorts by time: first come, first served.
         job = f"{time.time_ns():016x}{secrets.token_hex(8)}"
-        first = self._facts.next_upload_number(len(files))
-        rows = tuple(
-            replace(
+        first_upload_number = self._facts.next_upload_number(len(files))
+        queued: list[IngestionFile] = []
+        for number, file in enumerate(files):
+            queued_file = replace(
                 file,
-                id=f"{job}-{n:05d}",
+                id=f"{job}-{number:05d}",
                 ingestion_id=job,
                 uploader=uploader,
-                upload_number=first + n,
-                standing="next" if n == 0 else "later",
-                position=f"{n:05d}-{job}",
+                upload_number=first_upload_number + number,
+                standing="later" if queued else "next",
+                position=f"{number:05d}-{job}",
             )
-            for n, file in enumerate(files)
-        )
+            queued.append(queued_file)
         created_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         job_row = {
             "_id": job,
             "created_at": created_at,
-            "files": len(rows),
+            "files": len(queued),
             "owner": uploader,
             **made_by(limit),
         }
         # First, so that no file is read of a job that nobody can see or cancel.
         self._jobs.replace_many([job_row])
         try:
-            self._files.replace_many([_row_of(row) for row in rows])
+            self._files.replace_many([_row_of(file) for file in queued])
         except DatabaseError:
             with suppress(DatabaseError):
                 self._remove(job)
             raise
-        return Ingestion(job, created_at, rows)
+        return Ingestion(job, created_at, tuple(queued))
 
     def get(
         self,
@@ -244,11 +245,10 @@ class IngestionQueue:
         """Return a job of this uploader or of nobody, made within this limit. Raises
         NotFoundError.
         """
-        owners = (
-            {} if uploader is None else {"owner": {"$in": [None, "", uploader]}}
-        )  # None: rows of version 0.4
-        inside = made_within(self._jobs, limit)
-        job = self._jobs.find_one({"_id": ingestion_id, **owners, **inside})
+        condition = {"_id": ingestion_id, **made_within(self._jobs, limit)}
+        if uploader is not None:
+            condition["owner"] = {"$in": [None, "", uploader]}  # None: of version 0.4
+        job = self._jobs.find_one(condition)
         if job is None:
             raise NotFoundError(
                 f"There is no ingestion {ingestion_id[:LONGEST_SHOWN]!r}."
@@ -263,37 +263,44 @@ class IngestionQueue:
         """
         if uploader == "":
             return []
-        owners: Json = {} if uploader is None else {"owner": uploader}
-        owners |= made_within(self._jobs, limit)
-        rows = self._jobs.find(owners, sort=[("created_at", -1)], limit=count)
+        condition = made_within(self._jobs, limit)
+        if uploader is not None:
+            condition["owner"] = uploader
+        rows = self._jobs.find(condition, sort=[("created_at", -1)], limit=count)
         jobs = [self._with_files(row) for row in rows]
         return [job for job in jobs if job.files]  # others are being made
 
     def _with_files(self, job: Json) -> Ingestion:
-        rows = self._files.find({"ingestion_id": job["_id"]}, sort=[("_id", 1)])
-        return Ingestion(job["_id"], job["created_at"], tuple(map(_FILE, rows)))
+        files = self._find({"ingestion_id": job["_id"]})
+        return Ingestion(job["_id"], job["created_at"], tuple(files))
+
+    def _find(self, condition: Json) -> list[IngestionFile]:
+        rows = self._files.find(condition, sort=[("_id", 1)])
+        return [from_row(IngestionFile, row) for row in rows]
 
     def unfinished(self) -> list[IngestionFile]:
         """Return the files that wait or are being read."""
-        return list(map(_FILE, self._files.find(UNFINISHED, sort=[("_id", 1)])))
+        return self._find(UNFINISHED)
 
     def require_room(self, more: int, uploader: str) -> None:
         """Raise TooManyRequestsError, QueueFullError: with ``more`` files of
         ``uploader`` there would be too many of its own, or of all.
         """
-        mine = {**UNFINISHED, "uploader": uploader}
         of_uploader, of_all = self._database.at_once(
-            [partial(self._files.count, mine), partial(self._files.count, UNFINISHED)]
+            [
+                lambda: self._files.count({**UNFINISHED, "uploader": uploader}),
+                lambda: self._files.count(UNFINISHED),
+            ]
         )
-        if of_uploader + more > MAX_WAITING_EACH:
-            message = (
-                f"You may have {MAX_WAITING_EACH:,} unfinished files. Wait until some "
-                "are read, or cancel a job."
+        if of_uploader + more > MAX_UNFINISHED_EACH:
+            raise TooManyRequestsError(
+                f"You may have {MAX_UNFINISHED_EACH:,} unfinished files. Wait until "
+                "some are read, or cancel a job.",
+                retry_after=60,
             )
-            raise TooManyRequestsError(message, retry_after=60)
-        if of_all + more > MAX_WAITING:
+        if of_all + more > MAX_UNFINISHED:
             raise QueueFullError(
-                f"{MAX_WAITING:,} files wait to be read. Send these later."
+                f"{MAX_UNFINISHED:,} files wait to be read. Send these later."
             )
 
     def cancel(
@@ -320,11 +327,15 @@ class IngestionQueue:
 
     def _free_others(self, ended: Iterable[IngestionFile]) -> None:
         """Let the files go on that have waited for these, which may have ended."""
-        identities = {file.identity for file in ended}
+        identities = set()
+        jobs = set()
+        for file in ended:
+            identities.add(file.identity)
+            jobs.add(file.ingestion_id)
         blocked = self._files.find({"standing": "blocked"}, {"identity": 1})
         for identity in identities & {row["identity"] for row in blocked}:
             self._unblock(identity)
-        for job in {file.ingestion_id for file in ended}:
+        for job in jobs:
             self._choose_next(job)
 
     def withdraw(self, identity: str) -> set[str]:
@@ -332,15 +343,14 @@ class IngestionQueue:
         brings it back. Return the stored files of all of its uploads: the withdrawn
         ones do not need them any more.
         """
-        uploads = list(map(_FILE, self._files.find({"identity": identity})))
+        uploads = self._find({"identity": identity})
         withdrawn = [file for file in uploads if file.state != "done"]
         for file in withdrawn:
-            error = {} if file.state in FINISHED else {"error": WITHDRAWN}
+            fields = {"withdrawn": True, "file_id": ""}
+            if file.state not in FINISHED:
+                fields["error"] = WITHDRAWN
             try:
-                self._files.update_one(
-                    {"_id": file.id},
-                    {"$set": {"withdrawn": True, "file_id": "", **error}},
-                )
+                self._files.update_one({"_id": file.id}, {"$set": fields})
                 self._cancel(file)
             except DiskFullError:
                 # A full database still deletes, and without a row nothing is read.
@@ -368,9 +378,9 @@ class IngestionQueue:
         }
         for file in self.get(ingestion_id, uploader, limit).files:
             if file.state in {"failed", "cancelled"} and not file.withdrawn:
-                change = queued | {"position": _position(file.id)}
+                fields = {**queued, "position": _position(file.id)}
                 self._files.update_one(
-                    {"_id": file.id, "state": file.state}, {"$set": change}
+                    {"_id": file.id, "state": file.state}, {"$set": fields}
                 )
         self._choose_next(ingestion_id)
         return self.get(ingestion_id, uploader, limit)
@@ -391,27 +401,26 @@ class IngestionQueue:
                 if self._free_expired() or self._unblock_some():
                     continue
                 return None
-            is_first = not self._has_older(file)
-            if not is_first:
-                self._block(file)
-            self._choose_next(file.ingestion_id)
-            if is_first:
+            if not self._has_older(file):
+                self._choose_next(file.ingestion_id)
                 return file
+            self._block(file)
+            self._choose_next(file.ingestion_id)
 
     def _adopt(self) -> None:
         """Give the unfinished files of an earlier release their place in the order."""
         if self._has_adopted:
             return
         for row in list(self._files.find({**UNFINISHED, "standing": None})):
-            is_free = not row.get("until")
-            change = {
-                "standing": "later" if is_free else "busy",
+            standing = "busy" if row.get("until") else "later"
+            fields = {
+                "standing": standing,
                 "busy": 0,
                 "position": _position(row["_id"]),
                 "upload_number": row.get("upload_number", 0),
             }
             self._files.update_one(
-                {"_id": row["_id"], "standing": None}, {"$set": change}
+                {"_id": row["_id"], "standing": None}, {"$set": fields}
             )
         self._has_adopted = True
 
@@ -427,9 +436,9 @@ class IngestionQueue:
         fields = {"owner": 1, "until": 1, "ingestion_id": 1}
         rows = list(self._files.find({"standing": "busy", "$or": ended}, fields))
         for row in rows:
-            held = {"_id": row["_id"], "owner": row["owner"], "until": row["until"]}
+            lease = {"_id": row["_id"], "owner": row["owner"], "until": row["until"]}
             free = {"standing": "later", "busy": 0, "owner": "", "until": 0.0}
-            self._files.update_one(held, {"$set": free})
+            self._files.update_one(lease, {"$set": free})
             self._choose_next(row["ingestion_id"])
         return bool(rows)
 
@@ -444,7 +453,9 @@ class IngestionQueue:
             {"$set": lease, "$inc": {"tries": 1}},
             sort=[("busy", 1), ("position", 1)],
         )
-        return None if row is None else _FILE(row)
+        if row is None:
+            return None
+        return from_row(IngestionFile, row)
 
     def _has_older(self, file: IngestionFile) -> bool:
         older = {
@@ -468,57 +479,59 @@ class IngestionQueue:
         """Let the oldest unfinished upload of an identity be read; return whether it
         was blocked.
         """
-        uploads = self._files.find(
-            {"identity": identity, **UNFINISHED}, sort=[("upload_number", 1)], limit=1
+        uploads = list(
+            self._files.find(
+                {"identity": identity, **UNFINISHED},
+                sort=[("upload_number", 1)],
+                limit=1,
+            )
         )
-        for row in list(uploads):
-            if self._files.update_one(
-                {"_id": row["_id"], "standing": "blocked"},
-                {"$set": {"standing": "later"}},
-            ):
-                self._choose_next(row["ingestion_id"])
-                return True
-        return False
+        if not uploads:
+            return False
+        blocked = {"_id": uploads[0]["_id"], "standing": "blocked"}
+        if not self._files.update_one(blocked, {"$set": {"standing": "later"}}):
+            return False
+        self._choose_next(uploads[0]["ingestion_id"])
+        return True
 
     def _unblock_some(self) -> bool:
         """Look at blocked files again: the process that had to unblock them may have
         died. Return whether one can be claimed now.
         """
-        rows = list(
-            self._files.find({"standing": "blocked"}, {"identity": 1}, limit=20)
-        )
-        unblocked = [
-            self._unblock(identity) for identity in {row["identity"] for row in rows}
-        ]
-        return any(unblocked)
+        # A few at a time: there is a next claim.
+        rows = self._files.find({"standing": "blocked"}, {"identity": 1}, limit=20)
+        has_unblocked = False
+        for identity in {row["identity"] for row in rows}:
+            if self._unblock(identity):
+                has_unblocked = True
+        return has_unblocked
 
     def _choose_next(self, job: str) -> None:
         """Mark the first free file of a job as its next one, with the number of its
         files in progress.
         """
         fields = {"standing": 1, "busy": 1, "position": 1}
-        marked = list(
-            self._files.find({"ingestion_id": job, "standing": "next"}, fields)
-        )
-        later = self._files.find(
+        free = list(self._files.find({"ingestion_id": job, "standing": "next"}, fields))
+        free += self._files.find(
             {"ingestion_id": job, "standing": "later"},
             fields,
             sort=[("position", 1)],
             limit=1,
         )
-        free = sorted((*marked, *later), key=lambda row: str(row["position"]))
         if not free:
             return
-        for row in free[1:]:
+        free.sort(key=lambda row: str(row["position"]))
+        first, *others = free
+        for row in others:
             if row["standing"] == "next":
                 self._files.update_one(
                     {"_id": row["_id"], "standing": "next"},
                     {"$set": {"standing": "later", "busy": 0}},
                 )
         busy = self._files.count({"ingestion_id": job, "standing": "busy"})
-        if (free[0]["standing"], free[0]["busy"]) != ("next", busy):
+        if first["standing"] != "next" or first["busy"] != busy:
             self._files.update_one(
-                {"_id": free[0]["_id"], **FREE},
+                {"_id": first["_id"], **FREE},
                 {"$set": {"standing": "next", "busy": busy}},
             )
 
@@ -530,7 +543,9 @@ class IngestionQueue:
         row = self._files.find_one_and_update(
             {"_id": file.id, "owner": file.owner}, lease
         )
-        return None if row is None else bool(row["cancel"])
+        if row is None:
+            return None
+        return bool(row["cancel"])
 
     def note(self, file: IngestionFile, **values: Any) -> None:
         """Store values of a file's row; without effect when another worker has the
@@ -543,31 +558,25 @@ class IngestionQueue:
         another worker.
         """
         has_ended = values["state"] in FINISHED
-        given_back = {
-            **values,
-            "until": 0.0,
-            "owner": "",
-            "standing": "" if has_ended else "later",
-            "busy": 0,
-        }
-        if not self._files.update_one(
-            {"_id": file.id, "owner": file.owner}, {"$set": given_back}
-        ):
+        standing = "" if has_ended else "later"
+        fields = {**values, "until": 0.0, "owner": "", "standing": standing, "busy": 0}
+        mine = {"_id": file.id, "owner": file.owner}
+        if not self._files.update_one(mine, {"$set": fields}):
             return
         if has_ended:
             self._unblock(file.identity)
         self._choose_next(file.ingestion_id)
 
     def prune(self) -> None:
-        """Delete finished jobs, except the KEPT_JOBS newest, and files without a job,
-        which earlier releases left where a process died.
+        """Delete finished jobs, except the MAX_KEPT_JOBS newest, and files without a
+        job, which earlier releases left where a process died.
         """
         # Read before the jobs: the row of a job is written before those of its files.
         with_files = set(self._files.distinct("ingestion_id"))
         jobs = list(self._jobs.find(sort=[("created_at", -1)]))
         for job in with_files - {row["_id"] for row in jobs}:
             self._files.delete_many({"ingestion_id": job})
-        for row in jobs[KEPT_JOBS:]:
+        for row in jobs[MAX_KEPT_JOBS:]:
             if self._with_files(row).state in FINISHED:
                 self._remove(row["_id"])
 
@@ -584,8 +593,10 @@ class IngestionQueue:
         """Return the stored files that a job may still need; a finished document names
         its file itself. ``among``: look for these files only.
         """
-        wanted: Json = {"$ne": ""} if among is None else {"$in": sorted(among)}
-        needed = {"file_id": wanted, "state": {"$ne": "done"}}
+        file_ids: Json = {"$ne": ""}
+        if among is not None:
+            file_ids = {"$in": sorted(among)}
+        needed = {"file_id": file_ids, "state": {"$ne": "done"}}
         return {row["file_id"] for row in self._files.find(needed, {"file_id": 1})}
 
 

@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,12 +34,17 @@ from .queue import IngestionFile, IngestionQueue
 
 log = logging.getLogger(__name__)
 IDLE_SECONDS = 2.0
-BEAT_SECONDS, NOTE_SECONDS = 0.5, 0.5
-"""Seconds between two renewals of a file's lease, and between two notes of its
-progress, while few files are in progress.
+"""Pause where there is nothing to do; `Worker.wake` ends it in the process that queued
+a file.
 """
+BEAT_SECONDS = 0.5
+"""Seconds between two renewals of a file's lease while few files are in progress: a
+fortieth of the lease, and people see at once that a file was cancelled.
+"""
+NOTE_SECONDS = 0.5
+"""Seconds between two notes of a file's progress while few files are in progress."""
 MAX_TRIES = 3
-"""Number of times a file may end its process before it fails."""
+"""Number of times a file may end its process before it fails: twice may be chance."""
 
 
 class Worker(ABC):
@@ -118,9 +122,9 @@ class IngestionWorker(Worker):
         progress, the longer, but not so long that its lease ends.
         """
         # A free cluster takes 100 operations a second, which the passages of these
-        # files need.
-        shared = len(self._cancellations) / 5
-        return max(seconds, min(shared, jobs_queue.LEASE_SECONDS / 4))
+        # files need: five of them are left for these writes.
+        shared_seconds = len(self._cancellations) / 5
+        return max(seconds, min(shared_seconds, jobs_queue.LEASE_SECONDS / 4))
 
     def close(self) -> None:
         """Stop soon; `run` returns when the file in progress has been released."""
@@ -138,10 +142,9 @@ class IngestionWorker(Worker):
         if not is_done and threading.current_thread() not in self._helpers:
             if self._has_worked and sys.platform == "linux":
                 self._has_worked = False
+                # Returns to the system what reading has freed.
                 with suppress(AttributeError):  # not every C library has it
-                    ctypes.CDLL(None).malloc_trim(
-                        0
-                    )  # returns to the system what reading has freed
+                    ctypes.CDLL(None).malloc_trim(0)
             self.idle()
         return is_done
 
@@ -167,19 +170,10 @@ class IngestionWorker(Worker):
     def _work(self, file: IngestionFile) -> bool:
         """Return False when the disk is full: the file is tried again later."""
         if file.cancel or file.tries > MAX_TRIES:
-            self.service().abandon(file.identity)
-            error = (
-                f"Reading {file.name} ended the process {MAX_TRIES} times. It is not "
-                "tried again."
-            )
-            outcome = (
-                {"state": "cancelled"}
-                if file.cancel
-                else {"state": "failed", "error": error}
-            )
-            self.queue.release(file, **outcome, detail="")
+            self._abandon(file)
             return True
-        cancel, lost = Cancellation(), threading.Event()
+        cancel = Cancellation()
+        lost = threading.Event()
         self._cancellations.add(cancel)
         if self._stopping.is_set():
             cancel.cancel()
@@ -195,38 +189,14 @@ class IngestionWorker(Worker):
                 cancel.cancel()
             return is_cancelled is False
 
-        noted_at, noted_state = 0.0, ""
-
-        def note(state: str, done: int, total: int) -> None:
-            nonlocal noted_at, noted_state
-            pause = self._between(NOTE_SECONDS)
-            if state != noted_state or time.monotonic() - noted_at >= pause:
-                noted_at, noted_state = time.monotonic() if done else 0.0, state
-                names = (
-                    ("pages_read", "pages")
-                    if state == "loading"
-                    else ("done_chunks", "chunks")
-                )
-                self.queue.note(
-                    file,
-                    state=state,
-                    detail="",
-                    **dict(zip(names, (done, total), strict=True)),
-                )
-
-        def note_page(page: int, pages: int) -> None:
-            if pages:
-                note("loading", page, pages)
-            else:
-                self.queue.note(file, state="loading", detail=f"OCR reads page {page}.")
-
+        notes = ProgressNotes(self.queue, file, lambda: self._between(NOTE_SECONDS))
         control = JobControl(
-            partial(note, "embedding"),
-            lambda reason: self.queue.note(file, state="waiting", detail=reason),
-            cancel,
+            progress=notes.embedding,
+            waiting=notes.waiting,
+            cancel=cancel,
             stopping=lambda: self._stopping.is_set() or lost.is_set(),
-            indexing=partial(note, "indexing"),
-            reading=note_page,
+            indexing=notes.indexing,
+            reading=notes.reading,
             refresh=renew,
             aside=self._aside,
         )
@@ -240,13 +210,24 @@ class IngestionWorker(Worker):
         self.queue.release(file, **outcome)
         return outcome["state"] != "waiting" or self._stopping.is_set()
 
+    def _abandon(self, file: IngestionFile) -> None:
+        """End a file that is not read: it was cancelled, or was tried too often."""
+        self.service().abandon(file.identity)
+        if file.cancel:
+            self.queue.release(file, state="cancelled", detail="")
+            return
+        error = (
+            f"Reading {file.name} ended the process {MAX_TRIES} times. It is not "
+            "tried again."
+        )
+        self.queue.release(file, state="failed", error=error, detail="")
+
     def _ingest(self, file: IngestionFile, control: JobControl) -> dict[str, Any]:
         """Return how it ended, as values of the file's row."""
-        cancel = control.cancel
         try:
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
                 self.queue.note(file, state="loading", detail="", error="")
-                path, file_id = self.fetch(file, Path(folder), cancel)
+                path, file_id = self.fetch(file, Path(folder), control.cancel)
                 limit = limit_of(
                     file.limit.get("filters", {}), file.limit.get("collections", ())
                 )
@@ -262,30 +243,7 @@ class IngestionWorker(Worker):
         except errors.SupersededError as error:
             return {"state": "superseded", "detail": error.message}
         except errors.ChatbotError as error:
-            if isinstance(error, errors.DependencyError) and error.reason == FULL:
-                return {
-                    "state": "waiting",
-                    "detail": error.message,
-                    "tries": file.tries - 1,
-                }
-            control.refresh()
-            # Interrupted work may fail with another error than its cancellation.
-            if isinstance(error, errors.StoppedError) or (
-                cancel.cancelled and control.stopping()
-            ):
-                # Not queued: cancelling a queued file would leave the passages that are
-                # written.
-                return {
-                    "state": "waiting",
-                    "detail": "The server was stopped.",
-                    "tries": file.tries - 1,
-                }
-            if cancel.cancelled:
-                return {"state": "cancelled", "detail": ""}
-            state = (
-                "cancelled" if isinstance(error, errors.CancelledError) else "failed"
-            )
-            return {"state": state, "error": error.message, "detail": ""}
+            return self._failed(file, error, control)
         return {
             "state": "done",
             "detail": "",
@@ -293,6 +251,75 @@ class IngestionWorker(Worker):
             "file_id": file_id,
             **asdict(result),
         }
+
+    def _failed(
+        self, file: IngestionFile, error: errors.ChatbotError, control: JobControl
+    ) -> dict[str, Any]:
+        """Return how work with this error ended, as values of the file's row."""
+        if isinstance(error, errors.DependencyError) and error.reason == FULL:
+            return {
+                "state": "waiting",
+                "detail": error.message,
+                "tries": file.tries - 1,
+            }
+        control.refresh()
+        is_cancelled = control.cancel.cancelled
+        # Interrupted work may fail with another error than its cancellation.
+        is_stopped = is_cancelled and control.stopping()
+        if is_stopped or isinstance(error, errors.StoppedError):
+            # Not queued: cancelling a queued file would leave the passages that are
+            # written.
+            return {
+                "state": "waiting",
+                "detail": "The server was stopped.",
+                "tries": file.tries - 1,
+            }
+        if is_cancelled:
+            return {"state": "cancelled", "detail": ""}
+        state = "failed"
+        if isinstance(error, errors.CancelledError):
+            state = "cancelled"
+        return {"state": state, "error": error.message, "detail": ""}
+
+
+class ProgressNotes:
+    """Notes in a file's row how far the work on it has come. ``pause`` returns the
+    seconds between two notes of one state.
+    """
+
+    def __init__(
+        self, queue: IngestionQueue, file: IngestionFile, pause: Callable[[], float]
+    ) -> None:
+        self._queue = queue
+        self._file = file
+        self._pause = pause
+        self._state = ""
+        self._noted_at = 0.0
+
+    def reading(self, page: int, pages: int) -> None:
+        if pages:
+            self._note("loading", page, pages_read=page, pages=pages)
+        else:
+            detail = f"OCR reads page {page}."
+            self._queue.note(self._file, state="loading", detail=detail)
+
+    def embedding(self, done: int, total: int) -> None:
+        self._note("embedding", done, done_chunks=done, chunks=total)
+
+    def indexing(self, done: int, total: int) -> None:
+        self._note("indexing", done, done_chunks=done, chunks=total)
+
+    def waiting(self, reason: str) -> None:
+        self._queue.note(self._file, state="waiting", detail=reason)
+
+    def _note(self, state: str, done: int, **counts: int) -> None:
+        now = time.monotonic()
+        if state == self._state and now - self._noted_at < self._pause():
+            return
+        self._state = state
+        # The first step after none is noted at once.
+        self._noted_at = now if done else 0.0
+        self._queue.note(self._file, state=state, detail="", **counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,10 +343,12 @@ class Originals:
         if file.file_id:
             path = folder / file.name
             self.files.copy_to(file.file_id, path)
-            return path, file.file_id if self.settings.keep_files else ""
+            file_id = file.file_id if self.settings.keep_files else ""
+            return path, file_id
         if file.url:
-            fetched = self.download(file.url, folder, cancel)
-            return fetched, self.files.put(fetched) if self.settings.keep_files else ""
+            path = self.download(file.url, folder, cancel)
+            file_id = self.files.put(path) if self.settings.keep_files else ""
+            return path, file_id
         return Path(file.identity), ""
 
     def download(
@@ -343,13 +372,12 @@ class Originals:
         """Return what a job needs to ingest a document again; None when its original is
         not available.
         """
-        if record.source.startswith(WEB):
-            return IngestionFile(
-                "", "", record.source, record.source, url=record.source
-            )
+        source = record.source
+        if source.startswith(WEB):
+            return IngestionFile("", "", name=source, identity=source, url=source)
         if record.file_id:
             return IngestionFile(
-                "", "", _name(record), record.source, file_id=record.file_id
+                "", "", name=_name(record), identity=source, file_id=record.file_id
             )
         if record.sample or _on_disk(record) is None:
             return None
@@ -357,14 +385,17 @@ class Originals:
             "title": record.title,
             "description": record.description,
             "listed": True,
+            "metadata": dict(record.metadata),
+            "labels": list(record.labels),
         }
-        about |= {"metadata": dict(record.metadata), "labels": list(record.labels)}
-        return IngestionFile("", "", _name(record), record.source, about=about)
+        return IngestionFile("", "", name=_name(record), identity=source, about=about)
 
     def file_name(self, record: DocumentRecord) -> str:
         """Return the name of the file that `open` reads; "" when there is none."""
+        if record.file_id:
+            return _name(record)
         path = _on_disk(record)
-        return _name(record) if record.file_id else path.name if path else ""
+        return path.name if path else ""
 
     def open(self, record: DocumentRecord) -> tuple[str, Iterator[bytes]]:
         """Return the original's name and content. Raises NotFoundError: it is not
@@ -372,7 +403,8 @@ class Originals:
         """
         if record.file_id:
             return _name(record), self.files.read(record.file_id)
-        if (path := _on_disk(record)) is None:
+        path = _on_disk(record)
+        if path is None:
             raise errors.NotFoundError(f"The original of {record.title!r} is not kept.")
         return path.name, _pieces(path)
 
@@ -381,13 +413,14 @@ class Originals:
         looks at all of them.
         """
         self.queue.prune()
-        self.files.keep_only(
-            lambda: (
-                self.queue.file_ids()
-                | {record.file_id for record in self.documents.all()}
-            )
-        )
+        self.files.keep_only(self._needed_files)
         self.files.remove_orphans()
+
+    def _needed_files(self) -> set[str]:
+        # The queue first: a file that is done meanwhile is then that of a document.
+        file_ids = self.queue.file_ids()
+        file_ids.update(record.file_id for record in self.documents.all())
+        return file_ids
 
     def tidy_after(self, file: IngestionFile) -> None:
         """Delete what this file has replaced, and its own original where it is not
@@ -408,19 +441,20 @@ def _on_disk(record: DocumentRecord) -> Path | None:
     """Return the path of a sample report, or of a file that the command line ingested;
     None when it is gone.
     """
-    source = record.source
-    path = (
-        SAMPLE_DATA / source.removeprefix(f"{SAMPLES}/")
-        if record.sample
-        else Path(source)
-    )
-    return path if path.is_absolute() and path.is_file() else None
+    path = Path(record.source)
+    if record.sample:
+        path = SAMPLE_DATA / record.source.removeprefix(f"{SAMPLES}/")
+    if not path.is_absolute() or not path.is_file():
+        return None
+    return path
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        while piece := file.read(PIECE_BYTES):
+        piece = file.read(PIECE_BYTES)
+        while piece:
             yield piece
+            piece = file.read(PIECE_BYTES)
 
 
 def _name(record: DocumentRecord) -> str:

@@ -102,9 +102,12 @@ class KeyRepository:
         """Revoke a key, whose limits are ``within`` these; what was made with it stays.
         Raises NotFoundError.
         """
-        key = self.get(key_id)
+        may_revoke = True
+        if within:
+            key = self.get(key_id)
+            may_revoke = key is not None and within.covers(key.limit)
         row = None
-        if key is not None and (not within or within.covers(key.limit)):
+        if may_revoke:
             row = self._keys.find_one_and_update(
                 {"_id": key_id, "revoked_at": ""},
                 {"$set": {"revoked_at": now("seconds")}},

@@ -32,8 +32,6 @@ UPLOADS = "uploads"
 DISMISSED = "dismissed:"
 CALIBRATION = "calibration:"
 """Before the ids of rows of their kind."""
-MAX_EVENTS = 1_000
-"""Events of the change stream that are announced together."""
 IDLE_SECONDS = 0.4
 """Pause after an empty look at the change stream: changes are seen within a second."""
 RETRY_SECONDS = 5.0
@@ -299,7 +297,7 @@ class ForeignChanges:
 def _next_rows(stream: "ChangeStream[Json]") -> dict[str, list[Any]]:
     """Return the ids of rows that have changed by now, by collection."""
     rows: defaultdict[str, list[Any]] = defaultdict(list)
-    for _ in range(MAX_EVENTS):
+    for _ in range(1_000):  # announced together
         event = stream.try_next()
         if event is None:
             break

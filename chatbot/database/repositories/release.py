@@ -18,8 +18,6 @@ BEAT_SECONDS = 10.0
 """Time between two signs of life: a start waits for three of them at most."""
 MISSED_BEATS = 3
 """Beats after which the other release counts as stopped."""
-LOOK_SECONDS = 1.0
-"""Time between two looks for a sign of life."""
 
 
 class ServingRelease:
@@ -46,7 +44,7 @@ class ServingRelease:
         """
         seen = self._other()
         while seen is not None and self._is_young(seen):
-            time.sleep(min(LOOK_SECONDS, self._beat_seconds / 2))
+            time.sleep(min(1.0, self._beat_seconds / 2))
             current = self._other()
             if current is None:
                 break

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ...database.core import CommandError
-from ...database.failures import Failures
+from ...database.failures import Failures, ServerCode
 from ...domain.errors import SearchEngineError
 from ..chunks import no_direction
 
@@ -19,8 +19,6 @@ FOLLOWED_BY = "document_id"
 """The field by which the store asks how much of a document the engine has indexed;
 declared in every index.
 """
-OVERLOADED = 489
-"""MongoDB's code for a search engine that sheds load."""
 NOT_QUERYABLE = "index_not_queryable"
 UNDECLARED = "field_undeclared"
 """Reasons of errors of one index, not of the question: its state, and a field that it
@@ -75,8 +73,6 @@ _RATE_LIMIT = re.compile(
 _SECONDS = re.compile(
     r"(?:retry|wait|try again)\D{0,20}(\d+(?:\.\d+)?) ?s", re.IGNORECASE
 )
-RATE_LIMIT_SECONDS = 60
-"""Limits are per minute."""
 failure = Failures("search", SearchEngineError)
 
 
@@ -115,7 +111,7 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
     others.
     """
     message = error.server_message
-    if error.server_code == OVERLOADED:
+    if error.server_code == ServerCode.SEARCH_OVERLOADED:
         return failure("throttled")
     if is_away(error):
         return failure("away")
@@ -157,7 +153,7 @@ def no_reranking(error: CommandError) -> SearchEngineError:
     limits, and can be off.
     """
     if _RATE_LIMIT.search(error.server_message):
-        seconds = RATE_LIMIT_SECONDS
+        seconds = 60  # limits are per minute
         stated = _SECONDS.search(error.server_message)
         if stated:
             seconds = math.ceil(float(stated[1]))

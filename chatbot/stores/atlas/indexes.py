@@ -16,6 +16,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from ...config.settings import Settings
 from ...database.core import CommandError, Database, Json
+from ...database.failures import ServerCode
 from ...database.rows import (
     EMBEDDING_FIELD,
     TEXT_FIELD,
@@ -28,8 +29,6 @@ from .errors import FOLLOWED_BY, failure, has_no_room, not_queryable, translate_
 log = logging.getLogger(__name__)
 MISSING = "DOES_NOT_EXIST"
 NO_ROOM = "NO_ROOM"
-ALREADY_EXISTS = 68
-"""MongoDB's code IndexAlreadyExists."""
 ANSWERS_SECONDS = 60.0
 """Seconds for which it is assumed that an index answers: one that is dropped is noticed
 within a minute.
@@ -384,7 +383,7 @@ def _request(database: Database, target: SearchTarget, polling: Polling) -> bool
             )
             return False
         except CommandError as error:
-            if error.server_code != ALREADY_EXISTS:
+            if error.server_code != ServerCode.INDEX_EXISTS:
                 raise
             status = index_status(database, target)  # another process was faster
     if status.kind != target.kind:

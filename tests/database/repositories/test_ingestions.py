@@ -96,7 +96,7 @@ def test_the_state_of_a_job_is_that_of_its_files(
 def test_old_jobs_are_forgotten_once_they_are_finished(
     jobs: IngestionQueue, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "KEPT_JOBS", 2)
+    monkeypatch.setattr(module, "MAX_KEPT_JOBS", 2)
     made = []
     for name in ("unfinished", "old", "newer", "newest"):
         made.append(jobs.create(files(name)))
