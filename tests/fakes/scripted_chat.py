@@ -13,6 +13,7 @@ from typing import Any
 from flask import Flask, Response, jsonify, request
 
 from chatbot.app.web.middleware import SECURITY_HEADERS
+from chatbot.app.web.monitoring import NoObserver
 from chatbot.app.web.pages import assets, pages
 from chatbot.config.settings import Settings
 from chatbot.domain.documents import MEGABYTE
@@ -186,14 +187,17 @@ class ScriptedChat:
         app = Flask(
             "chatbot", template_folder="../templates", static_folder="../static"
         )
-        answering = SimpleNamespace(
-            modes=lambda: self.modes, default_mode=lambda preset="": self.mode
-        )
-        storage = SimpleNamespace(cookie_secret=b"of this test")
-        runtime = SimpleNamespace(embedder=SimpleNamespace(multilingual=True))
         services = SimpleNamespace(
-            settings=Settings(), answering=answering, storage=storage, runtime=runtime
+            settings=Settings(),
+            extras=(),
+            people=None,
+            modes=SimpleNamespace(
+                usable=lambda: self.modes, default=lambda preset="": self.mode
+            ),
+            storage=SimpleNamespace(cookie_secret=b"of this test"),
+            runtime=SimpleNamespace(embedder=SimpleNamespace(multilingual=True)),
         )
+        app.extensions["observer"] = NoObserver()
         app.extensions["services"] = services
         app.config["MAX_CONTENT_LENGTH"] = MEGABYTE
         app.register_blueprint(pages)
