@@ -7,7 +7,7 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, safe_name, table_response
+from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, csv_text, safe_name
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.knowledge import (
@@ -201,8 +201,7 @@ def test_a_text_that_begins_like_a_formula_is_a_text_in_a_spreadsheet() -> None:
         {"name": "=HYPERLINK(1)", "value": -2.5},
         {"name": 'said "so", and', "value": None},
     ]
-    response = table_response(rows, ("name", "value"), "a/b", "csv")
-    assert response.get_data(as_text=True).splitlines() == [
+    assert csv_text(rows, ("name", "value")).splitlines() == [
         "name,value",
         "'=HYPERLINK(1),-2.5",
         '"said ""so"", and",',

@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from chatbot.app.services import build
 from tests.app.cli.conftest import Run
-from tests.app.cli.test_feedback import QUESTION, rated
 from tests.conftest import small_settings
+from tests.extras.operator.test_feedback_export import QUESTION, rated
+
+pytestmark = pytest.mark.extras("evaluation", "operator")
 
 
 def test_an_exported_table_is_measured_by_what_was_good(
