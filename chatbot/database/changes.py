@@ -334,6 +334,7 @@ class Changes:
         return f"{state.position}:{markers}"
 
     def _state_of(self, row: Json | None) -> State:
+        """Return the state that the row of the changes holds."""
         if row is None:
             return State()
         opened = tuple(

@@ -106,6 +106,7 @@ class EmbeddedDatabase(Database):
             return self._writer
 
     def _open(self) -> sqlite3.Connection:
+        """Return a new connection; the first one makes the file."""
         # Conversations and the secret of the cookies are in it. SQLite gives its other
         # files the same permissions. A file that exists is never opened here: closing
         # it would release the locks that SQLite holds on it.

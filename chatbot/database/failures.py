@@ -118,6 +118,7 @@ def read_rows(backend: str) -> Mapping[str, Row]:
 
 
 def _row(name: str, entry: Mapping[str, Any], kind: Mapping[str, Any]) -> Row:
+    """Return a row of the table; what it lacks is that of its ``kind``."""
     codes: Sequence[Code] = entry.get("codes", ())
     words = None
     if "words" in entry:

@@ -358,6 +358,9 @@ class MongoDatabase(Database):
     def group(
         self, raw: Any, filter: Json, by: Sequence[str], first: Sequence[str]
     ) -> list[Group]:
+        """Group on the server, in the order of the least ids: rows have none of their
+        own.
+        """
         # Names of results must not have dots, which paths of other programs have.
         keys = {f"by{number}": path for number, path in enumerate(by)}
         values = {f"first{number}": path for number, path in enumerate(first)}

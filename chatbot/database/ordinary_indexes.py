@@ -104,6 +104,7 @@ def build_indexes(
 def _build(
     database: Database, index: OrdinaryIndex, say: Callable[[str], object]
 ) -> None:
+    """Build one index, again where the connection is lost."""
     while True:
         failures: list[DatabaseError] = []
 

@@ -156,6 +156,7 @@ class LimitedDocuments(ReportCatalog):
         return view
 
     def index(self) -> ReportIndex:
+        """Return what is inside, made from the last index and what changed."""
         whole = self._whole.index()
         last_whole, limited = self._state
         if last_whole is whole:

@@ -158,6 +158,7 @@ class SqliteCollection:
     def group(
         self, filter: Filter, by: Sequence[str], first: Sequence[str]
     ) -> list[tuple[Json, int]]:
+        """Group the matches; the groups are in the order of their first rows."""
         columns, read = sql.projected(dict.fromkeys((*by, *first), 1) | {"_id": 0})
         condition, values = sql.where(filter)
         keys = ", ".join(sql.field(name).value for name in by)
@@ -209,6 +210,7 @@ class SqliteCollection:
     def _update(
         self, filter: Filter, update: sql.Update, *, upsert: bool, sort: Sort = ()
     ) -> Updated:
+        """Update the first match, or insert one; return also the new document."""
         sql.check_update(update)
         if upsert and set(filter) != {"_id"}:
             raise DatabaseError("The embedded database upserts by the _id alone.")

@@ -227,6 +227,7 @@ def _unknown_operator(operator: str, operators: Iterable[str]) -> DatabaseError:
 
 
 def _equal(of: Field, value: Any) -> Sql:
+    """Compare with one value; numbers and texts only with their own type."""
     match value:
         case None:
             return of.meets("{value} IS NULL")
@@ -252,6 +253,7 @@ def _strict(values: Iterable[Any]) -> str:
 
 
 def _in(of: Field, values: Sequence[Any]) -> Sql:
+    """Compare with any of these values."""
     plain = []
     tests = []
     for value in values:

@@ -138,7 +138,7 @@ class IngestionFile:
             return 1.0
         if self.state == "indexing":
             return 0.97
-        # Reading page by page takes about as long as embedding.
+        # Reading page by page counts as half of the work.
         reading_share = 0.5 if self.pages else 0.0
         if not self.chunks:
             return reading_share * self.pages_read / max(self.pages, 1)
@@ -443,6 +443,7 @@ class IngestionQueue:
         return bool(rows)
 
     def _take(self, standing: Standing, owner: str) -> IngestionFile | None:
+        """Give ``owner`` the first file of this standing; None where there is none."""
         lease = {
             "standing": "busy",
             "owner": owner,

@@ -69,6 +69,7 @@ class Worker(ABC):
         """
 
     def run(self) -> None:
+        """Work until the worker is closed; outages of the database are waited for."""
         while not self._stopping.is_set():
             try:
                 busy = self.work_once()
@@ -150,6 +151,8 @@ class IngestionWorker(Worker):
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
+        """Let other files be read while this one waits for another server."""
+
         def help_out() -> None:
             try:
                 with suppress(errors.DependencyError):  # the other threads report it

@@ -200,6 +200,7 @@ class _Occurrences:
     def find(
         cls, texts: Sequence[NDArray[np.int32]], weights: Mapping[int, float]
     ) -> "_Occurrences":
+        """Look up the words of the question in the passages, given as term numbers."""
         # Words are numbered as the question has them, not as the index does: the order
         # of sums must not depend on passages that a caller may not see.
         question_terms = np.asarray(list(weights), dtype=np.int64)

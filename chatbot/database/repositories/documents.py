@@ -205,6 +205,9 @@ class ReportIndex:
         ]
 
     def _find(self, scope: Scope) -> list[DocumentRecord]:
+        """Return the reports that have the values of a scope in the index; they are
+        compared one by one where the index does not say all.
+        """
         matches = [
             _matching(self._ids[name], condition)
             for name, condition in scope.conditions
@@ -435,6 +438,7 @@ class DocumentRepository(ReportCatalog):
         return self.index()
 
     def _current(self) -> ReportIndex:
+        """Return the index as of now, with only the changed reports read again."""
         last = self._read
         state = self.changes.state()
         older = self._older.records() if self._older else _NONE

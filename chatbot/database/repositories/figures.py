@@ -279,6 +279,7 @@ class FigureReader:
         return keep(results, json.dumps(key, sort_keys=True, default=str), read)
 
     def _filter(self, scope: Scope) -> Json:
+        """Return the condition on the rows of a scope."""
         conditions: Json = {**scope.to_mql()}
         if scope.collections:
             conditions["collection"] = {"$in": list(scope.collections)}

@@ -108,6 +108,7 @@ class Increments:
                 waiting.fields.update(batch.fields)
 
     def _write(self, batch: "Batch") -> None:
+        """Write a batch, once. Raises DatabaseError."""
         change: dict[str, Any] = {"$inc": dict(batch.counts)}
         if batch.fields:
             change["$set"] = batch.fields

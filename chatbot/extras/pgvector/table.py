@@ -25,10 +25,9 @@ from .connections import Connection, failure
 LOCK = 0x7265706F7274
 """Advisory lock: one process at a time creates the table. The number is "report"."""
 MAX_VECTOR_DIMENSIONS = 2000
-"""Dimensions that HNSW indexes in full precision; up to MAX_HALFVEC_DIMENSIONS it does
-in half, beyond that not at all.
-"""
+"""Dimensions that HNSW indexes in full precision."""
 MAX_HALFVEC_DIMENSIONS = 4000
+"""Dimensions that HNSW indexes in half precision; of more it makes no index."""
 MAX_TERM_CHARACTERS = 500
 """PostgreSQL takes 2,046 bytes, and a character has up to four."""
 _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}

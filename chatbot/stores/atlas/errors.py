@@ -136,6 +136,7 @@ def explain(error: CommandError, target: "SearchTarget") -> SearchEngineError:
 def _wrong_index(
     name: str, details: dict[str, str | None], target: "SearchTarget"
 ) -> SearchEngineError:
+    """Return the error of an index that does not fit the search."""
     declare = "Add it to FILTER_FIELDS and run:"
     if details.get("path") == FOLLOWED_BY:  # this program's own, in every definition
         declare = "Run:"

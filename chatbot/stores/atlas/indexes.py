@@ -421,6 +421,9 @@ def _poll(
     polling: Polling,
     done: Callable[[IndexStatus], bool],
 ) -> IndexStatus:
+    """Look at an index until it is ``done``. Raises SearchEngineError: it has failed,
+    or the time is up.
+    """
     deadline = polling.clock() + polling.timeout
     while True:
         now = index_status(database, target)

@@ -17,7 +17,7 @@ from .errors import FOLLOWED_BY, explain, is_away, lacks_engine
 from .indexes import TEXT_PATHS, SearchTarget
 
 MIN_CANDIDATES = 1_000
-"""So many find nearly everything where few results are wanted, in milliseconds."""
+"""So many find nearly everything where few results are wanted."""
 MAX_CANDIDATES = 10_000
 """The engine's bound on ``numCandidates``."""
 

@@ -322,6 +322,7 @@ class FaissStore(MongoChunks):
             self._save()
 
     def _save(self) -> None:
+        """Write a snapshot where one is due, and search its mapped files."""
         with self._lock:
             if not self._save_is_due():
                 return

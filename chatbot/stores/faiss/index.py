@@ -45,7 +45,7 @@ MAX_DELETED_SHARE = 0.2
 time is less than what rewriting at each deletion takes.
 """
 MAX_SELECTIONS = 64
-"""Scopes whose rows a segment remembers: some questions' worth, at one byte a row."""
+"""Scopes whose rows a segment remembers; a question asks in a few."""
 EVERYTHING = Scope()
 APPROXIMATE_ROWS = 20_000
 """Rows of a segment in scope from which an approximate search is several times as fast
@@ -278,6 +278,7 @@ class Segment:
         top_k: int,
         convert: Callable[[float], float],
     ) -> ScoredIds:
+        """Return the best of these rows; ``convert`` makes a score of each number."""
         if len(rows) > top_k:
             # All that tie with the last one stay, as the order of ties is by id.
             is_candidate = scores >= np.partition(scores, -top_k)[-top_k]
