@@ -3,9 +3,7 @@
 import click
 
 from ...domain import DocumentRecord
-from ...domain.errors import (
-    NotFoundError,
-)
+from ...domain.errors import NotFoundError
 from ...language.counts import count_of
 from ..services import Services
 from . import Commands
