@@ -7,7 +7,7 @@ import io
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from ...answering.conversation import Place, Saved
-from ...domain import Event, Scope, StepEvent, TokenEvent
+from ...domain import Answer, Citation, Event, Scope, StepEvent, TokenEvent
 from ...domain.callers import ANYBODY
 from ...domain.cancellation import Cancellation
 from ...domain.chat import Unsupported, question_problem
@@ -51,7 +51,8 @@ def _question_text(
     if text is None:
         return None
     text = text.strip()
-    if problem := question_problem(text):
+    problem = question_problem(text)
+    if problem:
         raise click.BadParameter(problem)
     return text
 
@@ -160,7 +161,9 @@ def ask(
 
     Example: python -m chatbot ask --from questions.csv --to answers.csv
     """
-    services, fields, as_json = _read(services, options)
+    as_json = options.pop("as_json")
+    services = _with_settings(services, options)
+    fields = _request_fields(options)
     if question is not None and source is None and target is None:
         _answer(services, {**fields, "query": question}, as_json=as_json)
     elif question is None and source is not None and target is not None:
@@ -179,52 +182,51 @@ def chat(services: Services, /, **options: Any) -> None:
 
     Example: python -m chatbot chat --country Kenya
     """
-    services, fields, as_json = _read(services, options)
+    as_json = options.pop("as_json")
+    services = _with_settings(services, options)
+    fields = _request_fields(options)
     click.echo("> ", nl=False, err=True)
-    for line in map(str.strip, sys.stdin):
-        if line.casefold() in ENDS:
+    for line in sys.stdin:
+        query = line.strip()
+        if query.casefold() in ENDS:
             break
         try:
-            if line:
-                fields["conversation_id"] = _answer(
-                    services, {**fields, "query": line}, as_json=as_json
-                )
-        except ChatbotError as error:  # a failed question does not end the conversation
+            if query:
+                fields["query"] = query
+                fields["conversation_id"] = _answer(services, fields, as_json=as_json)
+        except ChatbotError as error:
+            # A failed question does not end the conversation.
             click.secho(f"Error: {error.message}", fg="red", err=True)
         click.echo("> ", nl=False, err=True)
 
 
-def _read(
-    services: Services, options: dict[str, Any]
-) -> tuple[Services, dict[str, Any], bool]:
-    """Return services with the settings among the options, the fields of a request, and
-    whether to print JSON.
-    """
-    names = {"country_name": "country", "year": "year", "type": "report_type"}
-    filters = {
-        name: values
-        for name, option in names.items()
-        if (values := list(options.pop(option)))
-    }
-    weight, as_json = options.pop("vector_weight"), options.pop("as_json")
-    changed: dict[str, Any] = {} if weight is None else {"vector_weight": weight}
+def _with_settings(services: Services, options: dict[str, Any]) -> Services:
+    """Take the settings out of the options; return services with them."""
+    changed: dict[str, Any] = {}
+    weight = options.pop("vector_weight")
+    if weight is not None:
+        changed["vector_weight"] = weight
     if options.pop("no_reranking"):
         changed["reranker"] = "none"
     if options.pop("no_metadata"):
         changed["context_metadata"] = False
-    if changed:
-        services = click.get_current_context().with_resource(
-            build(services.settings.override(**changed))
-        )
-    return (
-        services,
-        {
-            "collections": list(options.pop("collection")) or None,
-            "filters": filters,
-            **options,
-        },
-        as_json,
-    )
+    if not changed:
+        return services
+    settings = services.settings.override(**changed)
+    return click.get_current_context().with_resource(build(settings))
+
+
+def _request_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a request that the options give."""
+    fields = dict(options)
+    filters = {
+        "country_name": list(fields.pop("country")),
+        "year": list(fields.pop("year")),
+        "type": list(fields.pop("report_type")),
+    }
+    fields["filters"] = {name: values for name, values in filters.items() if values}
+    fields["collections"] = list(fields.pop("collection")) or None
+    return fields
 
 
 def _answer(services: Services, fields: dict[str, Any], *, as_json: bool) -> str:
@@ -282,20 +284,31 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
     if answer.citations and not (answer.answered and answer.trace.mode == "report"):
         click.echo()
         for citation in sorted(answer.citations, key=lambda citation: citation.number):
-            chunk = citation.hit.chunk
-            page = f"page {chunk.page}" if chunk.page is not None else ""
-            ocr = (
-                f"read by OCR, {int(100 * chunk.confidence)} %"
-                if chunk.confidence is not None
-                else ""
-            )
-            place = ", ".join(filter(None, (citation.section, page, ocr)))
-            click.secho(
-                f"[{citation.number}] {chunk.title}{f': {place}' if place else ''}",
-                dim=True,
-            )
+            click.secho(_describe_source(citation), dim=True)
+    for note in _notes(answer):
+        click.secho(note, err=True, fg="yellow")
+
+
+def _describe_source(citation: Citation) -> str:
+    chunk = citation.hit.chunk
+    place = []
+    if citation.section:
+        place.append(citation.section)
+    if chunk.page is not None:
+        place.append(f"page {chunk.page}")
+    if chunk.confidence is not None:
+        place.append(f"read by OCR, {int(100 * chunk.confidence)} %")
+    title = f"[{citation.number}] {chunk.title}"
+    if not place:
+        return title
+    return f"{title}: {', '.join(place)}"
+
+
+def _notes(answer: Answer) -> list[str]:
+    """Return what a person should know about an answer, a sentence each."""
     notes = [_describe_doubt(sentence) for sentence in answer.unsupported]
-    if scope := answer.scope.from_question:
+    scope = answer.scope.from_question
+    if scope:
         notes.append(
             f"Scope from the question: {describe(scope)} (--no-auto-scope searches "
             "all reports)."
@@ -307,29 +320,28 @@ def print_answer(saved: Saved, printed: str, *, as_json: bool) -> None:
         )
     if answer.trace.truncated:
         notes.append("The answer was cut off at MAX_ANSWER_TOKENS.")
-    for note in notes:
-        click.secho(note, err=True, fg="yellow")
+    return notes
 
 
 def _describe_doubt(sentence: Unsupported) -> str:
-    numbers = "".join(f"[{number}]" for number in sentence.numbers)
-    missing = ", ".join(
-        [
-            *sentence.figures,
-            *sentence.names,
-            *(f"“{text}”" for text in sentence.quotations),
-        ]
-    )
-    unknown = "".join(f"[{number}]" for number in sentence.unknown)
-    parts = (
-        f"Not found in {numbers}: {missing}." if missing else "",
-        f"Different in {numbers}: {', '.join(sentence.contradicted)}."
-        if sentence.contradicted
-        else "",
-        f"There is no source {unknown}." if unknown else "",
-        f"Without a source: {sentence.sentence}" if sentence.no_source else "",
-    )
-    return " ".join(filter(None, parts))
+    """Return what is doubtful about a sentence."""
+    numbers = _bracketed(sentence.numbers)
+    missing = [*sentence.figures, *sentence.names]
+    missing += [f"“{text}”" for text in sentence.quotations]
+    doubts = []
+    if missing:
+        doubts.append(f"Not found in {numbers}: {', '.join(missing)}.")
+    if sentence.contradicted:
+        doubts.append(f"Different in {numbers}: {', '.join(sentence.contradicted)}.")
+    if sentence.unknown:
+        doubts.append(f"There is no source {_bracketed(sentence.unknown)}.")
+    if sentence.no_source:
+        doubts.append(f"Without a source: {sentence.sentence}")
+    return " ".join(doubts)
+
+
+def _bracketed(numbers: Iterable[int]) -> str:
+    return "".join(f"[{number}]" for number in numbers)
 
 
 def answer_table(
@@ -343,35 +355,35 @@ def answer_table(
     """
     if target.suffix.lower() not in {".csv", ".jsonl"}:
         raise click.UsageError(f"--to: {target.name} should end in .csv or .jsonl.")
-    questions = list(_questions(source, services.settings.filter_fields))
-    if (
-        services.settings.on_empty != "general"
-        and not services.storage.documents.holdings(Scope()).documents
-    ):
-        raise NotFoundError(
-            NO_REPORTS
-        )  # otherwise every row would say so, and be kept as answered
+    settings = services.settings
+    questions = list(_questions(source, settings.filter_fields))
+    holdings = services.storage.documents.holdings(Scope())
+    if settings.on_empty != "general" and not holdings.documents:
+        # Otherwise every row would say so, and be kept as answered.
+        raise NotFoundError(NO_REPORTS)
     answered = {_key(row): row for row in _read_answers(target) if not row.get("error")}
     rows: list[Row] = []
 
     def save() -> None:
-        later = [
-            answered[_key(row)]
-            for row in questions[len(rows) :]
-            if _key(row) in answered
-        ]
-        write_answers(target, [*rows, *later])
+        kept = list(rows)
+        for row in questions[len(rows) :]:
+            earlier = answered.get(_key(row))
+            if earlier is not None:
+                kept.append(earlier)
+        write_answers(target, kept)
 
-    count, saved_at = (
-        sum(_key(row) not in answered for row in questions),
-        time.monotonic(),
-    )
+    unanswered = [row for row in questions if _key(row) not in answered]
+    count = len(unanswered)
+    saved_at = time.monotonic()
     try:
         with progress_bar(f"{count:,} of {len(questions):,} questions", count) as bar:
             for row in questions:
                 earlier = answered.get(_key(row))
-                rows.append(earlier or _answered(services, fields, row))
-                bar.update(earlier is None)
+                if earlier is None:
+                    rows.append(_answered(services, fields, row))
+                    bar.update(1)
+                else:
+                    rows.append(earlier)
                 if time.monotonic() - saved_at > 5.0:
                     save()
                     saved_at = time.monotonic()
@@ -381,24 +393,20 @@ def answer_table(
         ) from None
     finally:
         save()
-    failed = sum(bool(row.get("error")) for row in rows)
+    failed = len([row for row in rows if row.get("error")])
     click.echo(f"{len(rows) - failed:,} answered, {failed:,} failed.", err=True)
     if failed:
         raise SystemExit(1)
 
 
 def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
-    filters = {
-        name: split_cell(row[name])
-        for name in services.settings.filter_fields
-        if row.get(name)
-    }
-    request = {
-        **fields,
-        "query": _text(row),
-        "filters": {**fields["filters"], **filters},
-    }
-    cells: Row = {**dict.fromkeys(ANSWER_COLUMNS), "answer": None}
+    """Ask the question of a row; return the row with its answer, or its error."""
+    filters = dict(fields["filters"])
+    for name in services.settings.filter_fields:
+        if row.get(name):
+            filters[name] = split_cell(row[name])
+    request = {**fields, "query": _text(row), "filters": filters}
+    cells: Row = {**row, **dict.fromkeys(ANSWER_COLUMNS), "answer": None}
     try:
         question = parse(ChatRequest, request).to_question(services, ANYBODY.limit)
         saved = services.chat.answer(question, cancel=Cancellation())
@@ -406,23 +414,27 @@ def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
     except BudgetExhaustedError:
         raise  # it holds for all questions that are left
     except ChatbotError as error:
-        return {**row, **cells, "error": error.message}
-    answer, cited = to_json(saved), []
-    for citation in answer["citations"]:
-        page = f", page {citation['page']}" if citation["page"] else ""
-        cited.append(
-            f"[{citation['number']}] "
-            f"{citation['title'] or citation['document_name']}{page}"
-        )
+        cells["error"] = error.message
+        return cells
+    answer = to_json(saved)
     return {
-        **row,
         **cells,
         "response": answer["response"],
         "answered": "yes" if answer["answered"] else "no",
-        "citations": "\n".join(cited),
+        "citations": "\n".join(_cited(answer["citations"])),
         "unsupported": len(answer["unsupported"]),
         "answer": answer,
     }
+
+
+def _cited(citations: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each source of an answer."""
+    for citation in citations:
+        title = citation["title"] or citation["document_name"]
+        line = f"[{citation['number']}] {title}"
+        if citation["page"]:
+            line += f", page {citation['page']}"
+        yield line
 
 
 def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
@@ -440,23 +452,26 @@ def _questions(path: Path, fields: tuple[str, ...]) -> Iterator[Row]:
 
 
 def _text(row: Row) -> str:
-    return next(
-        (str(row[name]).strip() for name in QUESTION_COLUMNS if row.get(name)), ""
-    )
+    for name in QUESTION_COLUMNS:
+        if row.get(name):
+            return str(row[name]).strip()
+    return ""
 
 
 def _key(row: Row) -> str:
     """Identify a question in the results by its own fields, without the apostrophe that
     is put before formulas.
     """
-    fields = (
-        (name, str(value).removeprefix("'"))
-        for name, value in row.items()
-        if value not in (None, "")
-    )
-    return json.dumps(
-        sorted(field for field in fields if field[0] not in (*ANSWER_COLUMNS, "answer"))
-    )
+    fields = []
+    for name in _question_columns(row):
+        value = row[name]
+        if value not in (None, ""):
+            fields.append((name, str(value).removeprefix("'")))
+    return json.dumps(sorted(fields))
+
+
+def _question_columns(row: Row) -> list[str]:
+    return [name for name in row if name not in (*ANSWER_COLUMNS, "answer")]
 
 
 def _read_answers(path: Path) -> list[Row]:
@@ -474,11 +489,7 @@ def _read_answers(path: Path) -> list[Row]:
 def write_answers(path: Path, rows: list[Row]) -> None:
     """Write all rows. Raises DependencyError."""
     if path.suffix.lower() == ".csv":
-        columns = (
-            [name for name in rows[0] if name not in (*ANSWER_COLUMNS, "answer")]
-            if rows
-            else []
-        )
+        columns = _question_columns(rows[0]) if rows else []
         text = csv_text(rows, [*columns, *ANSWER_COLUMNS])
     else:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
