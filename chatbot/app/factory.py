@@ -121,7 +121,8 @@ def _start(app: Flask, services: Services) -> None:
         or services.storage.ingestions.unfinished()
     ):
         _run_worker(app)
-    mode, storage = services.settings.sample_data, services.storage
+    mode = services.settings.sample_data
+    storage = services.storage
     # auto: only an embedded database without other reports gets them.
     automatic = mode == "auto" and storage.database.embedded
     wanted = mode == "on" or (

@@ -58,7 +58,8 @@ def similarity_search(
         raise InvalidRequestError.for_field(
             "limit", f"must be from 1 to {MAX_CANDIDATES}."
         )
-    vector, services = np.array(create_embedding(query), np.float32), _services()
+    vector = np.array(create_embedding(query), np.float32)
+    services = _services()
     context = (
         (str(report_context.get("type")), report_context.get("value", ""))
         if report_context

@@ -34,7 +34,8 @@ def migrate(services: Services, dry_run: bool) -> None:
 
     Example: python -m chatbot migrate --dry-run
     """
-    storage, settings = services.storage, services.settings
+    storage = services.storage
+    settings = services.settings
     storage.require_writable()
     require_own(storage)
     version = require_known(storage.database)

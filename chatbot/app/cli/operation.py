@@ -170,7 +170,8 @@ def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None
 
     Example: python -m chatbot keys revoke rck_J5yWq2bX --links
     """
-    storage, owners = services.storage, set[str]()
+    storage = services.storage
+    owners = set[str]()
     for key_id in key_ids:
         owners.add(storage.keys.revoke(key_id).owner)
         storage.audit.record("keys revoke", key_id)

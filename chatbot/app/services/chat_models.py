@@ -56,7 +56,8 @@ class ChatModels:
         return small
 
     def _build(self, name: str, field: str) -> ChatModel:
-        settings, storage = self._settings, self._storage
+        settings = self._settings
+        storage = self._storage
         provider, _, model = name.partition(":")
         chat_models = with_extras(CHAT_MODELS, settings)
         build = chat_models.builder(chat_models.check(provider, field=field))

@@ -26,7 +26,8 @@ def require_leave(services: Services) -> bool:
     that it is about to make. Raises SettingsError: a person has to decide, with the
     changes and the command that makes them; DatabaseError, SearchEngineError.
     """
-    storage, choice = services.storage, services.settings.indexes
+    storage = services.storage
+    choice = services.settings.indexes
     if storage.database.embedded:
         return True
     if choice == "never" or services.settings.schema:

@@ -140,7 +140,8 @@ class Ingesting:
         return self._service.get()
 
     def _build_service(self) -> IngestionService:
-        settings, summary = self.settings, self.sample_summary
+        settings = self.settings
+        summary = self.sample_summary
         if settings.summaries == "model" or self.ask_above:
             model = ModelSummary(
                 self._models.small, input_tokens=settings.context_tokens
@@ -268,7 +269,8 @@ class Ingesting:
 
     def _derive_figures(self, document_id: str) -> bool:
         """Store the figures of a report; False if it has them, or no passages yet."""
-        figures, documents = self._storage.figures, self._storage.documents
+        figures = self._storage.figures
+        documents = self._storage.documents
         record = documents.get(document_id)
         if record is None or not figures.missing([record]):
             return False

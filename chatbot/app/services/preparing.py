@@ -44,7 +44,8 @@ def prepare_database(storage: Storage) -> None:
 
 def ordinary_indexes(storage: Storage) -> list[OrdinaryIndex]:
     """Return the ordinary indexes that look-ups need."""
-    settings, database = storage.settings, storage.database
+    settings = storage.settings
+    database = storage.database
     # The embedded database filters in the in-process index, so there these would only
     # slow down writing.
     fields = () if database.embedded else settings.filter_fields
@@ -58,7 +59,8 @@ def require_own(storage: Storage) -> None:
     """Raises SettingsError: a collection of passages, or its search index, was made by
     another program.
     """
-    settings, database = storage.settings, storage.database
+    settings = storage.settings
+    database = storage.database
     if database.embedded or settings.schema:
         return
     for name in settings.chunk_collections:

@@ -130,7 +130,8 @@ class Runtime:
         """Return the scores that passages need. Asked at each question: `calibrate` may
         have run in another process.
         """
-        floor, model_id = settings.relevance_floor, self.embedder.model_id
+        floor = settings.relevance_floor
+        model_id = self.embedder.model_id
         stored = None
         if floor == "auto":
             stored = self.storage.facts.calibration(model_id)
@@ -138,7 +139,8 @@ class Runtime:
 
     def _build_embedder(self) -> CachedEmbedder:
         provider, model = self._embedder_name()
-        settings, stored = self._settings, self.stored
+        settings = self._settings
+        stored = self.stored
         is_stored = stored is not None and (provider, model) == (
             stored.provider,
             stored.model,
@@ -167,7 +169,8 @@ class Runtime:
         """Provider and model: as set, else as stored (a key set later changes only the
         chat model), else by key.
         """
-        settings, stored = self._settings, self.stored
+        settings = self._settings
+        stored = self.stored
         if stored is not None and self._adopt:
             if settings.embedding_provider or settings.embedding_model:
                 log.warning(
@@ -321,8 +324,10 @@ class Runtimes:
 
     def _close(self) -> None:
         with self._lock:
-            replaced, current = self._replaced, self._current
-            self._replaced, self._current = [], None
+            replaced = self._replaced
+            current = self._current
+            self._replaced = []
+            self._current = None
         for runtime, closing in replaced:
             closing.cancel()
             runtime.close()

@@ -99,7 +99,8 @@ class SearchServices:
             library = self._library_key()
         if library is None:
             return None
-        settings, runtime = self._settings, self._runtime
+        settings = self._settings
+        runtime = self._runtime
         models = f"{runtime.embedder.model_id}:{self._models.chat.model_id}"
         bounds = runtime.bounds(question.settings or QuerySettings.of(settings))
         return f"{__version__}:{library}:{models}:{settings.fingerprint}:{bounds}"
@@ -131,7 +132,8 @@ class SearchServices:
         return IndicatorIndex(embedder, self._analyzer, self.reader.glossary)
 
     def _build_retriever(self) -> Retriever:
-        settings, embedder = self._settings, self._runtime.embedder
+        settings = self._settings
+        embedder = self._runtime.embedder
         visible = self._storage.documents.visible
         refiner = Refiner(
             self.reader.documents,
@@ -151,7 +153,8 @@ class SearchServices:
 
     def _build_compressor(self) -> Compressor:
         """Return what searches the attachments of one question (R-A1)."""
-        settings, embedder = self._settings, self._runtime.embedder
+        settings = self._settings
+        embedder = self._runtime.embedder
         chunker = CHUNKERS.builder("recursive")(
             embedder,
             chunk_size=settings.attachment_chunk_size,
@@ -170,7 +173,9 @@ class SearchServices:
         return FigureTables(self.reader.figures, self.indicators, terms)
 
     def _build_flow(self) -> Flow:
-        settings, reader, runtime = self._settings, self.reader, self._runtime
+        settings = self._settings
+        reader = self.reader
+        runtime = self._runtime
         collections = [
             collection
             for collection in self._storage.collections

@@ -125,7 +125,8 @@ def open_storage(
     if database is None:
         database = open_database(settings)
     closing.callback(database.close)
-    fields, collections = settings.filter_fields, settings.chunk_collections
+    fields = settings.filter_fields
+    collections = settings.chunk_collections
     if foreign_rows is not None:
         foreign_rows.adapt(database)
     database.guard(collections)

@@ -52,7 +52,9 @@ def finish_request(response: Response) -> None:
     route = current_route()
     if route is None or route.need != "write" or response.status_code >= 400:
         return
-    ids, who, rule = (request.view_args or {}).values(), caller(), request.url_rule
+    ids = (request.view_args or {}).values()
+    who = caller()
+    rule = request.url_rule
     target = " ".join(ids) or (response.location or "").rpartition("/")[2]
     try:
         services().storage.audit.record(

@@ -328,7 +328,8 @@ def search_passages(body: SearchRequest) -> SearchResult:
     """Find passages, without an answer."""
     require_samples()
     question = body.to_search(services(), caller().limit)
-    method, scope = question.retrieval_method, question.scope
+    method = question.retrieval_method
+    scope = question.scope
     retrieval = library().search.retriever.retrieve(
         question.query,
         top_k=question.top_k,
@@ -337,11 +338,9 @@ def search_passages(body: SearchRequest) -> SearchResult:
         settings=question.settings,
         page=question.page,
     )
-    held, steps, pipeline = (
-        library().reader.documents.holdings(scope),
-        retrieval.steps,
-        retrieval.pipeline,
-    )
+    held = library().reader.documents.holdings(scope)
+    steps = retrieval.steps
+    pipeline = retrieval.pipeline
     trace = SearchTrace(
         "search", method, question.query, retrieval.threshold, steps, pipeline=pipeline
     )
@@ -356,7 +355,8 @@ def stream_response(stream: EventStream) -> Response:
     """Open a stream and hand it over to the server, if that sends streams itself.
     Raises what fails early.
     """
-    opened, streams = stream.open(), connection().streams
+    opened = stream.open()
+    streams = connection().streams
     if streams is not None:
         streams.append(opened)
     # An iterator has no length: with one the server would take the empty response for
@@ -397,11 +397,11 @@ def question_stream(
     context any more.
     """
     require_samples()
-    product, who, observed = services(), caller(), g.observed
-    question, has_attachments = (
-        body.to_question(product, who.limit),
-        bool(body.attachments or request.files),
-    )
+    product = services()
+    who = caller()
+    observed = g.observed
+    question = body.to_question(product, who.limit)
+    has_attachments = bool(body.attachments or request.files)
     if body.resume and not may_resume:
         raise InvalidRequestError.for_field(
             "resume", "is only supported by POST /api/chat."
@@ -414,7 +414,8 @@ def question_stream(
     resumable: Begun | None = None
     if body.resume and who.owner:
         # If the database does not take it, it is not kept; the answer itself says so.
-        conversations, message = product.storage.conversations, asked_json(question)
+        conversations = product.storage.conversations
+        message = asked_json(question)
         with suppress(DatabaseError), bookkeeping():
             resumable = conversations.begin(
                 place.conversation_id,
@@ -478,11 +479,9 @@ class Attachments:
         """Save the files of the current request, and texts. Raises InvalidRequestError,
         RequestEntityTooLarge.
         """
-        self._services, self._caller, self._connection = (
-            services,
-            caller().account,
-            connection(),
-        )
+        self._services = services
+        self._caller = caller().account
+        self._connection = connection()
         files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []

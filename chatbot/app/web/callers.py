@@ -62,7 +62,8 @@ def without_key(person: ApiKey | None) -> Caller:
     """Return the caller of the current request without a key: the person who signed in,
     a stranger without one.
     """
-    settings, g.person = services().settings, person
+    settings = services().settings
+    g.person = person
     if person is not None:
         key = limited(person)
         if key is None:

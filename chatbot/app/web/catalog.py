@@ -101,7 +101,9 @@ def list_facets(query: FacetQuery) -> Json:
         raise InvalidRequestError.for_field(
             "field", f"unknown. Valid: {', '.join(valid)}.", valid
         )
-    storage, scope, limit = services().storage, query_scope(query), caller().limit
+    storage = services().storage
+    scope = query_scope(query)
+    limit = caller().limit
     documents = library().reader.documents
     fields = [query.field] if query.field else ()
     facets = documents.facets(
@@ -193,13 +195,12 @@ def list_figures(query: FigureQuery) -> Json | Response:
     of the newest edition.
     """
     routes.require_samples()
-    scope, is_file = query_scope(query), query.format != "json"
+    scope = query_scope(query)
+    is_file = query.format != "json"
     is_whole = is_file and "limit" not in query.model_fields_set
-    limit, figures, after = (
-        MOST_LISTED if is_whole else query.limit,
-        list[ReportedFigure](),
-        query.cursor,
-    )
+    limit = MOST_LISTED if is_whole else query.limit
+    figures = list[ReportedFigure]()
+    after = query.cursor
     while True:
         page = library().read.figure_rows(
             scope, query.indicator, query.year, limit=limit, after=after
@@ -271,7 +272,8 @@ class CollectionSize:
 )
 def list_collections() -> Json:
     """List the knowledge collections with their searchable reports and passages."""
-    storage, limit = services().storage, caller().limit
+    storage = services().storage
+    limit = caller().limit
     documents = library().reader.documents
     sizes: list[CollectionSize] = []
     for one in storage.collections:
@@ -322,7 +324,8 @@ class QuestionQuery(ScopeQuery):
 @catalog.get("/api/scope", need="read")
 def get_scope(query: QuestionQuery) -> ScopeSummary:
     """Count what is in a scope, and find the scope that a question would add to it."""
-    scope, documents = query_scope(query), library().reader.documents
+    scope = query_scope(query)
+    documents = library().reader.documents
     inferred = Scope()
     if query.question and services().settings.auto_scope:
         inferred = inferred_scope(query.question, scope, documents)
@@ -374,11 +377,9 @@ def list_further_questions(chunk_id: str, query: QuestionQuery) -> Json:
     English.
     """
     routes.require_samples()
-    scope, passage, retriever = (
-        query_scope(query),
-        library().read.passage(chunk_id),
-        library().search.retriever,
-    )
+    scope = query_scope(query)
+    passage = library().read.passage(chunk_id)
+    retriever = library().search.retriever
 
     def search(words: str, inside: Scope) -> Sequence[SearchHit]:
         return retriever.retrieve(words, top_k=8, scope=inside, method="bm25").hits

@@ -249,7 +249,8 @@ def get_conversation(conversation_id: str, query: MessageQuery) -> Response:
 )
 def update_conversation(conversation_id: str, body: Rename) -> Conversation:
     """Rename a conversation, or restore it after its deletion."""
-    owner, history = caller().owner, _history()
+    owner = caller().owner
+    history = _history()
     if not body.model_fields_set:
         raise InvalidRequestError.for_field(
             "deleted", "send a title, or deleted: false.", [False]
@@ -384,8 +385,10 @@ def resume_answer(message_id: str) -> Response:
         raise InvalidRequestError.for_field(
             LAST_EVENT, "send the id of an event of this answer."
         )
-    owner, storage = caller().owner, services().storage
-    begun, get = storage.unfinished.find(message_id, owner), library().passages
+    owner = caller().owner
+    storage = services().storage
+    begun = storage.unfinished.find(message_id, owner)
+    get = library().passages
     refuse_ended(begun)
     if not begun.state and "response" not in storage.conversations.message(message_id):
         raise NotFoundError(
@@ -427,7 +430,8 @@ def stop_answer(message_id: str) -> None:
 )
 def rate_answer(message_id: str, body: FeedbackRequest) -> Json:
     """Rate one's own answer; a `rating` of null removes the feedback."""
-    feedback, owner = services().storage.feedback, caller().owner
+    feedback = services().storage.feedback
+    owner = caller().owner
     if body.rating is None:
         feedback.remove(message_id, owner)
         return {"message_id": message_id, "rating": None, "reason": None, "comment": ""}

@@ -44,7 +44,8 @@ def _signature(id: str) -> str:
 def with_owner(response: Response) -> Response:
     """Set the cookie that identifies the visitor of a page, or extend its lifetime."""
     try:
-        value, id = request.cookies.get(OWNER_COOKIE, ""), secrets.token_hex(16)
+        value = request.cookies.get(OWNER_COOKIE, "")
+        id = secrets.token_hex(16)
         set_cookie(
             response,
             OWNER_COOKIE,

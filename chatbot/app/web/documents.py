@@ -132,7 +132,8 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     """Change the metadata of a report; passages are embedded again only where that
     changes their text.
     """
-    mine, ingesting = library(), services().ingesting
+    mine = library()
+    ingesting = services().ingesting
     record = mine.own_record(document_id)
     stated = mine.inside_limit(ingesting.check_overrides(body, mine.reader))
     return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
@@ -230,7 +231,8 @@ def get_text(document_id: str, query: TextQuery) -> Json:
     `offset` is the number of the first part, `total` that of all parts.
     """
     mine = library()
-    record, start = mine.record(document_id), query.start
+    record = mine.record(document_id)
+    start = query.start
     if query.around:
         passage = mine.read.passage(query.around)
         if passage.document_id != record.id:

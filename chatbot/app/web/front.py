@@ -210,7 +210,8 @@ class Front:
     async def _respond(
         self, environ: dict[str, Any], pool: ThreadPoolExecutor, send: Send
     ) -> None:
-        loop, connection = asyncio.get_running_loop(), environ[CONNECTION]
+        loop = asyncio.get_running_loop()
+        connection = environ[CONNECTION]
         if connection.client.cancelled:
             return
         status, headers, body, close = await loop.run_in_executor(
@@ -249,14 +250,17 @@ async def read_body(
     )
     if declared is not None and declared > most:
         return declared
-    loop, read, more = asyncio.get_running_loop(), 0, True
+    loop = asyncio.get_running_loop()
+    read = 0
+    more = True
     began = loop.time()
     while more and read <= most:
         async with asyncio.timeout_at(began + BODY_SECONDS + read / BODY_RATE):
             message = await receive()
         if message["type"] == "http.disconnect":
             raise GoneError
-        piece, more = message.get("body", b""), message.get("more_body", False)
+        piece = message.get("body", b"")
+        more = message.get("more_body", False)
         read += body.write(piece)
     body.seek(0)
     return read if read or declared is not None else None
@@ -266,10 +270,8 @@ def environ_of(
     scope: Scope, body: SpooledTemporaryFile[bytes], length: int | None
 ) -> dict[str, Any]:
     """Return the WSGI environment of a request (PEP 3333)."""
-    server, client = (
-        scope.get("server") or ("localhost", None),
-        scope.get("client") or ("", None),
-    )
+    server = scope.get("server") or ("localhost", None)
+    client = scope.get("client") or ("", None)
     environ: dict[str, Any] = {
         "REQUEST_METHOD": scope["method"],
         "SCRIPT_NAME": "",
@@ -314,10 +316,8 @@ def start(app: Application, environ: dict[str, Any]) -> Started:
         for name, value in begun[1]
     ]
     headers = [(name, value) for name, value in headers if name != b"date"]
-    status, length = (
-        int(begun[0].split()[0]),
-        int(dict(headers).get(b"content-length", IN_MEMORY)),
-    )
+    status = int(begun[0].split()[0])
+    length = int(dict(headers).get(b"content-length", IN_MEMORY))
     if length >= IN_MEMORY:
         return status, headers, iter(response), close
     try:
@@ -330,11 +330,9 @@ async def send_stream(stream: EventStream, send: Send) -> None:
     """Write the events of a stream as they come, waiting ones together, and a comment
     in each second of silence.
     """
-    loop, pending, more = (
-        asyncio.get_running_loop(),
-        list[str | None](),
-        asyncio.Event(),
-    )
+    loop = asyncio.get_running_loop()
+    pending = list[str | None]()
+    more = asyncio.Event()
 
     def say(text: str | None) -> None:
         pending.append(text)

@@ -35,10 +35,8 @@ class LoopWorker(Worker):  # type: ignore[misc]
             self, self.wsgi, settings, stop_seconds=self.cfg.graceful_timeout
         )
         if self.cfg.is_ssl:  # read when the server starts
-            server.config.ssl_certfile, server.config.ssl_keyfile = (
-                self.cfg.certfile,
-                self.cfg.keyfile,
-            )
+            server.config.ssl_certfile = self.cfg.certfile
+            server.config.ssl_keyfile = self.cfg.keyfile
         try:
             server.run([listener.sock for listener in self.sockets])
         finally:

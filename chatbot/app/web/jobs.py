@@ -143,17 +143,15 @@ def add_documents() -> Response:
 
     `Location` is the address of the job.
     """
-    storage, owner, mine = services().storage, caller().owner, library()
+    storage = services().storage
+    owner = caller().owner
+    mine = library()
     storage.require_writable()
     if is_form(most=MOST_FILES):
-        files, fields = (
-            accept_files(),
-            {
-                name: value.strip()
-                for name, value in request.form.items()
-                if value.strip()
-            },
-        )
+        files = accept_files()
+        fields = {
+            name: value.strip() for name, value in request.form.items() if value.strip()
+        }
         sent = parse(UploadFields, fields)
         with request_cache():
             about = _overrides(sent, single=len(files) == 1)
@@ -390,7 +388,8 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     DocumentExistsError: a report of this name has another content, and no choice was
     made; ForbiddenError: the report that was to be replaced belongs to somebody else.
     """
-    storage, names = services().storage, {name for name, _ in files}
+    storage = services().storage
+    names = {name for name, _ in files}
     storage.ingestions.require_room(
         len(files), caller().owner
     )  # before anything is stored

@@ -146,7 +146,8 @@ def refuse_foreign_origins(allowed: Collection[str]) -> None:
     """
     if request.method not in CHANGING:
         return
-    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
+    origin = request.headers.get("Origin")
+    site = request.headers.get("Sec-Fetch-Site")
     if origin in allowed or "*" in allowed:
         return
     # Sec-Fetch-Site counts first: behind a proxy the Host header may differ from the

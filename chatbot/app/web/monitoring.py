@@ -167,7 +167,8 @@ class ObservedRequest:
     def __init__(self, request_id: str) -> None:
         self._id = request_id
         self._began = time.perf_counter()
-        self._method, self._path = request.method, request.path
+        self._method = request.method
+        self._path = request.path
         method = self._method
         if method not in HTTPMethod.__members__:
             method = OTHER_METHOD
@@ -240,7 +241,9 @@ def check_readiness() -> Response:
     database has no space left, and how many sample reports are loaded. Administrators
     see each dependency.
     """
-    product, storage, loading = services(), services().storage, samples()
+    product = services()
+    storage = services().storage
+    loading = samples()
 
     dependencies = [
         _ping("database", storage.database.ping),

@@ -122,11 +122,9 @@ class Route:
         one state of the database.
         """
         types = get_type_hints(view)
-        query, body, returned = (
-            types.get("query"),
-            types.get("body"),
-            types.get("return"),
-        )
+        query = types.get("query")
+        body = types.get("body")
+        returned = types.get("return")
         is_response = not isinstance(returned, type) or issubclass(
             returned, Response | NoneType
         )
@@ -173,7 +171,8 @@ class Views(Blueprint):
         about: Route | None = None,
         **stated: Any,
     ) -> Callable[[View], View]:
-        add, state = super().route(rule, methods=methods), about or Route(**stated)
+        add = super().route(rule, methods=methods)
+        state = about or Route(**stated)
         # A view with two addresses is stated once.
         return lambda view: add(view if hasattr(view, "route") else state(view))
 

@@ -94,7 +94,8 @@ class Server(uvicorn.Server):
         """Close connections on which nothing has changed for too long; and the oldest,
         where there are too many.
         """
-        before, self._waiting = self._waiting, {}
+        before = self._waiting
+        self._waiting = {}
         for connection in self.server_state.connections:
             cycle, transport = connection.cycle, connection.transport  # type: ignore[union-attr]
             if (

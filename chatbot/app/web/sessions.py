@@ -92,8 +92,10 @@ def _without_cookies(left: SignedOut) -> Response:
 
 
 def _session(who: Caller, sign_out: str = "") -> Session:
-    may, owner = [role for role in KEY_ROLES if who.may(role)], who.owner
-    key, person = who.key, g.get("person")
+    may = [role for role in KEY_ROLES if who.may(role)]
+    owner = who.owner
+    key = who.key
+    person = g.get("person")
     named: KeyInfo | None = (
         None
         if key is None or person

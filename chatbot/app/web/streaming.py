@@ -417,7 +417,8 @@ class ActiveStreams(Worker):
         for id, answer in answers.items():
             row = rows.get(id)
             if row is not None and row.heard != answer.heard:
-                answer.heard, answer.detached_at = row.heard, now
+                answer.heard = row.heard
+                answer.detached_at = now
             since = answer.detached_at
             too_long = (
                 since is not None
@@ -454,9 +455,12 @@ def replay(
     come, but not `done`. Raises NotFoundError; CancelledError: it was stopped;
     ChatbotError: it failed, or its process died.
     """
-    beat, beat_at, listened_at = -1, time.monotonic(), 0.0
+    beat = -1
+    beat_at = time.monotonic()
+    listened_at = 0.0
     while not client.cancelled:
-        answer, now = unfinished.find(message_id, owner), time.monotonic()
+        answer = unfinished.find(message_id, owner)
+        now = time.monotonic()
         for number, text in unfinished.events(message_id, last):
             last = number
             yield text
@@ -464,7 +468,8 @@ def replay(
             return
         refuse_ended(answer)
         if answer.beat != beat:
-            beat, beat_at = answer.beat, now
+            beat = answer.beat
+            beat_at = now
         elif now - beat_at > LOST_SECONDS:
             unfinished.end(message_id, "failed")
             raise ChatbotError(LOST)
