@@ -139,7 +139,8 @@ def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:
     otherwise of earlier years.
     """
     for key in dict.fromkeys((*new, *old)):
-        was, now = old.get(key, {}), new.get(key, {})
+        was = old.get(key, {})
+        now = new.get(key, {})
         last = [
             max(years, key=lambda year: year or 0, default=None) for years in (was, now)
         ]

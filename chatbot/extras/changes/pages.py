@@ -45,7 +45,8 @@ class ChangesQuery(Page, ScopeQuery):
         """Return the reports of the query, the latest first, and what their changes are
         read from.
         """
-        reader, scope = library().reader, query_scope(self)
+        reader = library().reader
+        scope = query_scope(self)
         index = reader.documents.index()
         least = (
             ""
@@ -100,7 +101,8 @@ def get_feed(query: FeedQuery) -> Response:
     SubElement(feed, "link", rel="alternate", href=page)
     SubElement(feed, "link", rel="self", href=request.base_url)
     for one in query.of("changes", records, log.of)["changes"]:
-        report, entry = one.report, SubElement(feed, "entry")
+        report = one.report
+        entry = SubElement(feed, "entry")
         _add(entry, "id", f"urn:report-chat:{report.document_id}:{one.at}")
         changed = count_of(
             sum(
@@ -149,7 +151,8 @@ def create_feed() -> Json:
 
 
 def _feed_address() -> str:
-    address, who = url_for("changes.get_feed", _external=True), caller()
+    address = url_for("changes.get_feed", _external=True)
+    who = caller()
     return (
         address
         if who.key is None

@@ -239,7 +239,8 @@ def _measure(
     # time of embedding.
     uncached = {"cache_seconds": 0.0} if reports.runtime.embedder.local else {}
     with build(reports.settings.override(**{**overrides, **uncached})) as services:
-        settings, search = services.settings, services.everything
+        settings = services.settings
+        search = services.everything
         with progress_bar(name, steps) as bar:
             how = {
                 "method": settings.retrieval_method,

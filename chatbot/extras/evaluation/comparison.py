@@ -110,7 +110,8 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
     whatever they were; the others by name, if both runs have them. Any additional leak
     is reported. Raises InvalidRequestError: the baseline is of other questions.
     """
-    earlier, current = baseline["configurations"], report["configurations"]
+    earlier = baseline["configurations"]
+    current = report["configurations"]
     if (baseline.get("dataset"), earlier[0].get("questions")) != (
         report["dataset"],
         current[0]["questions"],
@@ -128,7 +129,8 @@ def regressions(report: Report, baseline: Report, *, tolerance: float) -> list[s
     sentences = []
     for now, then in pairs:
         for metric in (*METRICS, *ABSTENTION):
-            before, after = then.get(metric), now.get(metric)
+            before = then.get(metric)
+            after = now.get(metric)
             # Rounded as both are: .90 and .89 differ by no more than .01.
             if before is not None and round(before - (after or 0.0), 4) > tolerance:
                 fall = (

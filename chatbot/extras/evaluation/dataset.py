@@ -116,7 +116,8 @@ def read_dataset(folder: Path, filter_fields: tuple[str, ...]) -> Dataset:
             for name, value in (row.get("metadata") or {}).items()
             if name in filter_fields
         }
-        id, title = row["_id"], row.get("title") or ""
+        id = row["_id"]
+        title = row.get("title") or ""
         chunks.append(Chunk(id, id, title or id, title, row["text"], metadata=metadata))
     queries = []
     for row in _rows(folder / "queries.jsonl"):
@@ -210,7 +211,8 @@ def read_questions(
 
 
 def _table(path: Path, fields: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:
-    table, columns = read_table(path), (*EXPECTATION_COLUMNS, *fields, *RATING_COLUMNS)
+    table = read_table(path)
+    columns = (*EXPECTATION_COLUMNS, *fields, *RATING_COLUMNS)
     _, names = next(table, (0, list[str]()))
     header = [name.casefold().replace(" ", "_") for name in names]
     # An unknown column is an error: a misspelt filter would widen the search unnoticed.
@@ -241,7 +243,8 @@ def _query(
     }
     scope = scopes.resolve(chosen)
     names = split_cell(row.get("expected_document", ""))
-    answerable, page = row.get("answerable", "").casefold(), row.get("page", "")
+    answerable = row.get("answerable", "").casefold()
+    page = row.get("page", "")
     if answerable not in (*YES, *NO):
         raise LoadError(f"answerable: {row['answerable']!r} should be yes or no.")
     if (answerable in YES) != bool(names):

@@ -237,7 +237,8 @@ def measure_retrieval(
     """
     measured = Measured(name)
     for query in dataset.answerable:
-        text, scope = query.text, scope_of(query)
+        text = query.text
+        scope = scope_of(query)
         started = time.perf_counter()
         retrieval = retriever.retrieve(text, top_k=TOP_K, scope=scope, method=method)
         measured.add_times(retrieval.steps, (time.perf_counter() - started) * 1000)
@@ -333,7 +334,8 @@ class Scores:
         """Return floor and threshold, with their errors and those of values around
         them; ``date`` as YYYY-MM-DD.
         """
-        floor, threshold = self.floor, self.threshold
+        floor = self.floor
+        threshold = self.threshold
         values = sorted(
             {*(hundredths / 100 for hundredths in range(50, 100, 5)), floor, threshold}
         )
@@ -379,12 +381,10 @@ def collect_scores(services: Services, dataset: Dataset, progress: Progress) -> 
     reports = {chunk.document_id: chunk.metadata for chunk in dataset.chunks} or {
         r.id: r.metadata for r in records
     }
-    answerable, unrelated, relevant, irrelevant = (
-        list[float](),
-        list[float](),
-        list[float](),
-        list[float](),
-    )
+    answerable = list[float]()
+    unrelated = list[float]()
+    relevant = list[float]()
+    irrelevant = list[float]()
     for query in dataset.answerable:
         answerable.append(best(query.text, query.scope))
         vector = runtime.embedder.embed_query(query.text)

@@ -39,7 +39,8 @@ class FigureChart:
     @property
     def title(self) -> str:
         """The indicator, with what nothing else in the chart shows."""
-        first, years = self.figures[0], {one["year"] for one in self.figures}
+        first = self.figures[0]
+        years = {one["year"] for one in self.figures}
         subject = (
             f"{first['subject']}: "
             if len({one["subject"] for one in self.figures}) == 1
@@ -55,10 +56,8 @@ class FigureChart:
             ChartData(number_format="#,##0.##"),
             [int(one["year"]) for one in self.figures],
         )
-        span, subjects = (
-            range(min(by_year), max(by_year) + 1),
-            _grouped(self.figures, "subject"),
-        )
+        span = range(min(by_year), max(by_year) + 1)
+        subjects = _grouped(self.figures, "subject")
         if self.is_lines:
             data.categories = [str(year) for year in span]
             for subject, figures in subjects.items():
@@ -72,7 +71,8 @@ class FigureChart:
             data.add_series(self.title, [one["value"] for one in self.figures])
         kind = "LINE_MARKERS" if self.is_lines else "BAR_CLUSTERED"
         part: ChartPart = ChartPart.new(XL_CHART_TYPE[kind], data, Package(""))
-        chart, plot = part.chart, part.chart.plots[0]
+        chart = part.chart
+        plot = part.chart.plots[0]
         chart.font.size = Pt(9)
         chart.chart_title.text_frame.text = self.title
         chart.category_axis.tick_label_position = XL_TICK_LABEL_POSITION.LOW
@@ -81,22 +81,16 @@ class FigureChart:
             (blanks,) = part._element.xpath("//c:dispBlanksAs")
             blanks.set("val", "span")  # a line bridges missing years
         else:
-            plot.gap_width, chart.category_axis.reverse_order, axis = (
-                40,
-                True,
-                chart.value_axis,
-            )
+            plot.gap_width = 40
+            chart.category_axis.reverse_order = True
+            axis = chart.value_axis
             axis.visible = axis.has_major_gridlines = False
             shown = [float(one["value"]) for one in self.figures]
-            axis.minimum_scale, axis.maximum_scale = (
-                min(0, min(shown) * ROOM),
-                max(0, max(shown) * ROOM),
-            )
+            axis.minimum_scale = min(0, min(shown) * ROOM)
+            axis.maximum_scale = max(0, max(shown) * ROOM)
         if chart.has_legend:
-            chart.legend.position, chart.legend.include_in_layout = (
-                XL_LEGEND_POSITION.BOTTOM,
-                False,
-            )
+            chart.legend.position = XL_LEGEND_POSITION.BOTTOM
+            chart.legend.include_in_layout = False
         elif not self.is_lines or len(self.figures) <= 10:
             for place, figure in enumerate(self.figures):
                 label = (
@@ -104,10 +98,8 @@ class FigureChart:
                     .points[span.index(figure["year"]) if self.is_lines else place]
                     .data_label
                 )
-                label.text_frame.text, label.text_frame.word_wrap = (
-                    figure["text"],
-                    False,
-                )
+                label.text_frame.text = figure["text"]
+                label.text_frame.word_wrap = False
                 label.position = (
                     XL_LABEL_POSITION.ABOVE
                     if self.is_lines
@@ -135,7 +127,8 @@ def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:
 
 
 def _grouped(figures: Iterable[Json], *names: str) -> Mapping[Any, Sequence[Json]]:
-    groups, key = defaultdict[Any, list[Json]](list), itemgetter(*names)
+    groups = defaultdict[Any, list[Json]](list)
+    key = itemgetter(*names)
     for figure in figures:
         groups[key(figure)].append(figure)
     return groups

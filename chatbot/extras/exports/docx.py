@@ -78,7 +78,8 @@ class WordWriter:
     def bytes(self) -> bytes:
         """Return the file."""
         notes = f"<w:footnotes {_W}>{_SEPARATORS}{''.join(self._notes)}</w:footnotes>".encode()  # noqa: E501
-        kind, package = CONTENT_TYPE.WML_FOOTNOTES, self._file.part.package
+        kind = CONTENT_TYPE.WML_FOOTNOTES
+        package = self._file.part.package
         part = Part(PackURI("/word/footnotes.xml"), kind, notes, package)
         for address in self._links:
             part.relate_to(address, RELATIONSHIP_TYPE.HYPERLINK, is_external=True)
@@ -88,7 +89,9 @@ class WordWriter:
         return stream.getvalue()
 
     def _blocks(self, tokens: Sequence[Token], cited: Mapping[int, Json]) -> None:
-        style, depth, rows = "Normal", 0, list[list[Token]]()
+        style = "Normal"
+        depth = 0
+        rows = list[list[Token]]()
         for token in tokens:
             match token.type:
                 case "bullet_list_open" | "ordered_list_open":
@@ -163,7 +166,8 @@ class WordWriter:
                                 self._footnote(paragraph, cited[number])
                         else:
                             run = paragraph.add_run(piece)
-                            run.bold, run.italic = bold or None, italic or None
+                            run.bold = bold or None
+                            run.italic = italic or None
                             run.font.highlight_color = (
                                 WD_COLOR_INDEX.YELLOW if marked else None
                             )
@@ -172,7 +176,8 @@ class WordWriter:
         """Add a chart that Word can edit, with its values as its text for those who do
         not see it.
         """
-        drawn, package = chart.part(), self._file.part.package
+        drawn = chart.part()
+        package = self._file.part.package
         self._charts += 1
         part = Part(
             PackURI(f"/word/charts/chart{self._charts}.xml"),
@@ -209,7 +214,8 @@ class WordWriter:
         paragraph._p.append(parse_xml(drawing))
 
     def _footnote(self, paragraph: Paragraph, citation: Json) -> None:
-        id, address = len(self._notes) + 2, self._link(citation)
+        id = len(self._notes) + 2
+        address = self._link(citation)
         place = [
             citation["section"],
             f"page {citation['page']}" if citation["page"] else "",
@@ -226,7 +232,8 @@ class WordWriter:
             'w:val="single"/></w:rPr>'
             f"<w:t>{text}</w:t></w:r></w:hyperlink></w:p></w:footnote>"
         )
-        last, comma = paragraph.runs[-1:], ""
+        last = paragraph.runs[-1:]
+        comma = ""
         if last and last[0]._r.xpath("w:footnoteReference"):
             comma = "<w:t>,</w:t>"
         elif last:

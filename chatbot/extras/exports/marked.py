@@ -15,7 +15,8 @@ _UNPRINTABLE = re.compile(r"[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 def parse_answer(markdown: str, answer: Mapping[str, Any]) -> Sequence[Token]:
     """Read an answer, with signs around its marked places."""
     for mark in sorted(answer.get("marks") or (), key=lambda one: -int(one["start"])):
-        start, end = mark["start"], mark["end"]
+        start = mark["start"]
+        end = mark["end"]
         markdown = f"{markdown[:start]}{MARK}{markdown[start:end]}{END}{markdown[end:]}"
     return MarkdownIt("commonmark").enable("table").parse(clean(markdown))
 

@@ -81,7 +81,8 @@ def workbook_bytes(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bytes:
     """Return a workbook: rows by the name of a sheet, the first its head. No text
     becomes a formula.
     """
-    book, stream = Workbook(), io.BytesIO()
+    book = Workbook()
+    stream = io.BytesIO()
     book.remove(book.active)
     for name, rows in sheets.items():
         # Excel takes names of sheets up to 31 characters.

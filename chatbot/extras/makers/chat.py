@@ -40,7 +40,8 @@ class AnyLLMChatModel:
         """
         if request.cancelled:
             return
-        chunks, finished = SimpleQueue[Any](), ""
+        chunks = SimpleQueue[Any]()
+        finished = ""
         loop = self._loop or EventLoop()
         reading = loop.start(self._read(prompt, chunks))
 

@@ -78,7 +78,8 @@ def any_llm_client(
     """
     name = NAMES.get(provider, provider)
     try:
-        library, errors = import_module("any_llm"), import_module("any_llm.exceptions")
+        library = import_module("any_llm")
+        errors = import_module("any_llm.exceptions")
         options = _options(settings, name, base_url, setting)
         client = library.AnyLLM.create(
             name, api_key=key, unified_exceptions=True, **options
@@ -104,7 +105,8 @@ def _options(
     settings: Settings, name: str, base_url: str | None, setting: str
 ) -> dict[str, Any]:
     """Return the address, the time-out and the retries as the SDKs name them."""
-    seconds, retries = settings.model_timeout, settings.model_retries
+    seconds = settings.model_timeout
+    retries = settings.model_retries
     if name == "bedrock":
         config = import_module("botocore.config").Config(
             read_timeout=seconds,
@@ -127,8 +129,10 @@ def sdk_error(kind: type[E], error: Any, model: str, *, setting: str) -> E:
     """Return the SDK's error as ours, by its status; without one the network failed, or
     there are no credentials.
     """
-    reason, cause = words_of(error.message), error.original_exception
-    status, response = error.status_code, getattr(cause, "response", None)
+    reason = words_of(error.message)
+    cause = error.original_exception
+    status = error.status_code
+    response = getattr(cause, "response", None)
     if status is None and isinstance(
         response, dict
     ):  # boto's, which the library does not read

@@ -154,7 +154,8 @@ def reembed(services: Services, provider: str, model: str | None, grace: float) 
         services.storage
     )  # not the store: that would ask for the old model's key
     has_indexes = services.storage.engine.traits.has_search_indexes
-    database, settings = services.storage.database, services.settings
+    database = services.storage.database
+    settings = services.settings
     indexes = AtlasSlotIndexes(settings, database) if has_indexes else None
     work = Reembedding(
         database, settings.chunk_collections, provider, name, embedder, indexes, grace

@@ -106,7 +106,8 @@ class Copier:
         version; SettingsError: a newer program wrote one of them;
         EmbedderMismatchError: the target's vectors are of another model.
         """
-        version, existing = require_known(self._source), require_known(self._target)
+        version = require_known(self._source)
+        existing = require_known(self._target)
         state = self._target["meta"].find_one(
             {"_id": self._progress_id, "state": COPYING}
         )
@@ -249,7 +250,8 @@ class Copier:
         return verified
 
     def _verify(self, name: str, report: Report) -> tuple[str, int, str]:
-        digest, count = 0, 0
+        digest = 0
+        count = 0
         different: list[str] = []
         for ids in id_batches(self._source[name]):
             rows = rows_of(self._source[name], ids)

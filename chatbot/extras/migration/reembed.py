@@ -174,7 +174,8 @@ class Reembedding:
         self._fill_all(new.slot, report)
         while True:
             since = self._changes.since(position, PASSAGES)
-            position, changed = since.state.position, since.ids
+            position = since.state.position
+            changed = since.ids
             if changed is None:
                 self._fill_all(new.slot)
             elif changed:
@@ -226,7 +227,8 @@ class Reembedding:
         self.embedded += len(chunks)
 
     def _clear(self, slot: str, *, only_unusable: bool = False) -> None:
-        field, length = embedding_field(slot), self.embedder.dimensions
+        field = embedding_field(slot)
+        length = self.embedder.dimensions
         for collection in self._collections:
             for ids in id_batches(collection):
                 rows = rows_of(

@@ -149,7 +149,8 @@ def check_embedder(services: Services) -> Iterator[Finding]:
 
 def check_chat_model(services: Services) -> Iterator[Finding]:
     """Ask for a short completion and cancel it at its first word."""
-    model, small = services.models.chat, services.models.small
+    model = services.models.chat
+    small = services.models.small
     for each in (model, small)[: 1 if small is model else 2]:
         request = RequestContext()
         for _ in each.stream(_PROMPT, request=request):
@@ -284,11 +285,10 @@ def _check_values(services: Services, collection: Collection) -> Iterator[Findin
 
 def _check_vectors(services: Services, collection: Collection) -> Iterator[Finding]:
     """Count the rows of a sample that cannot be read or compared."""
-    embedder, facts = services.runtime.embedder, services.storage.facts.embedder()
-    path, fields = (
-        embedding_field(facts.slot if facts else ""),
-        services.settings.filter_fields,
-    )
+    embedder = services.runtime.embedder
+    facts = services.storage.facts.embedder()
+    path = embedding_field(facts.slot if facts else "")
+    fields = services.settings.filter_fields
     rows = [row for row in collection.find({}, limit=SAMPLED) if not is_retired(row)]
     stored = [row[path] for row in rows if row.get(path) is not None]
     if any(isinstance(value, list) for value in stored) and not collection.read_only:
@@ -347,10 +347,8 @@ def check_vector_search(services: Services) -> Iterator[Finding]:
                 reason="no_search_engine",
             )
         yield _ok("engine", server.detail)
-        store, names = (
-            services.runtime.store,
-            dict.fromkeys(services.settings.chunk_collections),
-        )
+        store = services.runtime.store
+        names = dict.fromkeys(services.settings.chunk_collections)
         if services.settings.reranker == "mongodb" and isinstance(
             store, RerankingStore
         ):

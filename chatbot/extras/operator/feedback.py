@@ -29,11 +29,13 @@ def export(services: Services, path: Path | None) -> None:
 
     Example: python -m chatbot feedback export --to feedback.csv
     """
-    storage, fields = services.storage, services.settings.filter_fields
+    storage = services.storage
+    fields = services.settings.filter_fields
     existing = {record.id for record in storage.documents.all()}
     table = []
     for rated in storage.feedback.latest():
-        question, is_good = rated.asked, rated.rating == "up"
+        question = rated.asked
+        is_good = rated.rating == "up"
         documents = dict.fromkeys(
             chunk.document_id
             for chunk in services.runtime.store.get(question.chunk_ids)

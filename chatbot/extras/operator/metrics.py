@@ -43,10 +43,8 @@ class DatabaseMetrics(Collector):
         yield from gauges
 
     def _gauges(self) -> Iterator[Metric]:
-        held, unready = (
-            self._storage.documents.holdings(Scope()),
-            self._storage.documents.unready(),
-        )
+        held = self._storage.documents.holdings(Scope())
+        unready = self._storage.documents.unready()
         by_status: dict[str, float] = {
             "ready": held.ready,
             **Tally(record.status for record in unready),

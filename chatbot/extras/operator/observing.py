@@ -97,7 +97,8 @@ class CountedRequest:
     """The `Observation` of one request."""
 
     def __init__(self, provider: Any, request_id: str, method: str, route: str) -> None:
-        self._method, self._route = method, route
+        self._method = method
+        self._route = route
         self._span: Any = None
         if provider is None:
             return
@@ -179,7 +180,8 @@ def tracer_provider(settings: Settings) -> Any:
 
 
 def count_answer(answer: Answer) -> None:
-    trace, usage = answer.trace, answer.trace.usage
+    trace = answer.trace
+    usage = answer.trace.usage
     ANSWERS.labels(trace.mode, "answered" if answer.answered else "abstained").inc()
     for step in trace.steps:
         STAGES.labels(step.name).observe(step.ms / 1000)

@@ -82,7 +82,8 @@ def list_keys() -> Json:
 )
 def create_key(body: NewKey) -> Json:
     """Create an API key. This answer alone has its secret: only a digest is stored."""
-    who, storage = caller(), services().storage
+    who = caller()
+    storage = services().storage
     scope = library().scopes.resolve(body.filters, None, body.collections)
     tokens, requests = (
         (who.daily_tokens, who.key.requests_per_minute) if who.key else (None, None)
@@ -109,7 +110,8 @@ def revoke_key(key_id: str) -> None:
     """Revoke an API key at once; what was made with it stays. A limited key revokes
     those that are not wider than itself.
     """
-    who, revoked = caller(), activity().revoke_key(key_id)
+    who = caller()
+    revoked = activity().revoke_key(key_id)
     services().storage.audit.record("keys revoke", revoked.id, who.owner or who.account)
 
 
@@ -134,7 +136,8 @@ def list_settings() -> Json:
     `.env`.
     """
     require_everything()
-    settings, shown = services().settings, list[Setting]()
+    settings = services().settings
+    shown = list[Setting]()
     for name, field in type(settings).model_fields.items():
         value: Any = getattr(settings, name)
         if isinstance(value, SecretStr) or (name.endswith("url") and "@" in str(value)):

@@ -108,7 +108,8 @@ def _exchange(scope: dict[str, Any], body: bytes, *, streams: bool) -> Response:
     Raises ClientGoneError.
     """
     loop, managers = _sdk()
-    received, sent = [body], queue.SimpleQueue[Message | None]()
+    received = [body]
+    sent = queue.SimpleQueue[Message | None]()
 
     async def receive() -> Message:
         if not received:
@@ -156,7 +157,9 @@ def _sdk() -> tuple[asyncio.AbstractEventLoop, dict[bool, Any]]:
 
     from .toolbox import build_server
 
-    loop, ready, server = asyncio.new_event_loop(), threading.Event(), build_server()
+    loop = asyncio.new_event_loop()
+    ready = threading.Event()
+    server = build_server()
     managers = {
         streams: StreamableHTTPSessionManager(
             server, json_response=not streams, stateless=True

@@ -360,7 +360,8 @@ class CompletionWriter:
         ]
 
     def _extension(self, answer: Answer) -> dict[str, Any]:
-        scope, citations = to_json(answer.scope), to_json(answer)["citations"]
+        scope = to_json(answer.scope)
+        citations = to_json(answer)["citations"]
         warning = {"warning": self._body.warning} if self._body.warning else {}
         return {
             "answered": answer.answered,
@@ -379,10 +380,8 @@ def _reason(answer: Answer) -> str:
 
 
 def _usage(answer: Answer) -> dict[str, int]:
-    prompt, completion = (
-        answer.trace.usage.prompt_tokens,
-        answer.trace.usage.completion_tokens,
-    )
+    prompt = answer.trace.usage.prompt_tokens
+    completion = answer.trace.usage.completion_tokens
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,

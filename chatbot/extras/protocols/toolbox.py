@@ -428,6 +428,7 @@ def as_text(result: Json) -> str:
     """Return a result as text, for clients that read nothing else."""
     lines = [result.get("response") or json.dumps(result, ensure_ascii=False), ""]
     for citation in result.get("citations", ()):
-        number, title = citation["number"], citation["title"]
+        number = citation["number"]
+        title = citation["title"]
         lines.append(f"[{number}] {title} {citation.get('url', '')}")
     return "\n".join(lines).strip()

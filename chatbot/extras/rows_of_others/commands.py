@@ -76,7 +76,8 @@ def import_(
             )
         if not dry_run:
             services.prepare()
-        ingestor, embedder = services.ingesting.ingestor, services.runtime.embedder
+        ingestor = services.ingesting.ingestor
+        embedder = services.runtime.embedder
         check_collection(collection, settings.chunk_collections)
         importer = Importer(
             source,

@@ -89,7 +89,8 @@ class Importer:
         EmbedderMismatchError: they are of another model; DatabaseError: no row has a
         text and a vector; EmbeddingError.
         """
-        texts, vectors = list[str](), list[Vector]()
+        texts = list[str]()
+        vectors = list[Vector]()
         for row in self._rows.find({}):
             text = forms.text_value(row.get(forms.TEXT_FIELD))
             vector = forms.usable_vector(row.get(forms.EMBEDDING_FIELD), None)

@@ -69,10 +69,8 @@ class Layout:
     def with_paths(self, pairs: Iterable[tuple[str, str]]) -> "Layout":
         """Return the layout with the paths of a map, by the names that people write."""
         paths = {OUR_NAMES.get(name, name): path for name, path in pairs}
-        text, embedding = (
-            paths.pop(forms.TEXT_FIELD, self.text),
-            paths.pop(forms.EMBEDDING_FIELD, self.embedding),
-        )
+        text = paths.pop(forms.TEXT_FIELD, self.text)
+        embedding = paths.pop(forms.EMBEDDING_FIELD, self.embedding)
         return replace(
             self, text=text, embedding=embedding, paths={**self.paths, **paths}
         )

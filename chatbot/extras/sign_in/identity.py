@@ -222,7 +222,8 @@ class IdentityProvider:
         """
         self.check()
         with _translated():
-            client, issuer = self._client, self._client.server_metadata["issuer"]
+            client = self._client
+            issuer = self._client.server_metadata["issuer"]
             token = client.fetch_access_token(
                 callback, code=code, code_verifier=started["code_verifier"]
             )

@@ -40,7 +40,8 @@ def begin() -> Redirect:
     """
     _, provider = _people_and_provider()
     started = provider.begin(url_for(".finish", _external=True))
-    response, page = redirect(started.pop("url")), request.args.get("next", "")
+    response = redirect(started.pop("url"))
+    page = request.args.get("next", "")
     started["next"] = page if OWN_PATH.fullmatch(page) else url_for("pages.chat")
     set_cookie(
         response, STARTED_COOKIE, sealed(STARTED_COOKIE, started), STARTED_SECONDS

@@ -18,7 +18,8 @@ def sources_of(services: Services) -> Mapping[str, Connector]:
 
 
 def synchroniser_of(services: Services) -> Synchroniser:
-    settings, ingesting = services.settings, services.ingesting
+    settings = services.settings
+    ingesting = services.ingesting
 
     def delete(record: DocumentRecord) -> None:
         ingesting.delete_document(record)
