@@ -12,6 +12,8 @@ from tests.extras.operator.test_feedback_export import QUESTION, rated
 
 pytestmark = pytest.mark.extras("evaluation", "operator")
 
+pytestmark = pytest.mark.extras("evaluation", "operator")
+
 
 def test_an_exported_table_is_measured_by_what_was_good(
     loaded: Run, environment: dict[str, str], tmp_path: Path

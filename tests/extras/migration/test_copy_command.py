@@ -225,8 +225,7 @@ def test_passages_in_postgresql_are_not_silently_left_behind(
 ) -> None:
     source = tmp_path / "source.sqlite"
     source.touch()
-    result = run(
-        "copy", "--from", str(source), "--to", "mongodb://h", VECTOR_SEARCH="pgvector"
-    )
+    settings = {"VECTOR_SEARCH": "pgvector", "EXTRAS": "migration,pgvector"}
+    result = run("copy", "--from", str(source), "--to", "mongodb://h", **settings)
     assert result.status == 2
     assert "pg_dump" in result.err
