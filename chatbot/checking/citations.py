@@ -55,10 +55,6 @@ _ADDRESSES = pattern(r"\b{addresses}\b")
 SNIPPET_CHARACTERS = 400
 MAX_CHECKED_CHARACTERS = 50_000
 """A longer passage is not read as evidence, and an answer is checked up to here."""
-PARAPHRASE_SHARE = 0.5
-"""Share of a sentence's words that a passage must have for the sentence to be taken
-from it.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -575,9 +571,10 @@ def _is_answered(
         keys = Sentence(clause.words, claimed).keys
         for one in evidence:
             shared = len(keys & one.keys)
+            # A sentence is taken from a passage that has half of its words.
             if (
                 shared > 1
-                and shared >= PARAPHRASE_SHARE * len(keys)
+                and shared >= 0.5 * len(keys)
                 and all(is_supported(a, [one]) for a in claimed)
             ):
                 return True

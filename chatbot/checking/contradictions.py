@@ -7,7 +7,6 @@ clause in other words is checked for its figures, and for whether they rise or f
 
 from collections.abc import Collection, Sequence, Set
 from difflib import SequenceMatcher
-from operator import itemgetter
 from typing import NamedTuple
 
 from ..domain.chat import MarkKind
@@ -41,29 +40,36 @@ def contradicted(
     ``supported``: its amounts and years that they have; one that they do not have is
     missing, and no contradiction.
     """
-    keys, least = (
-        [one.key for one in clause.tokens],
-        max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens)),
-    )
+    keys = [token.key for token in clause.tokens]
+    least = max(MIN_REPEATED_WORDS, MIN_REPETITION_SHARE * len(clause.tokens))
     # Those with so many of its words in any order: to align all would cost ten times as
     # much.
     figures = keys.count("#") + keys.count("#y")
-    able = [
-        one
-        for one in evidence
-        if figures + sum(map(one.keys.__contains__, keys)) >= least
-    ]
-    nearest = (near for one in able for near in one.nearest(clause.keys))
-    near = [
-        one for one in nearest if sum(map(one.token_keys.__contains__, keys)) >= least
-    ]
-    names = (
-        frozenset[str]().union(*(one.names for one in evidence))
-        if near
-        else frozenset[str]()
-    )
-    aligned = (align(clause.tokens, source.tokens, supported, names) for source in near)
-    return max(aligned, key=itemgetter(0), default=(0.0, []))[1]
+    near: list[Sentence] = []
+    for source in evidence:
+        if figures + _count_in(keys, source.keys) < least:
+            continue
+        for sentence in source.nearest(clause.keys):
+            if _count_in(keys, sentence.token_keys) >= least:
+                near.append(sentence)
+    if not near:
+        return []
+    names: set[str] = set()
+    for source in evidence:
+        names |= source.names
+    best_share = -1.0
+    best_defects: list[Defect] = []
+    for sentence in near:
+        share, defects = align(clause.tokens, sentence.tokens, supported, names)
+        if share > best_share:
+            best_share = share
+            best_defects = defects
+    return best_defects
+
+
+def _count_in(keys: Sequence[str], known: Set[str]) -> int:
+    """Return how many of the keys are known; a key counts each time."""
+    return sum(key in known for key in keys)
 
 
 def align(

@@ -40,10 +40,6 @@ FACTOR_SHARE = 0.2
 _GOALS = frozenset(["to", "at"])
 VERB_DISTANCE = 8
 """Words before a figure among which its verb is looked for."""
-COMPARED_DISTANCE = 40
-"""Characters before a label in which a word may compare something with it or exclude
-it.
-"""
 MAX_FIGURES = 50
 """Figures of one clause; more of them are a list."""
 _Rows = Sequence[tuple[Evidence, PassageRow | None]]
@@ -116,12 +112,13 @@ def _of_others(
         {country.start: country for country in clause.countries},
     )
     inside = {place for one, _ in rows for place in range(one.figure.start, one.end)}
+    # A word that compares the label with something, or excludes it, stands before it.
     words = [
         (place, key)
         for match in WORD.finditer(lower)
         if (place := match.start()) not in inside
         if (key := label_key(match[0])) not in labels
-        or not _COMPARED.search(lower, max(0, place - COMPARED_DISTANCE), place)
+        or not _COMPARED.search(lower, max(0, place - 40), place)
     ]
     if not any(key in labels or place in countries for place, key in words):
         return

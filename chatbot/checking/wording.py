@@ -81,8 +81,6 @@ _WHOLE_FENCE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _ANSWER_KEYS = ("answer", "response", "text", "content")
-MAX_SPAN = 10
-"""Numbers of a citation such as [1-3]."""
 
 
 def stems(name: str) -> frozenset[str]:
@@ -163,7 +161,7 @@ def _in_brackets(match: re.Match[str]) -> str:
         end = int(last or first)
         numbers += (
             range(int(first), end + 1)
-            if 0 <= end - int(first) < MAX_SPAN
+            if 0 <= end - int(first) < 10
             else [int(first), end]
         )
     return f"[{', '.join(map(str, numbers))}]"

@@ -14,8 +14,6 @@ _ABBREVIATION = re.compile(
 )
 PROSE_SENTENCE = re.compile(r"[A-Z][^.:;]{40,}[^.]*[.]")
 """A sentence, which is no label with its value."""
-MAX_ABBREVIATION_CHARACTERS = 12
-"""Searching the whole sentence for one would take minutes on a page of initials."""
 
 
 def sentences(text: str) -> list[str]:
@@ -25,7 +23,8 @@ def sentences(text: str) -> list[str]:
     result: list[str] = []
     start = 0
     for match in _SENTENCE_END.finditer(text):
-        near = max(start, match.start() - MAX_ABBREVIATION_CHARACTERS)
+        # Searching the whole sentence for one would take minutes on a page of initials.
+        near = max(start, match.start() - 12)
         if "\n" in match.group() or not _ABBREVIATION.search(text, near, match.start()):
             if text[start : match.start()].strip():
                 result.append(text[start : match.end()].strip())

@@ -30,9 +30,6 @@ from .flow import build_flow
 from .once import Once
 from .runtime import Runtime, Runtimes
 
-MAX_KEPT_LIMITS = 64
-"""Limits of callers for which what is derived from the reports is kept."""
-
 
 class SearchServices:
     """Searching and answering for the callers of one reader over one runtime. What
@@ -238,7 +235,8 @@ class Searches:
             return SearchServices(reader, runtime, self._models, rerankers.get)
 
         everything = build(EVERYTHING)
-        of_limit = lru_cache(MAX_KEPT_LIMITS)(build)
+        # So many roles are rare.
+        of_limit = lru_cache(64)(build)
 
         def kept(limit: Scope) -> SearchServices:
             return of_limit(limit) if limit else everything

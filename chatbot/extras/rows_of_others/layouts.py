@@ -48,10 +48,6 @@ READ = (
 YEAR_OPERATORS = frozenset({"$eq", "$in", "$gte", "$lte"})
 LAST_YEAR = datetime.max.year - 1
 """The last year that a date can follow."""
-SAMPLED = 50
-"""Rows that say which of several paths a collection uses, and the types of its
-values.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +260,7 @@ class MappedCollection(Collection):
         """Return some rows as they are stored, without texts and vectors."""
         if not self._sample:
             without = {self.layout.text: 0, self.layout.embedding: 0}
-            self._sample = list(super().find({}, without, limit=SAMPLED))
+            self._sample = list(super().find({}, without, limit=50))
         return self._sample
 
     def find(

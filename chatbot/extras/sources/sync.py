@@ -31,10 +31,6 @@ MAX_KEPT_CHANGES = 100
 """Changes and failures of a source that are kept."""
 CHANGING = frozenset({"added", "replaced", "removed"})
 """Outcomes that change the library."""
-PRUNED_SHARE = 5
-"""At most one of so many known files is removed in one run without a yes: an empty disk
-is no wish to delete.
-"""
 LOOK_SECONDS, STOP_SECONDS = 60.0, 0.5
 """Time between two looks whether a run is due, and whether it has to stop."""
 
@@ -302,7 +298,9 @@ class SourceRun:
         """Remove the reports of files that are gone; if they are many, only once that
         is ``confirmed``.
         """
-        if len(gone) * PRUNED_SHARE > len(self._known) and not confirmed:
+        # An empty disk is no wish to delete: one of five known files goes without a
+        # yes.
+        if len(gone) * 5 > len(self._known) and not confirmed:
             problem = (
                 f"{len(gone)} of {len(self._known)} files are gone, more than a fifth, "
                 "so none was removed. If that is right: python -m chatbot sync --prune "
