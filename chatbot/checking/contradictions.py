@@ -82,95 +82,104 @@ def align(
     clause repeats it, what changes the meaning. ``proper``: stems of the passage's
     names.
     """
-    matcher = SequenceMatcher(
-        None, [one.key for one in clause], [one.key for one in source], autojunk=False
-    )
-    changes = matcher.get_opcodes()
-    same = [
-        token
-        for kind, start, end, _, _ in changes
-        if kind == "equal"
-        for token in clause[start:end]
-    ]
-    words, of = (
-        sum(token.amount is None for token in same),
-        sum(token.amount is None for token in clause),
-    )
-    share = (
-        min(len(same) / len(clause), words / of)
-        if len(same) >= MIN_REPEATED_WORDS and of
-        else 0.0
-    )
+    keys = [token.key for token in clause]
+    source_keys = [token.key for token in source]
+    changes = SequenceMatcher(None, keys, source_keys, autojunk=False).get_opcodes()
+    same: list[Token] = []
+    for kind, start, end, _, _ in changes:
+        if kind == "equal":
+            same += clause[start:end]
+    words = _count_words(same)
+    share = 0.0
+    if len(same) >= MIN_REPEATED_WORDS and _count_words(clause):
+        share = min(len(same) / len(clause), words / _count_words(clause))
     if share < MIN_REPETITION_SHARE:
         return share, []
-    differences, figures, turns, negations = (
-        list[Defect](),
-        list[Defect](),
-        list[Defect](),
-        0,
-    )
-    for place, (kind, start, end, *part) in enumerate(changes):
-        old, new = source[slice(*part)], clause[start:end]
+    figures: list[Defect] = []
+    names: list[Defect] = []
+    direction_changes: list[Defect] = []
+    negations = 0
+    for kind, start, end, old_start, old_end in changes:
+        old = source[old_start:old_end]
+        new = clause[start:end]
         if kind == "equal":
-            # Four equal words in a row show that a figure is in the same place.
-            for one, other in zip(new, old, strict=True) if len(new) >= 4 else ():
-                if (
-                    one.amount
-                    and other.amount
-                    and one.text in supported
-                    and not one.amount.agrees(other.amount)
-                ):
-                    figures.append(
-                        Defect("year" if one.key == "#y" else "figure", one.text)
-                    )
+            figures += _other_figures(old, new, supported)
             continue
-        # Without a heading in front of it.
-        first = (
-            max(start, end - len(old))
-            if place == 0 and len(new) > MAX_REPLACED_WORDS
-            else start
-        )
-        new = clause[first:end]
-        if max(len(new), len(old)) <= MAX_REPLACED_WORDS:
-            signs = (
-                {_sign(token) for token in new} - {0},
-                {_sign(token) for token in old} - {0},
-            )
-            if signs in (({1}, {-1}), ({-1}, {1})):
-                turns += [
-                    Defect("direction", token.text) for token in new if _sign(token)
-                ]
-            if words >= MIN_REPEATED_WORDS:
-                pairs = zip(
-                    (None, *clause)[first:end], new, strict=True
-                )  # not "the Government"; "French Republic"
-                names = [
-                    t
-                    for one, t in pairs
-                    if t.is_capital
-                    and (t.key not in _STAND_INS or (one and one.is_capital))
-                ]
-                if _is_another_name(names, old, (clause, source), proper):
-                    differences.append(
-                        Defect("name", " ".join(token.text for token in names))
-                    )
-        negations += sum(token.key in NEGATORS for token in new) - sum(
-            token.key in NEGATORS for token in old
-        )
-    if (
-        len({one.kind for one in figures}) == 1
-    ):  # another order moves figures and years alike
-        differences = figures + differences
+        first = start
+        if start == 0 and len(new) > MAX_REPLACED_WORDS:
+            # Without a heading in front of it.
+            first = max(start, end - len(old))
+            new = clause[first:end]
+        negations += _count_negators(new) - _count_negators(old)
+        if max(len(new), len(old)) > MAX_REPLACED_WORDS:
+            continue
+        direction_changes += _direction_changes(old, new)
+        if words >= MIN_REPEATED_WORDS:
+            replacing = _capitalised(clause, first, end)
+            if _is_another_name(replacing, old, (clause, source), proper):
+                text = " ".join(token.text for token in replacing)
+                names.append(Defect("name", text))
+    differences = names
+    if len({figure.kind for figure in figures}) == 1:
+        # Another order moves figures and years alike.
+        differences = figures + names
     if not negations % 2:
-        differences += turns
-    elif not turns:  # "did not fall" is no fall
-        differences.append(
-            Defect(
-                "negation",
-                next((t.text for t in (*clause, *source) if t.key in NEGATORS), ""),
-            )
-        )
+        differences += direction_changes
+    elif not direction_changes:
+        # "Did not fall" is no fall.
+        negators = [t.text for t in (*clause, *source) if t.key in NEGATORS]
+        differences.append(Defect("negation", negators[0] if negators else ""))
     return share, differences
+
+
+def _count_words(tokens: Sequence[Token]) -> int:
+    return sum(token.amount is None for token in tokens)
+
+
+def _count_negators(tokens: Sequence[Token]) -> int:
+    return sum(token.key in NEGATORS for token in tokens)
+
+
+def _other_figures(
+    old: Sequence[Token], new: Sequence[Token], supported: Collection[str]
+) -> list[Defect]:
+    """Return the figures and years of equal words that are others than in the sentence.
+    Four equal words in a row show that a figure is in the same place.
+    """
+    defects: list[Defect] = []
+    if len(new) < 4:
+        return defects
+    for token, source in zip(new, old, strict=True):
+        if token.amount is None or source.amount is None:
+            continue
+        if token.text in supported and not token.amount.agrees(source.amount):
+            kind: MarkKind = "year" if token.key == "#y" else "figure"
+            defects.append(Defect(kind, token.text))
+    return defects
+
+
+def _direction_changes(old: Sequence[Token], new: Sequence[Token]) -> list[Defect]:
+    """Return the words that turn a rise into a fall, or a fall into a rise."""
+    new_signs = {_sign(token) for token in new} - {0}
+    old_signs = {_sign(token) for token in old} - {0}
+    if (new_signs, old_signs) not in (({1}, {-1}), ({-1}, {1})):
+        return []
+    return [Defect("direction", token.text) for token in new if _sign(token)]
+
+
+def _capitalised(clause: Sequence[Token], start: int, end: int) -> list[Token]:
+    """Return the words of a part with a capital: of "the Government" none, of "French
+    Republic" both.
+    """
+    names: list[Token] = []
+    for place in range(start, end):
+        token = clause[place]
+        if not token.is_capital:
+            continue
+        follows_name = place > 0 and clause[place - 1].is_capital
+        if token.key not in _STAND_INS or follows_name:
+            names.append(token)
+    return names
 
 
 def _is_another_name(
@@ -184,22 +193,22 @@ def _is_another_name(
     or if another name of the passage replaces it.
     """
     alone = any(token.key in proper for token in names)
-    others = [
-        t for t in old if t.is_capital and (not t.is_first or alone or t.key in proper)
-    ]
-    if (
-        not names
-        or not others
-        or any(_is_alike(one, other) for one in names for other in others)
-    ):
+    others: list[Token] = []
+    for token in old:
+        is_name = not token.is_first or alone or token.key in proper
+        if token.is_capital and is_name:
+            others.append(token)
+    if not names or not others:
         return False
-    keys, source_keys = (
-        {token.key for token in tokens if token.is_capital} for tokens in whole
-    )
-    return not (
-        {one.key for one in names} <= source_keys
-        and any(one.key in keys for one in others)
-    )
+    for name in names:
+        if any(_is_alike(name, other) for other in others):
+            return False
+    clause, source = whole
+    keys = {token.key for token in clause if token.is_capital}
+    source_keys = {token.key for token in source if token.is_capital}
+    are_in_source = {name.key for name in names} <= source_keys
+    are_in_clause = any(other.key in keys for other in others)
+    return not (are_in_source and are_in_clause)
 
 
 def _is_alike(one: Token, other: Token) -> bool:
