@@ -142,10 +142,8 @@ class Amount(NamedTuple):
         """
         if not claimed or not true or self.figure.year or (claimed > 0) != (true > 0):
             return False
-        error, digits = (
-            abs(true - claimed) / abs(true),
-            len(claimed.normalize().as_tuple().digits),
-        )
+        error = abs(true - claimed) / abs(true)
+        digits = len(claimed.normalize().as_tuple().digits)
         is_count = (
             self.figure.bare
             and abs(claimed) < SMALL_COUNT
@@ -180,14 +178,18 @@ def rounds_to(
 def amounts(text: str, *, comma: bool) -> list[Amount]:
     """Return the amounts of a sentence in order ("35 births/1,000 people" is one)."""
     same = unify_signs(text)
-    in_text, lower, result = figures(same, comma=comma), lowered(same), list[Amount]()
+    in_text = figures(same, comma=comma)
+    lower = lowered(same)
+    result = list[Amount]()
     falling = bool(in_text) and _FALLING.search(lower) is not None
     for figure, years in zip(
         in_text, _years(lower, in_text, bound_years(same, in_text)), strict=True
     ):
         if result and figure.start < result[-1].end:
             continue
-        measure, size, end = "", Decimal(1), figure.end
+        measure = ""
+        size = Decimal(1)
+        end = figure.end
         if figure.unit:
             measure, size = (
                 ("share", PERCENT) if figure.unit == "%" else (figure.unit, size)
@@ -208,7 +210,8 @@ def amounts(text: str, *, comma: bool) -> list[Amount]:
         rounding = _ROUNDING[hedge.lastgroup] if hedge and hedge.lastgroup else ()
         result.append(Amount(figure, measure, size, years, end, falling, rounding))
     for place in range(len(result) - 2, -1, -1):  # 160,000 to 227,000 sq mi
-        one, after = result[place], result[place + 1]
+        one = result[place]
+        after = result[place + 1]
         is_open = not (one.measure or one.figure.year) and after.measure
         if is_open and _SHARE_UNIT.fullmatch(lower, one.end, after.figure.start):
             result[place] = one._replace(measure=after.measure, size=after.size)
@@ -224,7 +227,9 @@ def _years(
     the years before it are of.
     """
     current = frozenset[int]()
-    place, is_open, is_after_year = 0, False, False
+    place = 0
+    is_open = False
+    is_after_year = False
     before: frozenset[int] | None = None
     for index, figure in enumerate(in_text):
         gap = text[place : figure.start]

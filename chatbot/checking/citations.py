@@ -97,10 +97,8 @@ def check(
     }
     is_silent = cache(lambda words: _ABSTAINS.search(lowered(words)) is not None)
     foreign = Foreign(evidence, question, response, headings_of(tuple(glossary)))
-    checker, unread = (
-        _ClauseChecker(foreign, question, response, is_silent),
-        {*cited} - {*evidence},
-    )
+    checker = _ClauseChecker(foreign, question, response, is_silent)
+    unread = {*cited} - {*evidence}
     look = cache(checker.check)  # some answers say the same again and again
     readable = [clause for clause in parts if unread.isdisjoint(clause.beside)]
     results = [(clause, result) for clause in readable if (result := look(clause))]
@@ -173,7 +171,8 @@ def section_of(passage: Passage, words: str) -> str:
     )
     if len({one.heading for one in candidates}) < 2:
         return chunk.section
-    quoted, terms = quotations(words), analyzer("english").terms
+    quoted = quotations(words)
+    terms = analyzer("english").terms
     terms_of_words = set(terms(words))
 
     def nearness(one: Statement) -> tuple[int, int]:
@@ -211,11 +210,9 @@ class _ClauseChecker:
         response: str,
         is_silent: Callable[[str], bool],
     ) -> None:
-        self._foreign, self._evidence, self._is_silent = (
-            foreign,
-            foreign.evidence,
-            is_silent,
-        )
+        self._foreign = foreign
+        self._evidence = foreign.evidence
+        self._is_silent = is_silent
         self._comma = comma_decimals(response)
         self._given_numbers = (
             _given_numbers(question) if question else frozenset[Decimal]()
@@ -279,15 +276,14 @@ class _ClauseChecker:
             else clause.words
         )
         claimed = amounts(words, comma=self._comma)
-        sentence, quotes = (
-            Sentence(clause.words, claimed),
-            [Defect("quotation", text) for text in foreign],
-        )
+        sentence = Sentence(clause.words, claimed)
+        quotes = [Defect("quotation", text) for text in foreign]
         if any(one.states(sentence) for one in cited):
             self._remember(claimed)
             return [], quotes, [], []
         missing, supported = self._missing_figures(clause, claimed, cited)
-        names, contradictions = list[Defect](), list[Defect]()
+        names = list[Defect]()
+        contradictions = list[Defect]()
         if not self._is_silent(clause.words):
             beside = [
                 self._evidence[number]
@@ -337,21 +333,17 @@ class _ClauseChecker:
         """Return the figures and dates that no passage has, and the texts of the
         amounts that one has.
         """
-        words, lower, missing = (
-            clause.words,
-            lowered(clause.words),
-            list[tuple[int, Defect]](),
-        )
+        words = clause.words
+        lower = lowered(clause.words)
+        missing = list[tuple[int, Defect]]()
         all_dates = dates(words) if claimed else []
         days = _places_of(date for date in all_dates if date.day is not None)
         # A month that is part of a dated day does not count beside it.
         whole = [
             date for date in all_dates if date.day is not None or date.start not in days
         ]
-        in_dates, passage_dates = (
-            _places_of(whole),
-            [date for one in cited for date in one.dates],
-        )
+        in_dates = _places_of(whole)
+        passage_dates = [date for one in cited for date in one.dates]
         whole.sort(key=lambda date: (date.start, date.end))
         for (start, end), readings in groupby(
             whole, key=lambda date: (date.start, date.end)
@@ -433,7 +425,8 @@ class _ClauseChecker:
                     : MAX_TERMS + 1
                 ]
             }
-        terms, keys = self._terms_of[clause.sentence], Sentence(clause.words, []).keys
+        terms = self._terms_of[clause.sentence]
+        keys = Sentence(clause.words, []).keys
         rows = (
             row
             for one in cited

@@ -90,7 +90,8 @@ def clauses(response: str) -> Iterator[Clause]:
         ),
         text,
     )
-    below, upwards = tuple[int, ...](), list[Clause]()
+    below = tuple[int, ...]()
+    upwards = list[Clause]()
     for line in filter(str.strip, reversed(text.split("\n"))):
         following = (
             () if line.rstrip().endswith(STOPS) else below
@@ -111,12 +112,14 @@ def clauses(response: str) -> Iterator[Clause]:
 
 
 def _clauses(sentence: str, following: tuple[int, ...]) -> Iterator[Clause]:
-    words, cited = _words(sentence), tuple(cited_numbers(sentence))
+    words = _words(sentence)
+    cited = tuple(cited_numbers(sentence))
     groups = list(_CITES.finditer(sentence))
     if len(groups) < 2:
         yield Clause(_as_read(sentence), words, cited, words, cited, following)
         return
-    first, rest = sentence[: groups[0].start()], sentence[groups[-1].end() :]
+    first = sentence[: groups[0].start()]
+    rest = sentence[groups[-1].end() :]
     if not re.search(r"\d", first) and re.search(r"\d", rest):
         cuts = [0, *(group.start() for group in groups[1:]), len(sentence)]
     else:
@@ -154,10 +157,8 @@ def marks_in(
     """
     if not findings:
         return ()
-    places, letters = (
-        list(compress(count(), map(str.isalnum, response))),
-        "".join(filter(str.isalnum, response)),
-    )
+    places = list(compress(count(), map(str.isalnum, response)))
+    letters = "".join(filter(str.isalnum, response))
 
     def locate(part: str, start: int, end: int) -> tuple[int, int] | None:
         """Return where ``part`` is between two places, as whole words and numbers, with
@@ -168,7 +169,8 @@ def marks_in(
         for _ in range(MAX_TRIES if of_part else 0):
             if (at := letters.find(of_part, at, last)) < 0:
                 return None
-            first, behind = places[at], places[at + len(of_part) - 1] + 1
+            first = places[at]
+            behind = places[at + len(of_part) - 1] + 1
             if _BEGINS.match(response, first) and _ENDS.match(response, behind):
                 whole = first - next(
                     n for n, sign in enumerate(part) if sign.isalnum()
@@ -178,11 +180,14 @@ def marks_in(
             at += 1
         return None
 
-    marks, located, position = list[Mark](), None, (0, 0)
+    marks = list[Mark]()
+    located = None
+    position = (0, 0)
     # Beyond 200 marks the rest adds nothing.
     for clause, finding in findings[:200]:
         if clause is not located:
-            located, end = clause, len(response)
+            located = clause
+            end = len(response)
             position = (
                 locate(clause.text, position[1], end)
                 or locate(clause.text, 0, end)

@@ -94,7 +94,8 @@ class Sentence:
         """The first `MAX_TOKENS` tokens in order; a bare number word counts as a
         word.
         """
-        label, tokens = _LABEL.match(self.text), list[Token]()
+        label = _LABEL.match(self.text)
+        tokens = list[Token]()
         place = label.end() if label else 0
         shown = (
             one
@@ -306,10 +307,8 @@ class Evidence:
                     value * factor * (1 + sign * (BROADLY + CLOSELY))
                     for sign in (-1, 1)
                 )
-                start, end = (
-                    bisect_left(self._sorted, low),
-                    bisect_right(self._sorted, high),
-                )
+                start = bisect_left(self._sorted, low)
+                end = bisect_right(self._sorted, high)
                 near.update(
                     dict.fromkeys(self._sorted[start : min(end, start + MAX_PLACES)])
                 )
@@ -320,10 +319,8 @@ class Evidence:
         """Return whether a clause is a row of figures in the passage's own words, and
         no more.
         """
-        values, labels = (
-            [one for one in clause.amounts if not one.figure.year],
-            clause.labels - self.about,
-        )
+        values = [one for one in clause.amounts if not one.figure.year]
+        labels = clause.labels - self.about
         of_values = (
             [true for true in self.amounts_like(one) if one.shares_year(true)]
             for one in values
@@ -440,7 +437,8 @@ def _rows(
                 statement.amounts[place] = amount = amount._replace(
                     years=amount.years or figure.years
                 )
-                heading, at = figure.heading or passage_heading, number
+                heading = figure.heading or passage_heading
+                at = number
                 is_rest = figure.label.lower().startswith(
                     "other"
                 )  # which tells no other figure
@@ -475,7 +473,8 @@ def _written_out(label: str, heading: str) -> str:
     """Return the words of the heading that the label abbreviates: IDPs are internally
     displaced persons.
     """
-    words, shorts = WORD.findall(heading), set(_ABBREVIATION.findall(label))
+    words = WORD.findall(heading)
+    shorts = set(_ABBREVIATION.findall(label))
     runs = (
         (words[start:end] for start, end in combinations(range(len(words) + 1), 2))
         if shorts

@@ -77,10 +77,8 @@ class Headings:
         as beginnings of words. Each word of its name is one by itself.
         """
         if (heading, label) not in self._phrases:
-            entries, name = (
-                self._entries.get((heading, label), ()),
-                _beginnings(heading),
-            )
+            entries = self._entries.get((heading, label), ())
+            name = _beginnings(heading)
             texts = (text for one in entries for text in (one.term, *one.other_words))
             singles = map(beginning, name if label is None else label)
             whole = (
@@ -101,7 +99,8 @@ class Headings:
         phrases, others = (
             self.phrases(row.heading, label) for label in (row.label, sibling)
         )
-        exact, beginnings = row.label - sibling, set(map(beginning, keys))
+        exact = row.label - sibling
+        beginnings = set(map(beginning, keys))
         near = {
             str(int(key) + step)
             for key in exact
@@ -148,10 +147,8 @@ class Headings:
         phrases = self.phrases(row.heading) | {
             frozenset([beginning(key)]) for key in row.label
         }
-        fits, others = (
-            [one for one in phrases if one <= beginnings],
-            [set(map(beginning, name)) for name, _ in named],
-        )
+        fits = [one for one in phrases if one <= beginnings]
+        others = [set(map(beginning, name)) for name, _ in named]
         return any(
             not other <= present and all(phrase < other for phrase in fits)
             for other in others

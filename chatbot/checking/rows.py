@@ -71,10 +71,8 @@ def row_defects(
         )
     ]
     yield from _of_others(clause, rows, headings)
-    shown, of_shown = (
-        [one for one, some in rows if some],
-        [row for _, some in rows for row in some],
-    )
+    shown = [one for one, some in rows if some]
+    of_shown = [row for _, some in rows for row in some]
     if shown and all(
         row and headings.name_another(row, clause.keys, source.beginnings)
         for source, row in of_shown
@@ -107,10 +105,8 @@ def _of_others(
     )
     if not 0 < len(rows) <= MAX_FIGURES:
         return
-    lower, countries = (
-        lowered(clause.text),
-        {country.start: country for country in clause.countries},
-    )
+    lower = lowered(clause.text)
+    countries = {country.start: country for country in clause.countries}
     inside = {place for one, _ in rows for place in range(one.figure.start, one.end)}
     # A word that compares the label with something, or excludes it, stands before it.
     words = [
@@ -138,10 +134,8 @@ def _of_others(
                 for word, owner in zip(words, owners, strict=True)
                 if owner == number and some
             ]
-            keys, beside = (
-                {key for _, key in owned},
-                [countries[place] for place, _ in owned if place in countries],
-            )
+            keys = {key for _, key in owned}
+            beside = [countries[place] for place, _ in owned if place in countries]
             if keys and all(
                 row and headings.name_sibling(row, keys) for _, row in some
             ):
@@ -171,7 +165,8 @@ def _readings(
     """
     if len(figures) == 1:
         return [[0] * len(places)]
-    starts, ends = [one.figure.start for one in figures], [one.end for one in figures]
+    starts = [one.figure.start for one in figures]
+    ends = [one.end for one in figures]
     cuts = [match.end() for match in _PART_END.finditer(text)]
     parts = [bisect_right(cuts, start) for start in starts]
     only = {part: number for number, part in enumerate(parts) if parts.count(part) == 1}
@@ -205,7 +200,8 @@ class _Change(NamedTuple):
             return False
         if self.factor is None or first <= 0:
             return True
-        low, high = self.factor * (1 - FACTOR_SHARE), self.factor * (1 + FACTOR_SHARE)
+        low = self.factor * (1 - FACTOR_SHARE)
+        high = self.factor * (1 + FACTOR_SHARE)
         return last / first >= low if self.factor > 1 else last / first <= high
 
 
@@ -218,7 +214,8 @@ def _wrong_changes(
     """Yield what changes or compares in another way than the passages say."""
     if clause.keys.isdisjoint(_CHANGES):
         return
-    is_same, tokens = _UNCHANGED.search(lowered(clause.text)) is not None, clause.tokens
+    is_same = _UNCHANGED.search(lowered(clause.text)) is not None
+    tokens = clause.tokens
     factor = next(
         (_FACTORS[token.key] for token in tokens if token.key in _FACTORS), None
     )
@@ -267,7 +264,8 @@ def _turned(
     7.7 % to 6.9 %".
     """
     for at, (place, other) in enumerate(pairwise(places)):
-        one, two = tokens[place].amount, tokens[other].amount
+        one = tokens[place].amount
+        two = tokens[other].amount
         if (
             not one
             or not two
@@ -407,7 +405,8 @@ def _wrong_comparison(
     longer than women".
     """
     before, than, after = clause.text.partition(" than ")
-    tokens, keys = Sentence(before, []).tokens, {beginning(key) for key in clause.keys}
+    tokens = Sentence(before, []).tokens
+    keys = {beginning(key) for key in clause.keys}
     change = _Change(-_sign(tokens, ABOVE, BELOW) if than else 0)
     pairs = [
         (row, other)

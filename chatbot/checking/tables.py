@@ -57,7 +57,9 @@ def with_sources(text: str, sides: Mapping[str, Collection[int]]) -> CheckedTabl
     cite any passage. A cell without a number has those of its side in its headings, or
     in a row or column of sources.
     """
-    lines, kept, dropped = _unfenced(text.splitlines()), list[str](), list[str]()
+    lines = _unfenced(text.splitlines())
+    kept = list[str]()
+    dropped = list[str]()
     tables = emptied = 0
     for start, end, head, rows in _tables(lines):
         if not head:
@@ -92,7 +94,9 @@ def _checked_cells(
     names = {name: _words(name) for name in sides}
     of_columns, of_rows = _sources(head, rows)
     first = 0 if _words(head[0]) in names.values() else 1
-    checked, gone, is_sourced = [row[:first] for row in rows], list[str](), False
+    checked = [row[:first] for row in rows]
+    gone = list[str]()
+    is_sourced = False
     for row, of_row, result in zip(rows, of_rows, checked, strict=True):
         label = row[0] if first and row else ""
         for cell, above, of_column in zip(
@@ -103,7 +107,8 @@ def _checked_cells(
                 for name in _sides_of(label, above, names)
                 for number in sides[name]
             }
-            says, cited = not _says_nothing(cell), cited_numbers(cell)
+            says = not _says_nothing(cell)
+            cited = cited_numbers(cell)
             given = (
                 [n for n in (*of_column, *of_row) if n in allowed]
                 if says and not cited
@@ -129,7 +134,8 @@ def _sides_of(row: str, column: str, names: Mapping[str, Words]) -> list[str]:
     both together. Names are compared by their words: case, signs and order do not
     matter. "Guinea" is not in "Guinea-Bissau"; "2021" is each side of that year.
     """
-    of_row, of_column = _words(row), _words(column)
+    of_row = _words(row)
+    of_column = _words(column)
 
     def equal(words: Words) -> list[str]:
         return [name for name, side_words in names.items() if side_words == words]
@@ -184,7 +190,9 @@ class Cell:
 
 def without_tables(text: str) -> tuple[str, list[Cell]]:
     """Return the text around its tables, and their cells."""
-    lines, around, cells = text.splitlines(), list[str](), list[Cell]()
+    lines = text.splitlines()
+    around = list[str]()
+    cells = list[Cell]()
     for start, end, head, rows in _tables(lines):
         if not head:
             around.append(lines[start])
@@ -231,17 +239,17 @@ def _unfenced(lines: Sequence[str]) -> list[str]:
     then be shown as code.
     """
     kept: list[str] = []
-    fence, opened, is_code = "", 0, False
+    fence = ""
+    opened = 0
+    is_code = False
     for line in lines:
         kept.append(line)
         if (match := _FENCE.match(line)) is None:
             continue
         if not fence:
-            fence, opened, is_code = (
-                match[1],
-                len(kept) - 1,
-                match[2].casefold() not in _MARKDOWN,
-            )
+            fence = match[1]
+            opened = len(kept) - 1
+            is_code = match[2].casefold() not in _MARKDOWN
         elif match[1].startswith(fence) and not match[2]:
             if not is_code and any(head for _, _, head, _ in _tables(kept[opened:])):
                 kept = [*kept[:opened], *kept[opened + 1 : -1]]
@@ -257,7 +265,8 @@ def _tables(
     """
     place = 0
     while place < len(lines):
-        head, end = list[str](), place + 1
+        head = list[str]()
+        end = place + 1
         below = lines[end] if end < len(lines) else ""
         if (
             "|" in lines[place]
@@ -281,7 +290,8 @@ def _tables(
 def _cells(line: str) -> list[str]:
     line = _BEFORE.sub("", line, count=1).strip()
     borders = [match.start(1) for match in _BORDER.finditer(line)]
-    starts, ends = [0, *(border + 1 for border in borders)], [*borders, len(line)]
+    starts = [0, *(border + 1 for border in borders)]
+    ends = [*borders, len(line)]
     cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
     first = borders[:1] == [0]
     last = len(cells) > 1 + first and borders[-1] == len(line) - 1

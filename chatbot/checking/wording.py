@@ -171,7 +171,8 @@ def _unwrapped(response: str) -> str:
     """Return an answer without the code fence around all of it, or out of {"answer":
     "..."}.
     """
-    fence, text = _WHOLE_FENCE.fullmatch(response.strip()), response
+    fence = _WHOLE_FENCE.fullmatch(response.strip())
+    text = response
     if (
         fence
         and "```" not in fence["inside"]
@@ -252,7 +253,8 @@ class NumberedStream:
 
     def rest(self) -> str:
         """Return what was held back and became no citation."""
-        rest, self._held = self._held, ""
+        rest = self._held
+        self._held = ""
         return rest
 
 
@@ -301,7 +303,8 @@ def is_quoted(quotation: str, words: str) -> bool:
 def _in_order(pieces: list[str], words: str) -> bool:
     place = 0
     for piece in filter(None, (normalise(piece).strip(" .,;:!?-") for piece in pieces)):
-        is_open, ends_open = _OPEN_START.match(piece), _OPEN_END.search(piece)
+        is_open = _OPEN_START.match(piece)
+        ends_open = _OPEN_END.search(piece)
         while (start := words.find(piece, place)) >= 0:
             end = start + len(piece)
             if (is_open or _MAY_BEGIN.match(words, start)) and (

@@ -111,7 +111,8 @@ def demonyms() -> dict[str, tuple[str, ...]]:
     """Return ISO-3 codes by demonym, also in the plural. What is also a name is no
     demonym.
     """
-    codes_of, people = dict[str, tuple[str, ...]](), _NAMES["people"]
+    codes_of = dict[str, tuple[str, ...]]()
+    people = _NAMES["people"]
     forms = [
         (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))
         for one in people["others"].split(",")

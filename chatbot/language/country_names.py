@@ -177,7 +177,8 @@ def _at(
         if country := _named(text, words[:count], lookup.keys):
             return country, count
     for count in range(min(2, len(words)), 0, -1) if misspelt else ():
-        start, end = words[0].start(), words[count - 1].end()
+        start = words[0].start()
+        end = words[count - 1].end()
         written = _POSSESSIVE.sub("", text[start:end])
         keys = lookup.keys.get(
             meant_country(tuple(map(normalise, written.split()))) or ""
@@ -192,7 +193,8 @@ def _at(
 def _named(
     text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]
 ) -> NamedCountry | None:
-    start, end = span[0].start(), span[-1].end()
+    start = span[0].start()
+    end = span[-1].end()
     if any(mark in text[start:end] for mark in ";:?!") or _ARTICLE.search(
         text[start:end]
     ):
@@ -235,7 +237,8 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
         not code.isupper() or len(code) > ISO_CODE_LENGTH or code in _NO_CODES
     ):
         return None
-    key, end = country_code(code), word.start() + len(written)
+    key = country_code(code)
+    end = word.start() + len(written)
     is_adjective = key == "USA" and _NOUN.match(text, end) is not None
     return (
         NamedCountry((key,), written, word.start(), end, by_people=is_adjective)
@@ -266,17 +269,16 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     where it is none or not clear. Of a name of two words one is right: "Costa Rika",
     "Suth Africa".
     """
-    written, sound = " ".join(words), by_ear(" ".join(words))
+    written = " ".join(words)
+    sound = by_ear(" ".join(words))
     if (
         not written.replace(" ", "").isalpha()
         or written in _NO_MISSPELLINGS
         or len(sound) < SHORTEST_SOUND
     ):
         return None
-    english, foreign = (
-        _by_sound(country_names, len(words)),
-        _by_sound(foreign_names, len(words)),
-    )
+    english = _by_sound(country_names, len(words))
+    foreign = _by_sound(foreign_names, len(words))
     names = [english.get(sound) or foreign.get(sound)]
     if names == [None]:
         if not (

@@ -147,7 +147,8 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
     (`comma_decimals`).
     """
     text = unify_signs(text)
-    lower, in_text = lowered(text), list[Figure]()
+    lower = lowered(text)
+    in_text = list[Figure]()
     for match in _FIGURE.finditer(lower):
         start, end = match.span()
         written = text[start:end].strip()
@@ -212,12 +213,11 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
     number = number.replace(GAP, "").replace("'", "")
     if number.isdigit():
         return (Decimal(number),), ()
-    pieces, marks = re.split(r"[.,]", number), re.findall(r"[.,]", number)
+    pieces = re.split(r"[.,]", number)
+    marks = re.findall(r"[.,]", number)
     parts = tuple(Decimal(piece) for piece in pieces)
-    whole, decimal = (
-        (Decimal("".join(pieces)),),
-        (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),),
-    )
+    whole = (Decimal("".join(pieces)),)
+    decimal = (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),)
     head, *middle, last = (
         pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
     )

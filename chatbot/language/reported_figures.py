@@ -194,7 +194,9 @@ def stated(text: str) -> list[Stated]:
     """The figures that a passage's text states, in text order."""
     if not _DIGIT.search(text):
         return []
-    comma, heading, group = comma_decimals(text), "", tuple[str, ...]()
+    comma = comma_decimals(text)
+    heading = ""
+    group = tuple[str, ...]()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
         statements, group = _figures_of_line(line, heading, group, comma)
@@ -266,7 +268,8 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
     of_row = led = frozenset[int]()
     statements: list[Stated] = []
     for labels, words in items:
-        names, years = list[str](), frozenset[int]()
+        names = list[str]()
+        years = frozenset[int]()
         for name in labels or shared:
             if match := _LED_BY_YEAR.fullmatch(
                 name
@@ -313,12 +316,11 @@ def _item(
     """
     estimate = False
     if dated := _DATED.search(words):
-        years, estimate = years or _years(dated), bool(dated["estimate"])
+        years = years or _years(dated)
+        estimate = bool(dated["estimate"])
         words = f"{words[: dated.start()]}{words[dated.end() :]}"
-    asides, core = (
-        [aside[1] for aside in _ASIDE.finditer(words)],
-        _ASIDE.sub("", words).strip(),
-    )
+    asides = [aside[1] for aside in _ASIDE.finditer(words)]
+    core = _ASIDE.sub("", words).strip()
     named = next(
         (aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)),
         "",
@@ -357,11 +359,10 @@ def _figure(
         or _CODE.match(numbers[0].text)
     ):
         return None
-    first, behind = numbers[0], words[numbers[0].end :]
-    before, unit = (
-        _ROUGHLY.sub("", words[: first.start]).strip(" -"),
-        _BEHIND_UNIT.split(behind)[0].rstrip(),
-    )
+    first = numbers[0]
+    behind = words[numbers[0].end :]
+    before = _ROUGHLY.sub("", words[: first.start]).strip(" -")
+    unit = _BEHIND_UNIT.split(behind)[0].rstrip()
     unit, text = unit.strip(" -"), f"{first.text}{unit}"
     prose = max(len(before.split()), len(unit.split())) > MOST_WORDS or _NO_NAME.search(
         before
@@ -376,13 +377,16 @@ def _figure(
         return None
     before = before or named
     if not before and _PLACE.match(unit):
-        before, unit, text = unit, "", first.text
+        before = unit
+        unit = ""
+        text = first.text
     label = ": ".join(filter(None, [*labels, before]))
     return Stated("", label, min(first.values), first.unit or unit, text)
 
 
 def _years(dated: re.Match[str]) -> frozenset[int]:
-    start, until = int(dated["year"]), dated["until"] or dated["year"]
+    start = int(dated["year"])
+    until = dated["until"] or dated["year"]
     end = int(until) if len(until) == len("2025") else start // 100 * 100 + int(until)
     # A longer span is hardly one of years.
     return (
@@ -400,10 +404,8 @@ def bound_years(sentence: str, numbers: Sequence[Figure]) -> list[frozenset[int]
     bound: list[frozenset[int]] = []
     next_years = frozenset[int]()
     for place in reversed(range(len(numbers))):
-        figure, after = (
-            numbers[place],
-            numbers[place + 1] if place + 1 < len(numbers) else None,
-        )
+        figure = numbers[place]
+        after = numbers[place + 1] if place + 1 < len(numbers) else None
         gap = sentence[figure.end : after.start] if after else ""
         if figure.year is not None or after is None:
             next_years = frozenset()

@@ -207,15 +207,11 @@ class FollowUps:
         """The message with what the conversation has for the slots that it leaves
         open.
         """
-        message, chosen, names = (
-            reading.text,
-            scope.get(COUNTRY),
-            self._names(reading, state, scope),
-        )
-        is_sentence, complete = (
-            _COMPLETE.match(message) is not None,
-            self._is_complete(reading),
-        )
+        message = reading.text
+        chosen = scope.get(COUNTRY)
+        names = self._names(reading, state, scope)
+        is_sentence = _COMPLETE.match(message) is not None
+        complete = self._is_complete(reading)
         has_country = bool(state.countries or state.cited.countries or chosen) and bool(
             self.catalog.values(COUNTRY)
         )
@@ -239,7 +235,8 @@ class FollowUps:
         """The message with the year that it counts from the last one of the
         conversation ("two years earlier").
         """
-        named, counted = state.reading.every_year, _YEARS_FROM.search(message)
+        named = state.reading.every_year
+        counted = _YEARS_FROM.search(message)
         if counted is None or not named:
             return message
         years = number_of(counted["count"] or "") or 1
@@ -266,11 +263,9 @@ class FollowUps:
         """The comparison that a message without a thing of its own asks for; "" where
         it asks for none.
         """
-        message, years, before = (
-            reading.text,
-            reading.every_year,
-            state.reading.every_year,
-        )
+        message = reading.text
+        years = reading.every_year
+        before = state.reading.every_year
         others = [
             word
             for word in rest
@@ -310,7 +305,8 @@ class FollowUps:
         """The countries and years of the conversation that a message and the chosen
         scope leave open.
         """
-        message, countries = reading.text, tuple[str, ...]()
+        message = reading.text
+        countries = tuple[str, ...]()
         if (
             not reading.about
             and not scope.get(COUNTRY)
@@ -337,11 +333,9 @@ class FollowUps:
         """The words of the last question that say what it asks for, without those that
         the message has.
         """
-        seen, words, reading = (
-            set(self._analyzer.terms(message)),
-            list[str](),
-            state.reading,
-        )
+        seen = set(self._analyzer.terms(message))
+        words = list[str]()
+        reading = state.reading
         for word in self._words(
             remove_names(reading.text, [*reading.countries, *reading.every_year])
         ):
@@ -361,7 +355,9 @@ class FollowUps:
 
     def _exchanged(self, reading: Reading, state: ConversationState) -> str:
         """The last question with the names of the message in the place of its own."""
-        message, before, full = reading.text, state.reading, state.reading.text
+        message = reading.text
+        before = state.reading
+        full = state.reading.text
         countries = [
             one for one in reading.countries if not _NOT.search(message[: one.start])
         ]
@@ -385,7 +381,8 @@ class FollowUps:
         return full
 
     def _with_years(self, full: str, years: Sequence[NamedYears]) -> str:
-        reading, of_report = read_names(full, self.catalog), years[0].of_report
+        reading = read_names(full, self.catalog)
+        of_report = years[0].of_report
         old = (
             reading.editions if of_report else reading.figure_years or reading.editions
         )
@@ -394,7 +391,8 @@ class FollowUps:
         new = list_in_words(words)
         if not old:
             return add_name(full, edition_in_words(words) if of_report else new)
-        before, after = full[: old[0].start], full[old[-1].end :]
+        before = full[: old[0].start]
+        after = full[old[-1].end :]
         if not full[old[0].end - 1].isdigit():  # "the latest report"
             return f"{before}{new} report{after}"
         before = (
@@ -410,7 +408,8 @@ class FollowUps:
         full = state.reading.text
         if not old:
             return add_name(full, new)
-        start, end = old[0].start, old[-1].end
+        start = old[0].start
+        end = old[-1].end
         if self._words(
             remove_names(full[:end], old)[start:]
         ):  # they stand apart: "higher in Kenya than in Mali"

@@ -104,10 +104,8 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     """Return what a question asks for; ``countries``: how many of the data it is about.
     Only a question about no single country ranks, filters or counts countries.
     """
-    plain, years = (
-        " ".join(remove_names(reading.text, reading.names).split()),
-        reading.every_year,
-    )
+    plain = " ".join(remove_names(reading.text, reading.names).split())
+    years = reading.every_year
     is_span = len(years) > 1 or (years and years[0].gte != years[0].lte)
     kind: Kind = "value"
     bound = None if countries else _bound(plain)
@@ -141,10 +139,8 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     ]
     for number in reversed(_numbers(topic)):
         topic = f"{topic[: number.start]}{topic[number.end :]}"
-    is_lowest, is_average = (
-        _LOWEST.search(plain) is not None,
-        _AVERAGE.search(plain) is not None,
-    )
+    is_lowest = _LOWEST.search(plain) is not None
+    is_average = _AVERAGE.search(plain) is not None
     return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
 
 

@@ -61,7 +61,8 @@ def find_years(text: str) -> list[NamedYears]:
     """Return the years written in a text, in its order. "Last year" is not resolved."""
     named_years: list[NamedYears] = []
     for match in islice(_RANGE.finditer(text), MOST_YEARS):
-        first, last = int(match[1]), match[2]
+        first = int(match[1])
+        last = match[2]
         ended = int(last) if len(last) == 4 else first // 100 * 100 + int(last)
         joins = "and" in match[0].lower() and "between" not in match[0].lower()
         if first < ended and not joins:
@@ -80,8 +81,10 @@ def find_years(text: str) -> list[NamedYears]:
 
 
 def _years(text: str, first: int, last: int | None, match: re.Match[str]) -> NamedYears:
-    start, end = match.start(), match.end()
-    before, after = _YEARS_BEFORE.sub("", text[:start]), _MORE_YEARS.sub("", text[end:])
+    start = match.start()
+    end = match.end()
+    before = _YEARS_BEFORE.sub("", text[:start])
+    after = _MORE_YEARS.sub("", text[end:])
     of_report = (
         _REPORT_AFTER.match(after) is not None
         or _REPORT_BEFORE.search(before) is not None
@@ -94,7 +97,8 @@ def relative_editions(text: str, editions: Sequence[int]) -> list[NamedYears]:
     counted among ``editions``. "The previous report" is the one before the newest, or
     before an edition that the text names first.
     """
-    all_editions, relative = sorted(editions), list[NamedYears]()
+    all_editions = sorted(editions)
+    relative = list[NamedYears]()
     named = [years for years in find_years(text) if years.of_report]
     for match in islice(EDITIONS.finditer(text), MOST_YEARS):
         inside = all_editions
@@ -140,7 +144,8 @@ def find_title(text: str, catalog: Catalog, scope: Scope) -> NamedDocument | Non
                 records_by_title.setdefault(title, []).append(record)
     for title in sorted(records_by_title, key=len, reverse=True):
         first = plain[: plain.index(f" {title} ")].count(" ")
-        start, end = words[first].start(), words[first + title.count(" ")].end()
+        start = words[first].start()
+        end = words[first + title.count(" ")].end()
         if _is_meant(text, start, end):
             names = tuple(record.name for record in records_by_title[title])
             return NamedDocument(names, text[start:end], start, end)

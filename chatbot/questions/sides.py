@@ -157,7 +157,8 @@ def compared_countries(reading: Reading) -> list[NamedCountry]:
     """Return what the question is about and the other end of its comparison ("higher
     than in Mali"), in text order.
     """
-    text, countries = reading.text, list[NamedCountry]()
+    text = reading.text
+    countries = list[NamedCountry]()
     for names in lists(text, reading.countries, _LISTED):
         is_end = False
         for one in names:
@@ -216,10 +217,13 @@ def sub_questions(
     ``[text]`` where it is one. By sentence, else by thing and country. ``things``
     returns the things that a topic lists, itself where it is one.
     """
-    text, clauses, parts = reading.text, list(_clauses(reading.text)), list[str]()
+    text = reading.text
+    clauses = list(_clauses(reading.text))
+    parts = list[str]()
     named = list_in_words(name_in_words(text, one, usual=True) for one in reading.about)
     if len(clauses) > 1:
-        terms, first = analyzer("english").terms, text[slice(*clauses[0])]
+        terms = analyzer("english").terms
+        first = text[slice(*clauses[0])]
         words = re.findall(
             r"[\w-]+",
             remove_names(
@@ -253,10 +257,12 @@ def _by_country(reading: Reading) -> list[tuple[str, str]]:
     """The question for each of the countries that it lists, and the country; itself
     where it lists none.
     """
-    countries, text = compared_countries(reading), reading.text
+    countries = compared_countries(reading)
+    text = reading.text
     if len(countries) < 2:
         return [(text, "")]
-    start, end = countries[0].start, countries[-1].end
+    start = countries[0].start
+    end = countries[-1].end
     names = list(dict.fromkeys(name_in_words(text, one) for one in countries))
     if len(lists(text, countries, _LISTED)) == 1:
         return [

@@ -226,7 +226,8 @@ def detect(path: Path) -> str:
     if fits[best] < Fit.CERTAIN:
         _refuse_foreign(sample, loaders[named].noun if named else "")
     if named not in {None, best}:
-        loader, noun = loaders[best], loaders[named or best].noun
+        loader = loaders[best]
+        noun = loaders[named or best].noun
         renamed = f"{path.stem}{loader.suffixes[0]}"
         raise LoadError(
             f"{path.name} is {loader.noun}, not {noun}. Rename it to {renamed} and "
@@ -239,7 +240,8 @@ def _refuse_foreign(sample: Sample, expected: str) -> None:
     """Raise LoadError unless the file is text. ``expected``: the format that its name
     promises, if any.
     """
-    path, head = sample.path, sample.head
+    path = sample.path
+    head = sample.head
     if head.startswith(_ZIP):
         problem = (
             "is a ZIP archive, not a document. Unpack it and add the files in it one "
@@ -362,7 +364,8 @@ def _visible(loaded: Loaded) -> Loaded:
     sections: list[Section] = []
     before: tuple[str, ...] = ()
     for section in loaded.sections:
-        path, text = tuple(map(visible, section.path)), visible(section.text)
+        path = tuple(map(visible, section.path))
+        text = visible(section.text)
         new = [
             name
             for at, name in enumerate(path, 1)
@@ -378,11 +381,9 @@ def _visible(loaded: Loaded) -> Loaded:
         )
         sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
         before = path
-    title, description, labels = (
-        loaded.title,
-        visible(loaded.description),
-        tuple(map(visible, loaded.labels)),
-    )
+    title = loaded.title
+    description = visible(loaded.description)
+    labels = tuple(map(visible, loaded.labels))
     shown = loaded.sections if tuple(sections) == loaded.sections else lay_out(sections)
     return replace(
         loaded,

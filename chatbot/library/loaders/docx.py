@@ -135,7 +135,10 @@ def read_styles(root: _Element) -> dict[str, Style]:
     elements = {style.get(w("styleId"), ""): style for style in root.iter(w("style"))}
     styles = {}
     for style_id, style in elements.items():
-        level, numbering, name, visited = None, None, style_id, set[str]()
+        level = None
+        numbering = None
+        name = style_id
+        visited = set[str]()
         while name in elements and name not in visited:
             visited.add(name)
             element = elements[name]
@@ -376,7 +379,8 @@ def word_table_text(table: _Element) -> str:
     lines: list[list[str]] = []
     repeated = False
     for row in children(table, "tr"):
-        above, line = lines[-1] if lines else [], list[str]()
+        above = lines[-1] if lines else []
+        line = list[str]()
         for cell in children(row, "tc"):
             properties = cell.find(w("tcPr"))
             merge = None if properties is None else properties.find(w("vMerge"))

@@ -48,10 +48,8 @@ class WordNumbering:
         """
         if numbering is None:
             return ""
-        name, depth = (
-            self._lists.get(value_of(numbering, "numId"), ""),
-            value_of(numbering, "ilvl"),
-        )
+        name = self._lists.get(value_of(numbering, "numId"), "")
+        depth = value_of(numbering, "ilvl")
         place = int(depth) if depth in set("012345678") else 0
         if not depth and self._styled.get(style, ("",))[0] == name:
             place = self._styled[style][1]
@@ -75,10 +73,8 @@ class WordNumbering:
         )
 
     def _shown(self, name: str, place: int) -> str:
-        count, style = (
-            self._count(name, place),
-            value_of(self._levels.get((name, place)), "numFmt"),
-        )
+        count = self._count(name, place)
+        style = value_of(self._levels.get((name, place)), "numFmt")
         if style.endswith("Letter"):  # after z come aa, bb
             text = chr(ord("a") + (count - 1) % 26) * min((count - 1) // 26 + 1, 9)
         elif style.endswith("Roman"):

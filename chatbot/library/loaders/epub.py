@@ -64,7 +64,8 @@ class EpubLoader(ArchiveLoader):
         title, about, created = (
             one_line(package.findtext(name) or "") for name in names
         )
-        sections, blank = list[Section](), 0
+        sections = list[Section]()
+        blank = 0
         for name, content in pages.items():
             try:
                 page = page_sections(content, name=name)
@@ -78,7 +79,8 @@ class EpubLoader(ArchiveLoader):
             ]
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
-        notes, dated = tuple(left_out((BLANK_NOTE, blank))), {"created": created}
+        notes = tuple(left_out((BLANK_NOTE, blank)))
+        dated = {"created": created}
         return Loaded(
             title or path.stem,
             lay_out(sections),

@@ -131,7 +131,8 @@ def _part_scripts(page: HtmlElement) -> None:
     are not read as its digits.
     """
     for element in page.iter("sup", "sub"):
-        before, parent = element.getprevious(), element.getparent()
+        before = element.getprevious()
+        parent = element.getparent()
         if before is not None:
             text = before.tail or before.text_content()
         else:
@@ -325,7 +326,8 @@ def _is_hidden(style: Style) -> bool:
         < _MIN_FONT_PIXELS
     ):
         return True
-    color, background = _color(style["color"]), _color(style["background"])
+    color = _color(style["color"])
+    background = _color(style["background"])
     if isinstance(color, tuple) and isinstance(background, tuple):
         differences = (
             abs(one - other) for one, other in zip(color, background, strict=True)
@@ -341,10 +343,8 @@ def _is_hidden(style: Style) -> bool:
 def _declared(element: HtmlElement, sheet: Mapping[str, Style]) -> Style:
     declared: Style = {}
     if sheet:
-        tag, names = (
-            str(element.tag),
-            [f".{name}" for name in element.get("class", "").split()],
-        )
+        tag = str(element.tag)
+        names = [f".{name}" for name in element.get("class", "").split()]
         for name in ("*", "", *names, f"#{element.get('id', '')}"):
             declared |= sheet.get(name, {}) if name else {}
             declared |= sheet.get(tag + name, {})
@@ -373,7 +373,8 @@ def _sheet(page: HtmlElement) -> dict[str, Style]:
     first, *others = "".join(page.xpath("//style/text()"))[:500_000].split("/*")
     text = "".join([first, *(other.partition("*/")[2] for other in others)])
     rules: dict[str, Style] = defaultdict(dict)
-    depth, selectors = 0, ""
+    depth = 0
+    selectors = ""
     for piece in re.split(r"([{}])", text):
         if piece in {"{", "}"}:
             depth = max(0, depth + (1 if piece == "{" else -1))

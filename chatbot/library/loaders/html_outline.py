@@ -360,11 +360,14 @@ def _rows(table: _Element) -> Iterator[_Row]:
         int, tuple[int, str]
     ] = {}  # cells that span rows, by column: remaining rows, text
     for row in _table_rows(table):
-        cells, names = list[str](), list[bool]()
+        cells = list[str]()
+        names = list[bool]()
         for cell in row.iterchildren("td", "th"):
             _fill_spanned(hanging, cells)
-            text, heads = _text(cell), cell.tag == "th"
-            width, height = _span(cell, "colspan"), _span(cell, "rowspan")
+            text = _text(cell)
+            heads = cell.tag == "th"
+            width = _span(cell, "colspan")
+            height = _span(cell, "rowspan")
             for place in range(len(cells), len(cells) + min(width, _MAX_SPAN)):
                 if height > 1 and place < _MAX_SPAN:
                     # A cell that spans rows is repeated in the first columns only: it

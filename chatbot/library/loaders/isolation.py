@@ -139,10 +139,8 @@ class IsolatedLoader:
             self._discard()
         used = self._child is not None  # for other files before
         child = self._child = self._child or _start(self._worker, self._limits)
-        end, error = (
-            time.monotonic() + self._time_limit,
-            cast("ChatbotError | None", None),
-        )
+        end = time.monotonic() + self._time_limit
+        error = cast("ChatbotError | None", None)
 
         def watch() -> bool:
             """End the child when it may not go on."""
@@ -277,7 +275,8 @@ class LoaderPool:
         if sum(map(len, texts)) <= MAX_TEXTS_HERE:
             yield from map(read, texts)
             return
-        cancel, sizes = cancel or Cancellation(), accumulate(map(len, texts))
+        cancel = cancel or Cancellation()
+        sizes = accumulate(map(len, texts))
         for _, portion in groupby(texts, lambda text: next(sizes) // TEXTS_AT_ONCE):
             with tempfile.TemporaryDirectory(prefix="report-chat-") as folder:
                 path = Path(folder) / f"Text of {Path(name).name}"
@@ -475,7 +474,8 @@ def main() -> None:
             )
             last = _is_worn(limits.memory)
         except MemoryError:
-            answer, last = {"error": needs_more(path, MEMORY).message}, True
+            answer = {"error": needs_more(path, MEMORY).message}
+            last = True
         # Half a surrogate pair, as in a damaged file, can be neither sent nor stored.
         line = json.dumps(answer | {"last": last}, ensure_ascii=False).encode(
             errors="replace"

@@ -87,18 +87,17 @@ class Ocr:
         usual = median(box[3][1] - box[0][1] for _, _, box in lines)
         words = []
         for text, score, box in lines:
-            x0, x1, height = (
-                min(x for x, _ in box),
-                max(x for x, _ in box),
-                box[3][1] - box[0][1],
-            )
+            x0 = min(x for x, _ in box)
+            x1 = max(x for x, _ in box)
+            height = box[3][1] - box[0][1]
             size = _SIZE * (height if height > _LARGER * usual else usual)
             middle = fmean(y - slope * x for x, y in box)
             width = (x1 - x0) / max(len(text), 1)
             for word in re.finditer(r"\S+", text):
                 # Below, the last word of a line is marked as unsure.
                 unsure = score < 0.9 and word.end() == len(text.rstrip())
-                left, right = x0 + width * word.start(), x0 + width * word.end()
+                left = x0 + width * word.start()
+                right = x0 + width * word.end()
                 shown = f"{word[0]} {UNSURE}" if unsure else word[0]
                 words.append(
                     Word(

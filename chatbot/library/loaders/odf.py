@@ -136,7 +136,9 @@ class OdfLoader(OfficeLoader):
             )
         notes = SheetNotes()
         reader = _Reader(document, notes)
-        title, sections, pages = "", list[Section](), None
+        title = ""
+        sections = list[Section]()
+        pages = None
         if document.body.tag == q("office:spreadsheet"):
             for sheet in document.body.iterchildren(q("table:table")):
                 if (
@@ -204,7 +206,8 @@ class _Reader:
                 )
             elif element.tag == q("text:p"):
                 item = f"{'  ' * (depth - 1)}- " if depth else ""
-                text, style = self.text(element), element.get(q("text:style-name"), "")
+                text = self.text(element)
+                style = element.get(q("text:style-name"), "")
                 if "Title" in {
                     style,
                     self.document.styles.get(style, {}).get(
@@ -273,7 +276,8 @@ class _Reader:
         """Yield the shown texts of the visible rows and columns; a merged cell fills
         its range. Raises LoadError.
         """
-        hidden, at = set[int](), 1
+        hidden = set[int]()
+        at = 1
         for column in _own(table, "table:table-column"):
             width = min(
                 int(column.get(q("table:number-columns-repeated"), "1")), MAX_COLUMNS
@@ -285,7 +289,9 @@ class _Reader:
             )
             at += width
         rows: dict[int, list[str]] = {}
-        merged, number, cells = list[tuple[int, int, int, int]](), 0, 0
+        merged = list[tuple[int, int, int, int]]()
+        number = 0
+        cells = 0
         for row in _own(table, "table:table-row"):
             texts = self._cells(row, number + 1, merged)
             # A repeated row fills the sheet to its end, or has a value that was copied

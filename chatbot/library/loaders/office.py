@@ -110,10 +110,8 @@ class OfficeLoader(ArchiveLoader):
                     else document.core_properties
                 )
             title, sections, pages, notes = self.read(document, path)
-            placed, margins = (
-                lay_out(sections),
-                tuple(islice(self.margins(document), MAX_MARGINS)),
-            )
+            placed = lay_out(sections)
+            margins = tuple(islice(self.margins(document), MAX_MARGINS))
         if not placed:
             raise LoadError(f"{path.name} has no {self.nothing}")
         texts = [one_line(getattr(stated, name, None) or "") for name in _PROPERTIES]
@@ -298,10 +296,12 @@ def check_entries(path: Path, entries: list[ZipInfo]) -> None:
 
 
 def _check_contents(path: Path, archive: ZipFile, entries: list[ZipInfo]) -> None:
-    size, markup = 0, 0
+    size = 0
+    markup = 0
     bound = max(RATIO_FROM, MAX_RATIO * path.stat().st_size)
     for entry in entries:
-        is_xml, end = entry.filename.lower().endswith(_XML), b""
+        is_xml = entry.filename.lower().endswith(_XML)
+        end = b""
         with archive.open(entry) as part:
             while block := part.read(_BLOCK):
                 size += len(block)

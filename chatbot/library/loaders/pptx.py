@@ -144,7 +144,8 @@ def _table_rows(table: Any) -> list[list[str]]:
     """
     rows: list[list[str]] = []
     for row in table.rows:
-        above, texts = rows[-1] if rows else [], list[str]()
+        above = rows[-1] if rows else []
+        texts = list[str]()
         for place, cell in enumerate(row.cells):
             if not cell.is_spanned:
                 texts.append(cell.text)
@@ -174,7 +175,9 @@ def _chart_text(chart: Any) -> str:
     titled = chart.has_title and chart.chart_title.has_text_frame
     texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
     for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
-        names, categories, values = [""], [], []
+        names = [""]
+        categories = []
+        values = []
         for series in _xpath(plot, "c:ser"):
             names.append(one_line(" ".join(_xpath(series, "c:tx//c:v/text()"))))
             # In a scatter plot, the x and the y of each point.

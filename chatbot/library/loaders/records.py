@@ -114,19 +114,23 @@ def choose_delimiter(text: str) -> str:
     cells; more cells win a tie. `csv.Sniffer` guesses letters and spaces too, and is
     wrong for prose in cells.
     """
-    best, best_score = _NO_DELIMITER, (False, 0.0, 0)
+    best = _NO_DELIMITER
+    best_score = (False, 0.0, 0)
     for delimiter in DELIMITERS:
         try:
-            widths, well_formed = _first_widths(text, delimiter, strict=True), True
+            widths = _first_widths(text, delimiter, strict=True)
+            well_formed = True
         except csv.Error:  # a quotation mark within a cell
-            widths, well_formed = _first_widths(text, delimiter, strict=False), False
+            widths = _first_widths(text, delimiter, strict=False)
+            well_formed = False
         width, times = Counter(widths).most_common(1)[0]
         share = times / len(widths)
         # One name above: a line about the table if the rest agrees, a table of one
         # column if it does not.
         headed = widths[0] > 1 or (width > 2 and share > 0.8)
         if width > 1 and headed and (well_formed, share, width) > best_score:
-            best, best_score = delimiter, (well_formed, share, width)
+            best = delimiter
+            best_score = (well_formed, share, width)
     return best
 
 
@@ -307,14 +311,17 @@ def _object_sections(
     """Yield the object's own text, then what is nested in it. ``skip`` is the key that
     is already its heading.
     """
-    lines, long_values, nested = list[str](), list[Section](), list[tuple[str, Any]]()
+    lines = list[str]()
+    long_values = list[Section]()
+    nested = list[tuple[str, Any]]()
     for key, value in content.items():
         if key == skip:
             continue
         if not _is_scalar(value):
             nested.append((key, value))
             continue
-        text, label = _scalar(value), _label(key)
+        text = _scalar(value)
+        label = _label(key)
         if tables.column_key(key) in TEXTS:
             lines.append(text)
         elif len(text) > MAX_LINE_CHARACTERS or "\n" in text:

@@ -29,7 +29,8 @@ def apart(text: str, before: str, *, lowered: bool = False) -> str:
     """Return a superscript or subscript after ``before`` as no part of its number or
     word: 2023⁴, 10⁷, Collections¹.
     """
-    signs, raised = text.strip(), _SUBSCRIPTS if lowered else SUPERSCRIPTS
+    signs = text.strip()
+    raised = _SUBSCRIPTS if lowered else SUPERSCRIPTS
     is_note = not lowered and signs.isdecimal() and NOTED.search(before)
     if not (before[-1:].isdigit() or is_note) or _ORDINAL.fullmatch(signs):
         return text
@@ -283,12 +284,11 @@ def row_sections(
     columns = {
         column_key(column): place for place, column in reversed(list(enumerate(names)))
     }
-    text, title, source = (
-        _first(columns, TEXT_COLUMNS),
-        columns.get("title"),
-        _first(columns, SOURCE_COLUMNS),
-    )
-    named_by, year = _naming_column(columns, table), columns.get("year")
+    text = _first(columns, TEXT_COLUMNS)
+    title = columns.get("title")
+    source = _first(columns, SOURCE_COLUMNS)
+    named_by = _naming_column(columns, table)
+    year = columns.get("year")
     sections = []
     for number, row in enumerate(table, start=1):
         name = f"Row {number}"

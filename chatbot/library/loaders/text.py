@@ -182,7 +182,8 @@ def guess_encoding(data: bytes) -> str | None:
     matches.sort(key=lambda match: (match.chaos, -match.coherence))
     if not matches or matches[0].coherence < 0.1:
         return None
-    best, text = matches[0], str(matches[0])
+    best = matches[0]
+    text = str(matches[0])
     near = (
         m
         for m in matches[1:]

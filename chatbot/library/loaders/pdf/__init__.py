@@ -203,7 +203,8 @@ def _read(
         rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
         if not drawn or (rebuilt and b"%%EOF" not in file.read()):
             raise ValueError("pages are missing")
-    reader, pages = PdfPageReader(), []
+    reader = PdfPageReader()
+    pages = []
     for page in drawn:
         with _damage_named(
             path

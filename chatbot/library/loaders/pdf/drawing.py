@@ -155,7 +155,8 @@ class DrawnPage(Page):
         except UnusualError:
             device = _Device(self._fonts, self)
             PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
-        self.letters, self._shaded = device.letters, device.shaded
+        self.letters = device.letters
+        self._shaded = device.shaded
         return device.get_result()
 
     def process_object(self, obj: LTItem) -> dict[str, Any]:
@@ -198,24 +199,21 @@ class DrawnPage(Page):
         if 2 * len(upright) >= len(self.letters):
             return upright
         sideways = [char for char in self.letters if char.turn]
-        height, width = float(self.height), float(self.width)
+        height = float(self.height)
+        width = float(self.width)
         turned = []
         counter_clockwise = sum(char.turn for char in sideways) > 0
         for char in sideways:
             if counter_clockwise:
-                x0, x1, top, bottom = (
-                    height - char.bottom,
-                    height - char.top,
-                    char.x0,
-                    char.x1,
-                )
+                x0 = height - char.bottom
+                x1 = height - char.top
+                top = char.x0
+                bottom = char.x1
             else:
-                x0, x1, top, bottom = (
-                    char.top,
-                    char.bottom,
-                    width - char.x1,
-                    width - char.x0,
-                )
+                x0 = char.top
+                x1 = char.bottom
+                top = width - char.x1
+                bottom = width - char.x0
             turned.append(
                 Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0)
             )
@@ -258,12 +256,15 @@ class ContentInterpreter(PDFPageInterpreter):
             raise LoadError(
                 f"A page of this PDF has more than {MAX_OPERATORS:,} drawing operators."
             )
-        place, match, end = 0, _TOKEN.match, len(content)
+        place = 0
+        match = _TOKEN.match
+        end = len(content)
         while place < end:
             token = match(content, place)
             if token is None:
                 raise UnusualError
-            kind, place = token.lastindex or _END, token.end()
+            kind = token.lastindex or _END
+            place = token.end()
             if kind == _OPERATOR and array is None:
                 operator = token[_OPERATOR]
                 if operator in _UNSUPPORTED:
@@ -391,7 +392,8 @@ class _Device(PDFPageAggregator):
             )
         text, bold, width, descent = glyph
         a, b, c, d, e, f = matrix
-        turn, advance = 0, width * fontsize * scaling
+        turn = 0
+        advance = width * fontsize * scaling
         # Text that runs across the page has a larger angle; with a smaller one the page
         # was scanned askew.
         if b and min(abs(a), abs(b)) > 0.1 * max(abs(a), abs(b)):
@@ -423,12 +425,13 @@ class _Device(PDFPageAggregator):
                 turn = 1 if b > 0 else -1
         else:
             low = descent * fontsize + rise
-            x0, y0, x1, y1 = e, d * low + f, a * advance + e, d * (low + fontsize) + f
+            x0 = e
+            y0 = d * low + f
+            x1 = a * advance + e
+            y1 = d * (low + fontsize) + f
             size = y1 - y0
-        top, bottom = (
-            (self._height - y1) + self._above,
-            (self._height - y0) + self._above,
-        )
+        top = (self._height - y1) + self._above
+        bottom = (self._height - y0) + self._above
         self.letters.append(
             Char(
                 text,
@@ -533,10 +536,8 @@ class _PaintedPlaces:
         import numpy as np  # few pages need it
 
         self._left, _, right, self._bottom = page
-        rows, columns = (
-            int((page[3] - page[1]) / _CELL) + 1,
-            int((right - self._left) / _CELL) + 1,
-        )
+        rows = int((page[3] - page[1]) / _CELL) + 1
+        columns = int((right - self._left) / _CELL) + 1
         # The places of a larger page would take too much memory.
         measured = rows * columns <= 4_000_000
         self._colored = np.full((rows, columns) if measured else (1, 1), not measured)

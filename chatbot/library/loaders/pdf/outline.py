@@ -67,7 +67,8 @@ def paragraphs_of(
         groups[-1].append(line)
     paragraphs = []
     for group in groups:
-        first, last = group[0], group[-1]
+        first = group[0]
+        last = group[-1]
         opens = first.x0 - first.left < _INDENT * first.size
         ends_full = last.x1 > last.right - _SHORT * (last.right - last.left)
         paragraphs.append(
@@ -97,7 +98,8 @@ def _breaks(
     group: Sequence[Line], line: Line, after: Line | None, pitch: float, wide: float
 ) -> bool:
     """Return whether a line begins a new paragraph after the lines in ``group``."""
-    before, ended = group[-1], bool(_SENTENCE_END.search(group[-1].text))
+    before = group[-1]
+    ended = bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
     if (
         wide
@@ -171,7 +173,8 @@ class Styles:
             ):
                 break
             end += 1
-        count, text = end - at, " ".join(line.text for line in lines[at:end])
+        count = end - at
+        text = " ".join(line.text for line in lines[at:end])
         if CAPTION.match(text):
             return count if count <= _MAX_HEADING_LINES + 1 else 0
         # A bold line of the body's size is a heading only if it is shorter.
@@ -267,7 +270,8 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
             end = len(column)
         new = list(_parts(column[:end], styles, hyphenated))
         if parts and new:
-            last, first = parts[-1], new[0]
+            last = parts[-1]
+            first = new[0]
             if (
                 isinstance(last, Paragraph)
                 and isinstance(first, Paragraph)
@@ -401,7 +405,9 @@ class _SectionWriter:
         self._alone = False  # whether the last text is a row by itself
 
     def add(self, page: PageText, parts: Sequence[Part]) -> None:
-        self._page, self._confidence, self._caption = page.number, page.confidence, None
+        self._page = page.number
+        self._confidence = page.confidence
+        self._caption = None
         for part in parts:
             if isinstance(part, Heading):
                 self._open(part)

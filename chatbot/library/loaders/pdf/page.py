@@ -79,10 +79,8 @@ class PdfPageReader:
         )
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
-        left, right = (
-            min((word.x0 for word in words), default=0.0),
-            max((word.x1 for word in words), default=0.0),
-        )
+        left = min((word.x0 for word in words), default=0.0)
+        right = max((word.x1 for word in words), default=0.0)
         # A rule this long separates the text above from the text below.
         walls = [
             rule.y
@@ -143,7 +141,8 @@ def columns_of_words(words: list[Word]) -> list[list[Block]]:
 
 def _blocks(items: Sequence[Box]) -> list[Block]:
     """Return a column's lines and tables from top to bottom."""
-    left, right = min(item.x0 for item in items), max(item.x1 for item in items)
+    left = min(item.x0 for item in items)
+    right = max(item.x1 for item in items)
     words = [item for item in items if isinstance(item, Word)]
     blocks: list[Block] = []
     for table in sorted(
@@ -156,7 +155,8 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
     blocks += _lines(words)
     for block in blocks:
         if isinstance(block, Line):
-            block.left, block.right = left, right
+            block.left = left
+            block.right = right
             if is_right_to_left(block.text):  # as in a mirror: it begins at the right
                 block.x0, block.x1 = left + right - block.x1, left + right - block.x0
     return blocks
@@ -187,7 +187,10 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
     below it.
     """
     for gutter in gutters:
-        above, left, right, below = list[Box](), list[Box](), list[Box](), list[Box]()
+        above = list[Box]()
+        left = list[Box]()
+        right = list[Box]()
+        below = list[Box]()
         for item in items:
             y = (item.top + item.bottom) / 2
             if y < gutter.top:
@@ -382,7 +385,8 @@ def _without_centred(gutter: Gutter, rows: Sequence[_ColumnRow]) -> Gutter:
     ) / 2
     bottom = gutter.bottom
     for row in reversed(inside):
-        x0, x1 = row.words[0].x0, row.words[-1].x1
+        x0 = row.words[0].x0
+        x1 = row.words[-1].x1
         clear = x0 - gutter.x1 > _SAME_GUTTER or gutter.x0 - x1 > _SAME_GUTTER
         if abs((x0 + x1) / 2 - centre) > 2.5 or not clear or len(row.spans) > 1:
             break
@@ -485,7 +489,8 @@ def _contents_lines(page: PageText) -> set[int]:
 
 
 def _margin_lines(page: PageText) -> Iterator[Line]:
-    low, high = _MARGIN * page.height, (1 - _MARGIN) * page.height
+    low = _MARGIN * page.height
+    high = (1 - _MARGIN) * page.height
     for block in (block for column in page.columns for block in column):
         if isinstance(block, Line) and (block.bottom < low or block.top > high):
             yield block

@@ -102,10 +102,8 @@ def columns_of(rows: Rows) -> list[Span]:
     if len(several) < 2:
         return []
     size = min(word.size for word in several[0])
-    left, right = (
-        min(row[0].x0 for row in rows),
-        max(word.x1 for row in rows for word in row),
-    )
+    left = min(row[0].x0 for row in rows)
+    right = max(word.x1 for row in rows for word in row)
     # How many rows cover each half point from the left.
     rows_at = Counter(
         chain.from_iterable(
@@ -151,14 +149,16 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
     names: list[list[str]] = [[] for _ in columns]
     # Words of a heading stand closer to each other than those of two headings.
     for piece in (piece for row in rows for piece in pieces_of(row, 0.6)):
-        x0, x1 = piece[0].x0, piece[-1].x1
+        x0 = piece[0].x0
+        x1 = piece[-1].x1
         bottom = max(word.bottom for word in piece)
         for rule in rules:
             if (
                 -3 < rule.y - bottom < piece[0].size
                 and rule.x0 - 3 <= (x0 + x1) / 2 <= rule.x1 + 3
             ):
-                x0, x1 = min(x0, rule.x0), max(x1, rule.x1)
+                x0 = min(x0, rule.x0)
+                x1 = max(x1, rule.x1)
                 break
         x = (x0 + x1) / 2
         inside = [
@@ -256,7 +256,8 @@ def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[
     them.
     """
     tables: list[Table] = []
-    broken, exact = page_rules(page, joined=_BROKEN), page_rules(page, joined=1.5)
+    broken = page_rules(page, joined=_BROKEN)
+    exact = page_rules(page, joined=1.5)
     for rules in _chains(broken, page):
         at = 0
         while at < len(rules) - 1:
@@ -298,7 +299,8 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
                 group[:] = [Rule(wide.x0, rule.x1, rule.y) for rule in rules]
     borders = sorted(page.vertical_edges, key=lambda edge: edge["top"])
     for group in chains:
-        last, end = group[-1], group[-1].y
+        last = group[-1]
+        end = group[-1].y
         for edge in borders:
             if last.x0 < edge["x0"] < last.x1 and edge["top"] - end < _SAME:
                 end = max(end, edge["bottom"])
@@ -333,10 +335,12 @@ def _between(
         figures = [any(_is_figures(row) for row in part) for part in parts]
         above = figures.index(True) if any(figures) else 1
         if above:
-            head, body = list(chain(*parts[:above])), list(chain(*parts[above:]))
+            head = list(chain(*parts[:above]))
+            body = list(chain(*parts[above:]))
         else:
             body = [*body, *chain(*parts[1:])]
-    top, bottom = rules[0], rules[len(parts)]
+    top = rules[0]
+    bottom = rules[len(parts)]
     spanners = [
         rule
         for rule in exact
@@ -450,8 +454,10 @@ def _aligned_table(rows: Rows) -> Table | None:
     if not body:  # drawn rules only
         return None
     words = [word for row in rows for word in row]
-    left, right = min(word.x0 for word in words), max(word.x1 for word in words)
-    top, bottom = min(word.top for word in words), max(word.bottom for word in words)
+    left = min(word.x0 for word in words)
+    right = max(word.x1 for word in words)
+    top = min(word.top for word in words)
+    bottom = max(word.bottom for word in words)
     return _table(head, body, [], (left, top, right, bottom), has_header=False)
 
 
@@ -526,10 +532,8 @@ def _grid(
     grid: list[list[_Cell]] = []
     used: set[int] = set()
     for cells in rows:
-        low, high = (
-            min(cell[1] for cell in cells if cell),
-            max(cell[3] for cell in cells if cell),
-        )
+        low = min(cell[1] for cell in cells if cell)
+        high = max(cell[3] for cell in cells if cell)
         beside = [word for word in words if low <= word.y <= high]
         inside = [
             [

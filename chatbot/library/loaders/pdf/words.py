@@ -123,15 +123,15 @@ def page_words(page: DrawnPage) -> list[Word]:
             ):
                 groups.append([])
             groups[-1].append(char)
-            last, space = char, None
+            last = char
+            space = None
     words = []
     for group in groups:
         if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
-            x0, x1 = group[0].x0, max([char.x1 for char in group])
-            top, bottom = (
-                min([char.top for char in group]),
-                max([char.bottom for char in group]),
-            )
+            x0 = group[0].x0
+            x1 = max([char.x1 for char in group])
+            top = min([char.top for char in group])
+            bottom = max([char.bottom for char in group])
             bold = 2 * sum([char.bold for char in group]) > len(group)
             words.append(
                 Word(
@@ -164,12 +164,14 @@ def form_values(page: DrawnPage) -> list[Word]:
             or int_value(field.get("F", 0)) & _HIDDEN_FIELD
         ):
             continue
-        value, parent = resolve1(field.get("V")), resolve1(field.get("Parent"))
+        value = resolve1(field.get("V"))
+        parent = resolve1(field.get("Parent"))
         if value is None and isinstance(parent, dict):  # several fields show one value
             value = resolve1(parent.get("V"))
         text = decode_text(value) if isinstance(value, bytes) else ""
         lines = text[:5_000].splitlines()
-        left, middle = float(box[0]), float(page.height) - (box[1] + box[3]) / 2
+        left = float(box[0])
+        middle = float(page.height) - (box[1] + box[3]) / 2
         top = middle - 0.6 * _FIELD_SIZE * len(lines) + 0.1 * _FIELD_SIZE
         for line in lines:
             at = left
@@ -208,11 +210,9 @@ def _with_small_capitals(words: list[Word]) -> list[Word]:
             and word.text.isupper()
             and word.x0 - first.x1 < _SPACE * first.size
         ):
-            first.text, first.x1, first.size = (
-                first.text + word.text,
-                word.x1,
-                word.size,
-            )
+            first.text = first.text + word.text
+            first.x1 = word.x1
+            first.size = word.size
             joined.add(id(word))
     return [word for word in words if id(word) not in joined]
 
@@ -248,10 +248,8 @@ def _with_scripts(words: list[Word]) -> list[Word]:
         )
         if base is None or script.x0 - base.x1 > 2 * _SPACE * base.size:
             continue
-        raised, lowered = (
-            base.bottom - script.bottom > 0.15 * base.size,
-            script.y - base.y > 0.1 * base.size,
-        )
+        raised = base.bottom - script.bottom > 0.15 * base.size
+        lowered = script.y - base.y > 0.1 * base.size
         if (
             raised
             and script.text.isdecimal()
@@ -280,7 +278,8 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
     for group in alike.values():
         for at, char in enumerate(group, start=1):
             # A letter this near to the same letter is printed twice to look bold.
-            near, top = max(0.1 * char.size, 0.1), char.top
+            near = max(0.1 * char.size, 0.1)
+            top = char.top
             end = char.x0 + near
             while at < len(group) and (other := group[at]).x0 < end:
                 at += 1  # noqa: PLW2901
@@ -318,7 +317,8 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
     for row in rows_of(single):
         runs = [[row[0]]]
         for before, word in pairwise(row):
-            gap, first = word.x0 - before.x1, runs[-1][:2]
+            gap = word.x0 - before.x1
+            first = runs[-1][:2]
             even = (
                 len(first) < 2
                 or abs(gap - (first[1].x0 - first[0].x1)) < _EVEN * word.size
@@ -404,7 +404,8 @@ def line_of(row: Sequence[Word]) -> Line:
         sizes[round(2 * word.size) / 2] += len(word.text)
     lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
     bold = bool(lettered) and all(lettered)
-    top, bottom = min(word.top for word in row), max(word.bottom for word in row)
+    top = min(word.top for word in row)
+    bottom = max(word.bottom for word in row)
     # A size with fewer letters, as of small capitals, is not the line's.
     size = max(size for size, count in sizes.items() if count >= 0.15 * sizes.total())
     return Line(
@@ -530,7 +531,8 @@ def join_lines(before: str, after: str, hyphenated: Collection[str] = ()) -> str
         return before or after
     if before.endswith(_SOFT_HYPHEN):
         return before.rstrip(_SOFT_HYPHEN) + after
-    cut, rest = _CUT.search(before), _FIRST_WORD.match(after)
+    cut = _CUT.search(before)
+    rest = _FIRST_WORD.match(after)
     if cut and rest and rest[0][0].islower():
         if _SUSPENDED.match(after):
             return f"{before} {after}"
