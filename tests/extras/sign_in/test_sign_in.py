@@ -8,7 +8,9 @@ import pytest
 from flask import Flask
 
 from chatbot.app.factory import close_app, create_app
+from chatbot.app.services import build
 from chatbot.config.settings import Settings
+from chatbot.database.embedded import EmbeddedDatabase
 from chatbot.domain.errors import SettingsError
 from chatbot.extras.sign_in.people import check_access
 from tests.app.web.conftest import error_of
@@ -211,3 +213,20 @@ def test_a_feed_ends_with_the_groups_of_its_person(
         if one.severity == "warning"
     ] == ["group_without_reports"] * 2
     close_app(later)
+
+
+def test_a_table_of_groups_that_cannot_be_read_leaves_no_database_open(
+    settings: Settings, tmp_path: Path
+) -> None:
+    closed: list[str] = []
+
+    class NotedDatabase(EmbeddedDatabase):
+        def close(self) -> None:
+            super().close()
+            closed.append("database")
+
+    database = NotedDatabase(tmp_path / "reports.sqlite")
+    wrong = settings.override(sign_in_groups=tmp_path / "missing.toml")
+    with pytest.raises(SettingsError, match="SIGN_IN_GROUPS"):
+        build(wrong, database=database)
+    assert closed == ["database"]
