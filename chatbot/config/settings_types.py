@@ -193,10 +193,8 @@ def check_collection_names(
     """
     by_lower: dict[str, str] = {}
     for name in names:
-        what, lower = (
-            f"{name!r} cannot be the name of a collection of passages",
-            name.casefold(),
-        )
+        what = f"{name!r} cannot be the name of a collection of passages"
+        lower = name.casefold()
         if lower in reserved:
             raise ValueError(
                 f"{what}: the program keeps its own {lower} there. Taken: "

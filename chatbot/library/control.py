@@ -109,12 +109,10 @@ def lease(
     has the lease. Raises CancelledError: cancelled while waiting; ConflictError:
     another worker still has it.
     """
-    owner, began, waited, lost = (
-        uuid.uuid4().hex,
-        time.monotonic(),
-        False,
-        threading.Event(),
-    )
+    owner = uuid.uuid4().hex
+    began = time.monotonic()
+    waited = False
+    lost = threading.Event()
     while not leases.acquire_lease(name, owner, LEASE_SECONDS):
         control.check()
         if longest is not None and time.monotonic() - began > longest:

@@ -102,7 +102,8 @@ class Ingestor(VersionWriter):
         """Announce a document before its passages; False when this version is
         searchable already.
         """
-        record, old = self._record(document, about), self.documents.get(document.id)
+        record = self._record(document, about)
+        old = self.documents.get(document.id)
         return self._register(record, old, JobControl()) is not None
 
     def _register(
@@ -190,7 +191,8 @@ class Ingestor(VersionWriter):
         """Make ready-made passages searchable, with their vectors by
         `Chunk.search_text`; False when this version already is. Raises as `ingest`.
         """
-        control, old = JobControl(), self.documents.get(record.id)
+        control = JobControl()
+        old = self.documents.get(record.id)
         record = replace(record, writer=new_token())
         registered = self._register(record, old, control)
         if registered is not None:
@@ -253,7 +255,8 @@ class Ingestor(VersionWriter):
         chunks = self.chunker.chunk(
             document, version=version, collection=collection, check=check
         )
-        texts, cancel = [chunk.text for chunk in chunks], control and control.cancel
+        texts = [chunk.text for chunk in chunks]
+        cancel = control and control.cancel
         years = zip(
             chunks,
             self.read_texts(figure_years, texts, document.name, cancel),

@@ -93,10 +93,8 @@ def translated(
         raise timed_out(kind, model) from error
     except openai.APIConnectionError as error:
         if isinstance(error.__cause__, httpx2.RemoteProtocolError | httpx2.ReadError):
-            problem, remedy = (
-                "closed the connection before its answer was whole",
-                "Try again.",
-            )
+            problem = "closed the connection before its answer was whole"
+            remedy = "Try again."
         else:
             why = _system_message(error)
             what = (
@@ -104,10 +102,8 @@ def translated(
                 if "certificate" in why
                 else "the network"
             )
-            problem, remedy = (
-                f"cannot be reached{why}",
-                f"Check {what} and {url_setting}.",
-            )
+            problem = f"cannot be reached{why}"
+            remedy = f"Check {what} and {url_setting}."
         raise kind(
             f"The endpoint of {model} {problem}.", remedy=remedy, retry_after=5
         ) from error
@@ -136,7 +132,8 @@ def translated(
             wait=int(wait) if wait.strip("0").isdecimal() else RATE_LIMIT_SECONDS,
         ) from error
     except openai.APIError as error:
-        text, code = words_of(error.body) or error.message, error.body
+        text = words_of(error.body) or error.message
+        code = error.body
         status = code.get("code") if isinstance(code, Mapping) else None
         if status == HTTPStatus.TOO_MANY_REQUESTS or "quota" in text.lower():
             raise status_error(
@@ -347,7 +344,8 @@ class _BreakableCall:
         """Make the pause that the server requested, then check for cancellation. Called
         before each request.
         """
-        pause, self._pause = self._pause, 0.0
+        pause = self._pause
+        self._pause = 0.0
         if request.headers.get("x-stainless-retry-count", "0") != "0":
             self._cancel.wait(pause)
         if self._cancel.cancelled:

@@ -216,7 +216,8 @@ def embedded(
     ``request`` was cancelled; this is checked between batches.
     """
     place = {text: number for number, text in enumerate(dict.fromkeys(texts))}
-    different, parts = list(place), [np.empty((0, embedder.dimensions), np.float32)]
+    different = list(place)
+    parts = [np.empty((0, embedder.dimensions), np.float32)]
     step = LOCAL_BATCH if embedder.local else BATCH
     for start in range(0, len(different), step):
         if request.cancelled:

@@ -50,11 +50,9 @@ def further_questions(
     not ``in_english``, questions are names and headings alone: search understands them,
     and they fit a page in any language.
     """
-    about, country, year = (
-        cited.heading,
-        cited.metadata.get(COUNTRY),
-        cited.metadata.get(YEAR),
-    )
+    about = cited.heading
+    country = cited.metadata.get(COUNTRY)
+    year = cited.metadata.get(YEAR)
     if not about:
         return []
     more: list[Further] = []

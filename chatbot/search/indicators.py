@@ -285,10 +285,8 @@ class IndicatorIndex:
         with self._lock:
             if new := [key for key in dict.fromkeys(keys) if key not in phrases.groups]:
                 phrases.add(new, self._embedder)
-            groups, vectors = (
-                {key: phrases.groups[key] for key in keys},
-                phrases.vectors,
-            )
+            groups = {key: phrases.groups[key] for key in keys}
+            vectors = phrases.vectors
             starts = [group.start for group in phrases.groups.values()]
         topic = self.compared_text(topic)
         others = [

@@ -171,11 +171,9 @@ def adaptive_threshold(
     floor the floor. ``keep`` is 1 in the seed.
     """
     best = nlargest(keep, scores)
-    first, last, stride = (
-        round(start * SCALE),
-        round(floor * SCALE),
-        max(round(step * SCALE), 1),
-    )
+    first = round(start * SCALE)
+    last = round(floor * SCALE)
+    stride = max(round(step * SCALE), 1)
     if not best:
         return Threshold(start=start, used=start, relaxed=False)
     used = first
@@ -277,7 +275,8 @@ def merge_untagged(
     general = not any(condition.or_none for _, condition in scope.conditions)
     merged = list(tagged)
     for hit in untagged:
-        chunk, score = hit.chunk, hit.score or 0.0
+        chunk = hit.chunk
+        score = hit.score or 0.0
         described = " , ".join(
             (chunk.title, chunk.document_name, *chunk.labels, chunk.description)
         )

@@ -151,7 +151,8 @@ class Judge:
 
     def verdict(self, question: Reading, hits: Sequence[SearchHit]) -> Verdict:
         """Return how well the hits, best first, answer a question."""
-        floor, threshold = self.bounds.floor, self.bounds.threshold
+        floor = self.bounds.floor
+        threshold = self.bounds.threshold
         if not hits or self.is_far(hits):
             return "nothing"
         if floor >= threshold:
@@ -161,10 +162,8 @@ class Judge:
             question, needed, hits[0]
         ):
             return "answers"
-        language, closeness = (
-            language_of(question.text, self.language),
-            (nearness(hits) - floor) / (threshold - floor),
-        )
+        language = language_of(question.text, self.language)
+        closeness = (nearness(hits) - floor) / (threshold - floor)
         loss = partial(self._loss, question, needed, names)
         if language != self.language:
             if (
@@ -194,14 +193,10 @@ class Judge:
         hits: Sequence[SearchHit],
     ) -> float:
         """Return what the doubts about these hits take from the closeness."""
-        terms_of, chunks = (
-            analyzer_for(question.text, self.language).terms,
-            [hit.chunk for hit in hits],
-        )
-        headings, texts = (
-            set(map(attrgetter("heading"), chunks)),
-            list(map(attrgetter("search_text"), chunks)),
-        )
+        terms_of = analyzer_for(question.text, self.language).terms
+        chunks = [hit.chunk for hit in hits]
+        headings = set(map(attrgetter("heading"), chunks))
+        texts = list(map(attrgetter("search_text"), chunks))
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
@@ -238,7 +233,8 @@ class Judge:
         """Return whether a sentence or line, with its title and headings, has the
         ``needed`` terms and all numbers.
         """
-        terms, chunk = analyzer_for(question.text, self.language).terms, hit.chunk
+        terms = analyzer_for(question.text, self.language).terms
+        chunk = hit.chunk
         needed = needed.union(_NUMBER.findall(question.text))
         missing = needed.difference(
             terms(f"{chunk.title} {chunk.section} {chunk.year or ''}")
@@ -251,10 +247,8 @@ class Judge:
         """Return the terms that say what a question is about, and those of its names;
         without countries and reports.
         """
-        terms, topic = (
-            analyzer_for(question.text, self.language).terms,
-            remove_names(question.text, question.names),
-        )
+        terms = analyzer_for(question.text, self.language).terms
+        topic = remove_names(question.text, question.names)
         asking = " ".join(
             [one for one in sentences(topic) if one.endswith("?")] or topic.split()
         )

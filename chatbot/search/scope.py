@@ -238,7 +238,8 @@ def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
     widened = [scope.without(name) for name in ("year", "type", "document_name")]
     for rest in (*widened, scope.within(()), scope.without("country_name")):
         if rest and rest != scope and (records := catalog.all(rest)):
-            count, years = len(records), values_inside(records, rest, "year")
+            count = len(records)
+            years = values_inside(records, rest, "year")
             reports = say(
                 "{reports} for {scope}",
                 reports=counted(say, count, "report"),

@@ -65,7 +65,9 @@ class Spelling:
         if is_foreign(question.text):
             return question.text, {}
         topic = remove_names(question.text, question.names)
-        text, names, corrections = question.text, NAME.findall(topic), dict[str, str]()
+        text = question.text
+        names = NAME.findall(topic)
+        corrections = dict[str, str]()
         for word in islice(
             filterfalse(names.__contains__, dict.fromkeys(_WORD.findall(topic))),
             MAX_WORDS,
@@ -96,7 +98,8 @@ class Spelling:
 
     def _words(self) -> frozenset[str]:
         """Return the words of the headings, of their labels and of the glossary."""
-        entries, indicators = self._glossary(), self._indicators()
+        entries = self._glossary()
+        indicators = self._indicators()
         if self._kept[0] is not entries or self._kept[1] is not indicators:
             headings = chain(indicators, *indicators.values())
             terms = chain.from_iterable(

@@ -181,7 +181,8 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
         narrowed = _narrowed(narrowed, DOCUMENT, reading.document.names, catalog)
     if narrowed == scope:
         return None
-    before, after = catalog.holdings(scope), catalog.holdings(narrowed)
+    before = catalog.holdings(scope)
+    after = catalog.holdings(narrowed)
     narrower = after.documents < before.documents or after.chunks < before.chunks
     return narrowed if after.documents and narrower else None
 

@@ -125,7 +125,8 @@ class BaseChunker:
 
     def __post_init__(self) -> None:
         """Raises InvalidRequestError: the size or the overlap is not possible."""
-        size, overlap = self.chunk_size, self.chunk_overlap
+        size = self.chunk_size
+        overlap = self.chunk_overlap
         if size < 1:
             raise InvalidRequestError.for_field(
                 "chunk_size", f"{size} is too small: at least 1 character."

@@ -109,7 +109,8 @@ class Splitter:
                 ends.append(piece[1])
                 continue
             yield from self._pack(starts, ends)
-            starts, ends = array("q"), array("q")
+            starts = array("q")
+            ends = array("q")
             yield from self._split(*piece, finer) if finer else self._cut_hard(*piece)
         yield from self._pack(starts, ends)
 
@@ -154,7 +155,8 @@ class Splitter:
         while new < len(starts):
             added = bisect_left(range(1, len(starts) - new), True, key=is_too_long)
             yield starts[first], ends[new + added]
-            first, new = first + 1, new + added + 1
+            first = first + 1
+            new = new + added + 1
             if new < len(starts):
                 first = new - bisect_left(
                     range(1, new - first + 1), True, key=is_too_much

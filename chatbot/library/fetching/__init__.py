@@ -110,10 +110,8 @@ def fetch(
                     "it redirects to an invalid address. Use the one the browser "
                     "ends at."
                 ) from error
-            encrypted, target = (
-                target.scheme == "https",
-                parse_url(current, rules.ports),
-            )
+            encrypted = target.scheme == "https"
+            target = parse_url(current, rules.ports)
             if encrypted and target.scheme == "http":
                 raise FetchProblem(
                     "an encrypted page leads to an unencrypted one, which is not "

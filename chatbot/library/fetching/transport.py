@@ -316,7 +316,8 @@ class CheckedNetwork(httpcore2.NetworkBackend, httpcore2.NetworkStream):
         timeout: float | None = None,
     ) -> "CheckedNetwork":
         """Encrypt the connection. Raises FetchProblem and httpcore2's errors."""
-        stream, seconds = self.stream, max(self.deadline.remaining, TICK)
+        stream = self.stream
+        seconds = max(self.deadline.remaining, TICK)
         self.stream = self._interruptible(
             lambda: stream.start_tls(ssl_context, server_hostname, seconds)
         )
@@ -453,10 +454,8 @@ def request_page(
     FetchProblem. The operating system's certificate authorities decide; OpenSSL takes a
     company's own from SSL_CERT_FILE.
     """
-    host, path = (
-        target.hostname or "",
-        "?".join(filter(None, (target.path, target.query))),
-    )
+    host = target.hostname or ""
+    path = "?".join(filter(None, (target.path, target.query)))
     url = httpcore2.URL(scheme=target.scheme, host=host, port=target.port, target=path)
     request = httpcore2.Request(
         "GET", url, headers=[("Host", target.netloc), *_HEADERS]

@@ -105,7 +105,8 @@ class ManagedChatModel:
         """Call the model, and count the tokens for the day, the caller and the question
         (R-C7).
         """
-        who, limit = request.caller, self.settings.daily_token_limit
+        who = request.caller
+        limit = self.settings.daily_token_limit
         if limit is not None and (used := self.usage.today()) >= limit:
             raise BudgetExhaustedError(
                 used=used, limit=limit, retry_after=seconds_to_reset()
@@ -120,10 +121,8 @@ class ManagedChatModel:
                 retry_after=seconds_to_reset(),
                 whose="Your",
             )
-        prompt, failed = (
-            replace(reply.prompt, messages=sealed(reply.prompt.messages)),
-            None,
-        )
+        prompt = replace(reply.prompt, messages=sealed(reply.prompt.messages))
+        failed = None
         left = MAX_CHARACTERS_PER_TOKEN * self.settings.max_answer_tokens
         try:
             for delta in self.inner.stream(prompt, request=request):

@@ -67,11 +67,9 @@ class ExtractiveChatModel:
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
-        closest, names, has_statements = (
-            0.0,
-            list[str](),
-            any(map(statements, passages)),
-        )
+        closest = 0.0
+        names = list[str]()
+        has_statements = any(map(statements, passages))
         in_question = NAME.findall(question)
         for passage in _in_order(
             passages, in_question, asks_for_prose=kinds.asks_for_prose(question)
@@ -127,7 +125,8 @@ class ExtractiveChatModel:
                 for one in lines
             ],
         )
-        best, least = int(scores.argmax()), scores.mean() - scores.std()
+        best = int(scores.argmax())
+        least = scores.mean() - scores.std()
         places = [best]
 
         def fits(place: int) -> bool:
@@ -183,11 +182,10 @@ def _in_order(
         }
 
     def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
-        line, chunk = _line(passage), passage.hit.chunk
-        named, is_note = (
-            sum(map(chunk.text.__contains__, names)),
-            _NOTE.match(chunk.text) is not None,
-        )
+        line = _line(passage)
+        chunk = passage.hit.chunk
+        named = sum(map(chunk.text.__contains__, names))
+        is_note = _NOTE.match(chunk.text) is not None
         return (
             is_chart(chunk),
             line not in prose,
@@ -204,7 +202,8 @@ def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
     """Return the quotation of adjoining statements, with the label that the first one
     lacks in its source.
     """
-    chunk, first = passage.hit.chunk, run[0]
+    chunk = passage.hit.chunk
+    first = run[0]
     text = first.text
     for before, one in pairwise(run):
         same_line = one.line == before.line or (

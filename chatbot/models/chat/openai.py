@@ -83,7 +83,8 @@ class OpenAIChatModel:
                     if request.cancelled:
                         return
                     text, reason, usage = _read(chunk)
-                    finished, truncated = finished or reason, reason == "length"
+                    finished = finished or reason
+                    truncated = reason == "length"
                     if text or usage or truncated:
                         yield Delta(text, usage, truncated)
             except (
@@ -109,7 +110,8 @@ class OpenAIChatModel:
         which are remembered. A JSON schema is refused in many words: after a refusal
         that names nothing it is left out, too.
         """
-        body, refused = self._body(prompt), list[str]()
+        body = self._body(prompt)
+        refused = list[str]()
         while True:
             try:
                 # Not `chat.completions.create`: its types take five sixths of the
@@ -207,14 +209,13 @@ class _Completion(Stream[object]):
         """Yield the bytes as they come. Raises ValueError: an event is longer than any,
         and would fill the memory.
         """
-        length, last = 0, b""
+        length = 0
+        last = b""
         for part in self.response.iter_bytes():
             seen = last + part  # the end of an event may come in two parts
             end = max(seen.rfind(blank) for blank in (b"\n\n", b"\r\r", b"\r\n\r\n"))
-            length, last = (
-                len(seen) - end if end >= 0 else length + len(part),
-                seen[-3:],
-            )
+            length = len(seen) - end if end >= 0 else length + len(part)
+            last = seen[-3:]
             if length > MAX_EVENT:
                 raise ValueError(f"an event of more than {MAX_EVENT} bytes")
             yield part
@@ -243,10 +244,8 @@ def _read(chunk: object) -> tuple[str, str, Usage | None]:
 
     choices = part(chunk, "choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    content, reason = (
-        part(part(choice, "delta") or part(choice, "message"), "content"),
-        part(choice, "finish_reason"),
-    )
+    content = part(part(choice, "delta") or part(choice, "message"), "content")
+    reason = part(choice, "finish_reason")
     parts = content if isinstance(content, list) else [{"text": content}]
     text = "".join(
         piece for one in parts if isinstance(piece := part(one, "text"), str)

@@ -93,7 +93,8 @@ class MiniLMEmbedder:
 
     def token_places(self, text: str) -> Sequence[int]:
         """Return the places where the tokens of a text begin, in order."""
-        pieces, places = [match.span() for match in _PIECE.finditer(text)], array("q")
+        pieces = [match.span() for match in _PIECE.finditer(text)]
+        places = array("q")
         for (
             start,
             end,
@@ -110,7 +111,8 @@ class MiniLMEmbedder:
         """Return shape (384,). Longer text than the model reads is embedded window by
         window.
         """
-        ids, size = self._ids(text), self.max_tokens
+        ids = self._ids(text)
+        size = self.max_tokens
         if len(ids) <= size:
             return self._infer(ids)
         windows = [ids[start : start + size] for start in range(0, len(ids), size)]

@@ -131,7 +131,8 @@ def endpoint(settings: Settings, row: Provider) -> Endpoint:
     provider = row.name
     key = settings.embedding_api_key
     base_url = settings.embedding_base_url
-    key_setting, url_setting = "EMBEDDING_API_KEY", "EMBEDDING_BASE_URL"
+    key_setting = "EMBEDDING_API_KEY"
+    url_setting = "EMBEDDING_BASE_URL"
     # OpenAI's key goes to the address it was set for, never to another one.
     if provider == "openai" or (
         provider == "custom"
@@ -139,9 +140,11 @@ def endpoint(settings: Settings, row: Provider) -> Endpoint:
         and settings.openai_base_url is not None
     ):
         if key is None:
-            key, key_setting = settings.openai_api_key, "OPENAI_API_KEY"
+            key = settings.openai_api_key
+            key_setting = "OPENAI_API_KEY"
         if base_url is None:
-            base_url, url_setting = settings.openai_base_url, "OPENAI_BASE_URL"
+            base_url = settings.openai_base_url
+            url_setting = "OPENAI_BASE_URL"
     if provider == "openai" and key is None and base_url is None:
         raise SettingsError(
             "OPENAI_API_KEY is not set: the openai provider needs it (or "

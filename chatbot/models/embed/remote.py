@@ -80,7 +80,8 @@ class RemoteEmbedder(ABC):
         prefix = max(self._prefixes.values(), key=len)
         self.max_tokens = reads - (estimate_tokens(prefix) if prefix else 0)
         self._waiting: dict[Future[Matrix | None], list[str]] = {}
-        self._joining, self._under_way = threading.Condition(), 0
+        self._joining = threading.Condition()
+        self._under_way = 0
 
     @property
     def dimensions(self) -> int:
@@ -217,7 +218,8 @@ class RemoteEmbedder(ABC):
                 or total + tokens > self.provider.request_tokens
             ):
                 yield batch
-                batch, total = [], 0
+                batch = []
+                total = 0
             batch.append(piece)
             total += tokens
         yield batch
@@ -308,7 +310,8 @@ class OpenAIEmbedder(RemoteEmbedder):
     def _translated(
         self, client: OpenAI, texts: Sequence[str], kind: Kind
     ) -> Sequence[Any]:
-        key, url = self._where.key_setting, self._where.url_setting
+        key = self._where.key_setting
+        url = self._where.url_setting
         unknown = f"Check EMBEDDING_MODEL and {url}."
         with translated(
             EmbeddingError,

@@ -131,7 +131,8 @@ def _reads_on_as(tag: str, text: str, place: int) -> bool:
         letters = "" if not seen and text[place] in _SLASHES else _folded(text[place])
         if not tag.startswith(letters, seen):
             return False
-        seen, place = seen + len(letters), place + 1
+        seen = seen + len(letters)
+        place = place + 1
     return seen == len(tag)
 
 

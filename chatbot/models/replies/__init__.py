@@ -84,7 +84,8 @@ def ask(
     for name in (stage, REPAIR):
         if not request.may_call():
             return ParsedReply(None, tuple(steps), "no call is left")
-        started, reply = time.perf_counter(), Reply(prompt)
+        started = time.perf_counter()
+        reply = Reply(prompt)
         try:
             complete(model, prompt, request, reply)
         except BudgetExhaustedError as error:
@@ -127,21 +128,18 @@ def queries(most: int) -> Shape[list[str]]:
 
 def numbers(count: int) -> Shape[list[int]]:
     """Different 1-based numbers of passages up to ``count``, best first. [] = none."""
-    fields, examples = (
-        {"numbers": _list({"type": "integer"})},
-        [{"numbers": [2, 1][-count:]}, {"numbers": []}],
-    )
-    read, note = partial(read_numbers, count=count), f", with numbers from 1 to {count}"
+    fields = {"numbers": _list({"type": "integer"})}
+    examples = [{"numbers": [2, 1][-count:]}, {"numbers": []}]
+    read = partial(read_numbers, count=count)
+    note = f", with numbers from 1 to {count}"
     return _shape("numbers", fields, read, "list of passage numbers", examples, note)
 
 
 def choice(names: Sequence[str]) -> Shape[int]:
     """The 1-based place of one of ``names``, of which there is at least one."""
     fields = {"choice": {"type": "string", "enum": list(names)}}
-    read, note = (
-        partial(read_choice, names=tuple(names)),
-        f", with one of: {', '.join(names)}",
-    )
+    read = partial(read_choice, names=tuple(names))
+    note = f", with one of: {', '.join(names)}"
     return _shape("choice", fields, read, "choice of one", [{"choice": names[0]}], note)
 
 
@@ -164,10 +162,8 @@ def outline(most: int) -> Shape[ReportOutline]:
         "sections": _list(_record({"title": _TEXT, "question": _TEXT})),
     }
     section = {"title": "title of the section", "question": "question that it answers"}
-    read, examples = (
-        partial(read_outline, most=most),
-        [{"title": "title of the report", "sections": [section]}],
-    )
+    read = partial(read_outline, most=most)
+    examples = [{"title": "title of the report", "sections": [section]}]
     return _shape(
         "outline", fields, read, "outline", examples, f" (at most {most} sections)"
     )

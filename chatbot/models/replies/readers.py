@@ -103,13 +103,15 @@ def json_values(text: str) -> list[Any]:
     objects and lists of several inside of lines. So a reference such as [1] and the box
     of "- [ ] to do" are not taken for the model's answer.
     """
-    on_lines, inside = list[Any](), list[Any]()
+    on_lines = list[Any]()
+    inside = list[Any]()
     end = 0
     # So many opening brackets are tried before the search stops.
     for _ in range(100):
         if (match := _BRACKET.search(text, end)) is None:
             break
-        start, end = match.start(), match.end()
+        start = match.start()
+        end = match.end()
         if match[0] in "[{" and (decoded := _decoded(text, start)) is not None:
             value, end = decoded
             if not text[text.rfind("\n", 0, start) + 1 : start].strip():
@@ -125,9 +127,11 @@ def _decoded(text: str, start: int) -> tuple[Any, int] | None:
     """
     with suppress(ValueError, RecursionError):
         return _DECODER.raw_decode(text, start)
-    depth, end = 0, start
+    depth = 0
+    end = start
     for bracket in _BRACKET.finditer(text, start):
-        depth, end = depth + (1 if bracket[0] in "[{" else -1), bracket.end()
+        depth = depth + (1 if bracket[0] in "[{" else -1)
+        end = bracket.end()
         if not depth:
             break
     with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
@@ -281,7 +285,8 @@ def _one_line(text: object, longest: int) -> str:
         text = text[: longest + 1].rsplit(" ", 1)[0][:longest]
     before = None
     while text != before:  # quotes may stand round marks, and marks before quotes
-        before, text = text, _LEADING_MARK.sub("", text.replace("**", ""), count=1)
+        before = text
+        text = _LEADING_MARK.sub("", text.replace("**", ""), count=1)
         quoted = _QUOTED.fullmatch(text)
         text = _plain(quoted[1] if quoted else text)
     return text if any(sign.isalnum() for sign in text) else ""
@@ -302,10 +307,8 @@ def read_follow_up(reply: str) -> str | None:
     for value in json_values(text):
         if isinstance(value, Mapping):
             question = first_of(value, _QUESTION_KEYS)
-            clean, enough = (
-                _clean_question(question),
-                _verdict(first_of(value, _ENOUGH_KEYS)),
-            )
+            clean = _clean_question(question)
+            enough = _verdict(first_of(value, _ENOUGH_KEYS))
             if enough is None and isinstance(question, str):
                 enough = not clean and not _REFUSAL.match(question)
             if enough or clean:
@@ -330,9 +333,11 @@ def read_outline(reply: str, most: int) -> ReportOutline | None:
     """
     text = readable(reply)
     for value in json_values(text):
-        title, items = None, value
+        title = None
+        items = value
         if isinstance(value, Mapping):
-            title, items = first_of(value, _TITLE_KEYS), first_of(value, _SECTION_LISTS)
+            title = first_of(value, _TITLE_KEYS)
+            items = first_of(value, _SECTION_LISTS)
         listed = items if isinstance(items, list) else []
         fields = [one if isinstance(one, Mapping) else {"title": one} for one in listed]
         if outline := _outline(

@@ -57,7 +57,8 @@ class Reply:
         """Return the part of ``delta`` that can be sent and stored; half a character
         waits for the next delta.
         """
-        text, self._half = self._half + delta.text, ""
+        text = self._half + delta.text
+        self._half = ""
         if _SURROGATE.search(text):
             self._half = text[-1:] if _FIRST_HALF.search(text) else ""
             whole = text[: len(text) - len(self._half)]
@@ -125,7 +126,8 @@ def completion(
     the program says before the model's first word. Raises ContextLengthError: the
     prompt is too long, nothing was written yet; ChatModelError.
     """
-    reply, visible = reply or Reply(prompt), ThoughtFilter()
+    reply = reply or Reply(prompt)
+    visible = ThoughtFilter()
     try:
         for delta in model.stream(prompt, request=request):
             if (text := reply.add(delta)) and (shown := visible.add(text)):
@@ -209,14 +211,16 @@ class ThoughtFilter:
                     continue
                 if not (begins or self._thinking):
                     visible = ""
-                self._thinking, self._shows_text = begins, self._shows_text and begins
+                self._thinking = begins
+                self._shows_text = self._shows_text and begins
             elif not self._thinking:
                 visible += part
         return self._without_leading_blanks(visible)
 
     def rest(self) -> str:
         """Return what was held back and became no tag."""
-        rest, self._held_back = self._held_back, ""
+        rest = self._held_back
+        self._held_back = ""
         return "" if self._thinking else self._without_leading_blanks(rest)
 
     def _without_leading_blanks(self, text: str) -> str:
