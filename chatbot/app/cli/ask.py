@@ -7,7 +7,7 @@ import io
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -361,42 +361,65 @@ def answer_table(
     if settings.on_empty != "general" and not holdings.documents:
         # Otherwise every row would say so, and be kept as answered.
         raise NotFoundError(NO_REPORTS)
-    answered = {_key(row): row for row in _read_answers(target) if not row.get("error")}
-    rows: list[Row] = []
-
-    def save() -> None:
-        kept = list(rows)
-        for row in questions[len(rows) :]:
-            earlier = answered.get(_key(row))
-            if earlier is not None:
-                kept.append(earlier)
-        write_answers(target, kept)
-
-    unanswered = [row for row in questions if _key(row) not in answered]
-    count = len(unanswered)
+    answers = AnswerFile(target, questions)
+    count = answers.unanswered
     saved_at = time.monotonic()
     try:
         with progress_bar(f"{count:,} of {len(questions):,} questions", count) as bar:
             for row in questions:
-                earlier = answered.get(_key(row))
-                if earlier is None:
-                    rows.append(_answered(services, fields, row))
-                    bar.update(1)
-                else:
-                    rows.append(earlier)
+                if answers.take_earlier(row):
+                    continue
+                answers.rows.append(_answered(services, fields, row))
+                bar.update(1)
                 if time.monotonic() - saved_at > 5.0:
-                    save()
+                    answers.save()
                     saved_at = time.monotonic()
     except KeyboardInterrupt:
         raise click.ClickException(
             "interrupted. The answers so far are kept; run the command again."
         ) from None
     finally:
-        save()
-    failed = len([row for row in rows if row.get("error")])
-    click.echo(f"{len(rows) - failed:,} answered, {failed:,} failed.", err=True)
+        answers.save()
+    failed = len([row for row in answers.rows if row.get("error")])
+    click.echo(f"{len(answers.rows) - failed:,} answered, {failed:,} failed.", err=True)
     if failed:
         raise SystemExit(1)
+
+
+class AnswerFile:
+    """The answers to a table of questions, in its order; those of an earlier run are
+    kept. ``rows``: the answers of this run so far.
+    """
+
+    def __init__(self, path: Path, questions: Sequence[Row]) -> None:
+        """Raises LoadError: the file is there and holds no answers."""
+        self.rows: list[Row] = []
+        self._path = path
+        self._keys = [_key(row) for row in questions]
+        self._earlier = {
+            _key(row): row for row in _read_answers(path) if not row.get("error")
+        }
+
+    @property
+    def unanswered(self) -> int:
+        """The number of questions that the earlier run has not answered."""
+        return len([key for key in self._keys if key not in self._earlier])
+
+    def take_earlier(self, question: Row) -> bool:
+        """Take the answer of the earlier run; False where there is none."""
+        earlier = self._earlier.get(_key(question))
+        if earlier is None:
+            return False
+        self.rows.append(earlier)
+        return True
+
+    def save(self) -> None:
+        """Write the answers, with the earlier ones to the questions that follow. Raises
+        DependencyError.
+        """
+        later = self._keys[len(self.rows) :]
+        kept = [self._earlier[key] for key in later if key in self._earlier]
+        write_answers(self._path, [*self.rows, *kept])
 
 
 def _answered(services: Services, fields: dict[str, Any], row: Row) -> Row:
