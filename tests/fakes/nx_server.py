@@ -27,8 +27,8 @@ from tests.fakes.nx_handler import NxHandler
 
 ROOT = Path(__file__).parent.parent.parent
 START_SECONDS = 60.0
-ACCEPTING_STEPS = 10
-"""More steps of the loop than a connection needs from being accepted to its task."""
+LOOP_STEPS = 10
+"""More than a connection needs from being accepted to its task, or to be closed."""
 
 
 class NxThread:
@@ -41,6 +41,7 @@ class NxThread:
             target=self._loop.run_forever, name="nx-27017", daemon=True
         )
         self._clients: set[asyncio.Task[None]] = set()
+        self._transports: list[asyncio.WriteTransport] = []
         self.port = 0
 
     @property
@@ -66,19 +67,28 @@ class NxThread:
         task = asyncio.current_task()
         assert task is not None
         self._clients.add(task)
+        self._transports.append(writer.transport)
         with contextlib.suppress(asyncio.CancelledError):
             await handle_client(reader, writer, self._handler)
         self._clients.discard(task)
 
     async def _stop(self) -> None:
         self._server.close()
-        for _ in range(ACCEPTING_STEPS):
-            await asyncio.sleep(0)
+        await self._run_steps()
         clients = list(self._clients)
         for client in clients:
             client.cancel()
         await asyncio.gather(*clients, return_exceptions=True)
+        # A handler that is cancelled while it closes leaves its socket open.
+        for transport in self._transports:
+            transport.abort()
+        await self._run_steps()
         await self._loop.shutdown_default_executor()
+
+    @staticmethod
+    async def _run_steps() -> None:
+        for _ in range(LOOP_STEPS):
+            await asyncio.sleep(0)
 
     def _run(self, work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(
