@@ -90,12 +90,14 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
     hides_collections = limit.collections and is_scattered
     if len(visible) == len(record.parts) and not hides_collections:
         return record
+    mentions = visible[0].mentions if len(visible) == 1 else None
     return replace(
         record,
         metadata=_common(visible),
         chunks=sum(part.chunks for part in visible),
         part_of=max(record.chunks, 1),
         several=visible if len(visible) > 1 else (),
+        mentions=mentions,
         pages=None,
         error="",
         proposed=(),

@@ -162,6 +162,10 @@ class Part:
     chunks: int
     collection: str = ""
     """Where its passages are, if those of the report are in several collections."""
+    mentions: Mapping[str, int] | None = None
+    """How many of its passages name a country, by its code; None = nobody has looked:
+    it is of another program, or was stored before this was counted.
+    """
 
 
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:
@@ -220,6 +224,8 @@ class DocumentRecord:
     """
     several: tuple[Part, ...] = ()
     """The parts with different metadata; empty = all passages have the document's."""
+    mentions: Mapping[str, int] | None = None
+    """See `Part.mentions`, which has them where there are several parts."""
     owner: str = ""
     """The uploader, who may change it besides administrators; "" = nobody."""
     upload_number: int = 0
@@ -243,7 +249,13 @@ class DocumentRecord:
     @property
     def parts(self) -> tuple[Part, ...]:
         """The parts with different metadata, at least one."""
-        return self.several or (Part(self.metadata, self.chunks),)
+        whole = Part(self.metadata, self.chunks, mentions=self.mentions)
+        return self.several or (whole,)
+
+    @property
+    def has_mentions(self) -> bool:
+        """True if it is known which countries its passages name."""
+        return all(part.mentions is not None for part in self.parts)
 
     @property
     def visible_version(self) -> str:
@@ -313,6 +325,20 @@ class Holdings:
                 for mine, more in zip(astuple(self), astuple(other), strict=True)
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """The countries that the passages of a scope name.
+
+    ``passages``: how many name a country, by its code. ``is_known``: every report in
+    the scope was looked through. ``is_older``: no report of the library was, and all
+    are registered: it is as an older release of this program left it.
+    """
+
+    passages: Mapping[str, int] = field(default_factory=dict)
+    is_known: bool = True
+    is_older: bool = False
 
 
 @dataclass(frozen=True, slots=True)

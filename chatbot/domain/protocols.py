@@ -17,6 +17,7 @@ from .documents import (
     Holdings,
     Match,
     Matrix,
+    Mentions,
     Passage,
     Quotation,
     SearchHit,
@@ -298,6 +299,9 @@ class Catalog(Protocol):
         """Count the reports in the scope, and their passages that are inside: of a
         table perhaps only some.
         """
+
+    def mentions(self, codes: AnyOf[str], scope: Scope) -> Mentions:
+        """Count the passages in the scope that name these countries."""
 
 
 class Chunker(Protocol):

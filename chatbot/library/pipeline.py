@@ -33,6 +33,7 @@ from ..domain.documents import (
     lay_out,
 )
 from ..domain.protocols import Chunker, Passages
+from ..domain.scope import Value
 from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
@@ -40,7 +41,7 @@ from .derived import NONE, Summary
 from .description import language_notes
 from .loaders.text import opened
 from .sources import Source, check_collection, document_id, make_document
-from .versions import SUPERSEDED, VersionWriter
+from .versions import SUPERSEDED, VersionWriter, with_parts
 
 _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
 """The first cell of a row, without the name of its column. Three letters are as often
@@ -164,6 +165,8 @@ class Ingestor(VersionWriter):
         registered = self._register(record, old, control)
         if registered is None:
             assert old is not None
+            if not old.has_mentions:
+                self._note_mentions(document, record, control)
             return Ingested(
                 document.id, "unchanged", old.chunks, document.proposed, document.notes
             )
@@ -181,6 +184,28 @@ class Ingestor(VersionWriter):
         outcome: Literal["added", "replaced"] = "replaced" if replaced else "added"
         notes = (*document.notes, *language_notes(document.proposed, self.embedder))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
+
+    def _note_mentions(
+        self, document: Document, record: DocumentRecord, control: JobControl
+    ) -> None:
+        """Note which countries the passages of this version name, which an older
+        release did not. Nothing is embedded. Raises like `_swap`.
+        """
+        current = self.documents.get(record.id)
+        if current is None or current.version != record.version:
+            self._raise_changed(record)
+        chunks = self.cut(document, "", record, control)
+        named = {
+            _key(part.metadata): part.mentions
+            for part in self._parts(record, chunks, control)
+        }
+        # The summary, which is not made again, may be a part of its own.
+        parts = tuple(
+            replace(part, mentions=named.get(_key(part.metadata), {}))
+            for part in current.parts
+        )
+        noted = with_parts(current, parts)
+        self._swap(replace(noted, writer=record.writer), current)
 
     def store_ready(
         self,
@@ -300,6 +325,10 @@ class Ingestor(VersionWriter):
                 sorted(set(filter(None, map(country_code, rows))))
             )
         return DocumentRecord(status="pending", **values)
+
+
+def _key(metadata: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
+    return tuple(sorted(metadata.items()))
 
 
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:
@@ -461,6 +490,7 @@ class IngestionService:
         if (
             old is not None
             and _is_complete(old)
+            and old.has_mentions
             and (old.fingerprint, old.file_id) == (fingerprint, file_id)
             and self.documents.note_upload(old, upload_number or 0)
         ):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import nullcontext, suppress
@@ -29,6 +29,7 @@ from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
 from ..domain.documents import Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
+from ..language.country_names import keys_in
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
 from .derived import listed_terms
@@ -40,6 +41,18 @@ BATCH = 256
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 """Seconds between two checks of how far the searches have followed."""
 SUPERSEDED = "A newer version of this file was uploaded after it."
+
+
+Metadata = tuple[tuple[str, Value], ...]
+
+
+def with_parts(record: DocumentRecord, parts: tuple[Part, ...]) -> DocumentRecord:
+    """Return a record with its parts; none of its own where all passages have the
+    metadata of the document.
+    """
+    if [part.metadata for part in parts] == [record.metadata]:
+        return replace(record, several=(), mentions=parts[0].mentions)
+    return replace(record, several=parts, mentions=None)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,16 +93,8 @@ class VersionWriter:
         Raises DependencyError, EmbedderMismatchError, CancelledError, SupersededError:
         the previous version is visible.
         """
-        # Passages by metadata; none where all have the document's.
-        counts = Counter(tuple(sorted(chunk.metadata.items())) for chunk in chunks)
-        parts = tuple(
-            Part(dict(metadata), count)
-            for metadata, count in sorted(counts.items(), key=str)
-        )
-        several = (
-            () if [part.metadata for part in parts] == [record.metadata] else parts
-        )
-        shown = replace(record, status="ready", chunks=len(chunks), several=several)
+        shown = with_parts(record, self._parts(record, chunks, control))
+        shown = replace(shown, status="ready", chunks=len(chunks))
         replaces = old is not None and (
             old.version != shown.version or bool(old.replacing)
         )
@@ -118,6 +123,32 @@ class VersionWriter:
                 raise
             if replaces:
                 self._clean_up(registered, served, chunks, control)
+
+    def _parts(
+        self, record: DocumentRecord, chunks: Sequence[Chunk], control: JobControl
+    ) -> tuple[Part, ...]:
+        """Return the passages of a document by their metadata, with the countries that
+        they name.
+        """
+        named = self.read_texts(
+            keys_in,
+            [f"{chunk.section}\n{chunk.text}" for chunk in chunks],
+            record.name,
+            control.cancel,
+        )
+        passages: Counter[Metadata] = Counter()
+        mentions: defaultdict[Metadata, Counter[str]] = defaultdict(Counter)
+        for chunk, codes in zip(chunks, named, strict=True):
+            metadata = tuple(sorted(chunk.metadata.items()))
+            passages[metadata] += 1
+            if not chunk.is_summary:  # which repeats what other passages say
+                mentions[metadata].update(codes)
+        return tuple(
+            Part(
+                dict(metadata), count, mentions=dict(sorted(mentions[metadata].items()))
+            )
+            for metadata, count in sorted(passages.items(), key=str)
+        )
 
     def _show(
         self,

@@ -2,15 +2,19 @@
 R-B1).
 """
 
+from dataclasses import replace
+
 import pytest
 
 from chatbot.app.services import Services
 from chatbot.domain import Document, Scope, Section
+from chatbot.domain.documents import Mentions
 from chatbot.domain.errors import LoadError
+from chatbot.domain.scope import Values
 from chatbot.library.pipeline import Ingested
 from chatbot.questions.reading import read_names
 from chatbot.search.subjects import missing_subject
-from tests.conftest import AddReport
+from tests.conftest import KENYA_2023, AddReport
 from tests.library.helpers import record_of
 
 KENYA = {"country_name": "Kenya", "year": 2023, "type": "country_report"}
@@ -64,6 +68,40 @@ def test_a_report_of_no_country_is_asked_about_those_that_its_rows_begin_with(
         for name in ("Sweden", "Peru")
     ]
     assert [subject is None for subject in subjects] == [True, False]
+
+
+def test_a_report_counts_the_passages_that_name_a_country_by_part(
+    services: Services,
+) -> None:
+    sections = (
+        Section(("Trade",), "Most tea goes to Pakistan.", 0),
+        Section(("Trade with South Sudan",), "Cattle; and tea for Pakistanis.", 40),
+        Section(("Trade",), "Gold goes to India.", 90, metadata={"year": 2021}),
+    )
+    services.ingesting.ingestor.ingest(Document("d1", "n", "t", "s", KENYA, sections))
+    record = record_of(services, "d1")
+    mentions = {part.metadata["year"]: part.mentions for part in record.parts}
+    assert mentions == {2021: {"IND": 1}, 2023: {"PAK": 2, "SSD": 1}}
+    documents = services.storage.documents
+    codes = ("IND", "PAK", "DEU")
+    everywhere = documents.mentions(codes, Scope())
+    assert everywhere == Mentions({"IND": 1, "PAK": 2, "DEU": 0}, is_known=True)
+    of_2021 = documents.mentions(codes, Scope.of({"year": Values((2021,))}))
+    assert of_2021 == Mentions({"IND": 1, "PAK": 0, "DEU": 0}, is_known=True)
+
+
+def test_an_unchanged_file_that_nobody_has_looked_through_is_looked_through(
+    services: Services, kenya: Ingested, add_report: AddReport
+) -> None:
+    documents = services.storage.documents
+    record = record_of(services, kenya.document_id)
+    assert record.mentions is not None
+    documents.put(replace(record, mentions=None))
+    ids = stored_ids(services)
+    assert documents.mentions(["DEU"], Scope()).is_older
+    again = add_report(KENYA_2023, "kenya-2023", **KENYA)
+    assert (again.outcome, stored_ids(services)) == ("unchanged", ids)
+    assert record_of(services, kenya.document_id).mentions == record.mentions
 
 
 def test_a_document_without_text_is_an_error_and_is_not_registered(

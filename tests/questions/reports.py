@@ -1,9 +1,10 @@
 """Small catalogs for what reads the registered reports only, and scopes over them."""
 
+from collections.abc import Collection
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Range, Scope
-from chatbot.domain.documents import Holdings
+from chatbot.domain.documents import Holdings, Mentions
 from chatbot.domain.scope import Value, Values
 
 
@@ -34,6 +35,9 @@ class Reports:
 
     def holdings(self, scope: Scope) -> Holdings:
         return Holdings.of((record, record.chunks) for record in self.all(scope))
+
+    def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
+        return Mentions(dict.fromkeys(codes, 0))
 
     def unsettled(self) -> dict[str, str]:
         return {}

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from ...domain import Chunk, DocumentRecord, Scope
-from ...domain.documents import Holdings, Part
+from ...domain.documents import Holdings, Mentions, Part
 from ...domain.scope import Condition, Value, Values, each_value
 from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
@@ -184,6 +184,29 @@ class ReportIndex:
                 pairs.update(product(first_values, second_values))
             numbers.update(pairs)
         return numbers
+
+    def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
+        """Count the passages in a scope that name these countries. Reports that
+        questions cannot see yet count for nothing.
+        """
+        ready = [record for record in self.inside(scope) if record.status == "ready"]
+        passages: Counter[str] = Counter()
+        is_known = True
+        for record in ready:
+            for part, _ in parts_inside(record, scope):
+                if part.mentions is None:
+                    is_known = False
+                    continue
+                for code in codes:
+                    passages[code] += part.mentions.get(code, 0)
+        is_older = keep(self._results, ("is older", EVERYTHING), self._is_older)
+        return Mentions(passages, is_known, is_older)
+
+    def _is_older(self) -> bool:
+        ready = [record for record in self.records.values() if record.status == "ready"]
+        return bool(ready) and all(
+            record.version and not record.has_mentions for record in ready
+        )
 
     def named(self, text: str, scope: Scope) -> Sequence[DocumentRecord]:
         """Return the reports with this text in their title or source, in any case. The
@@ -396,6 +419,9 @@ class ReportCatalog(Protocol):
 
     def holdings(self, scope: Scope) -> Holdings:
         return self.index().holdings(scope)
+
+    def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
+        return self.index().mentions(codes, scope)
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as

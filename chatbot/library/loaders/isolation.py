@@ -33,6 +33,7 @@ from ...domain.errors import (
     ReaderFailedError,
     StoppedError,
 )
+from ...language.country_names import keys_in
 from ...language.reported_figures import Stated, figure_years, stated
 from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
 from .ocr import Ocr
@@ -58,6 +59,7 @@ MEMORY = "memory to be read than is allowed"
 LOADED = TypeAdapter(Loaded)
 TEXT_READERS: dict[str, tuple[Callable[[str], Any], TypeAdapter[list[Any]]]] = {
     "figure_years": (figure_years, TypeAdapter(list[tuple[int, ...]])),
+    "keys_in": (keys_in, TypeAdapter(list[frozenset[str]])),
     "stated": (stated, TypeAdapter(list[list[Stated]])),
 }
 MAX_TEXTS_HERE, TEXTS_AT_ONCE = 128_000, 256_000
