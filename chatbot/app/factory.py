@@ -116,20 +116,12 @@ def _start(app: Flask, services: Services) -> None:
             "search-indexes", lambda stop: _create_indexes(services, stop)
         )
     services.ingesting.clear_up()
-    if (
-        services.ingesting.finish_deletions()
-        or services.storage.ingestions.unfinished()
-    ):
+    has_deletions = services.ingesting.finish_deletions()
+    if has_deletions or services.storage.ingestions.unfinished():
         _run_worker(app)
-    mode = services.settings.sample_data
-    storage = services.storage
-    # auto: only an embedded database without other reports gets them.
-    automatic = mode == "auto" and storage.database.embedded
-    wanted = mode == "on" or (
-        automatic and all(report.sample for report in storage.documents.all())
-    )
-    if wanted and "samples" not in app.extensions:
-        samples = app.extensions["samples"] = services.ingesting.sample_reports()
+    if "samples" not in app.extensions and _wants_samples(services):
+        samples = services.ingesting.sample_reports()
+        app.extensions["samples"] = samples
         samples.start()
     startup.background("figures", lambda stop: _derive_figures(services, stop))
     tidy = services.ingesting.originals.tidy
@@ -140,8 +132,21 @@ def _start(app: Flask, services: Services) -> None:
     for extra in services.extras:
         for name, reference in extra.background.items():
             startup.background(name, partial(load(reference), services))
-    if (foreign := storage.foreign_changes) is not None:
-        startup.background("foreign-changes", foreign.follow)
+    foreign_changes = services.storage.foreign_changes
+    if foreign_changes is not None:
+        startup.background("foreign-changes", foreign_changes.follow)
+
+
+def _wants_samples(services: Services) -> bool:
+    """Return whether the sample reports are to be added; with SAMPLE_DATA=auto only to
+    an embedded database without other reports.
+    """
+    mode = services.settings.sample_data
+    if mode != "auto":
+        return mode == "on"
+    if not services.storage.database.embedded:
+        return False
+    return all(report.sample for report in services.storage.documents.all())
 
 
 def _warn_of_unfinished_change(services: Services) -> None:
@@ -175,9 +180,11 @@ def stop_work(app: Flask) -> None:
 
 
 def close_app(app: Flask) -> None:
+    """End what runs beside the requests, and close the services."""
     stop_work(app)
     for name in ("active_streams", "startup", "samples", "services", "observer"):
-        if (part := app.extensions.get(name)) is not None:
+        part = app.extensions.get(name)
+        if part is not None:
             part.close()
 
 
@@ -212,7 +219,8 @@ def _derive_figures(services: Services, stop: threading.Event) -> None:
     """
     while True:
         try:
-            if count := services.ingesting.derive_figures(stop.is_set):
+            count = services.ingesting.derive_figures(stop.is_set)
+            if count:
                 log.info("The figures of %d reports were stored.", count)
         except ChatbotError as error:
             log.warning(

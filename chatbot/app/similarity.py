@@ -60,15 +60,12 @@ def similarity_search(
         )
     vector = np.array(create_embedding(query), np.float32)
     services = _services()
-    context = (
-        (str(report_context.get("type")), report_context.get("value", ""))
-        if report_context
-        else None
-    )
+    context = None
+    if report_context:
+        context = str(report_context.get("type")), report_context.get("value", "")
     collections = None if collection_name is None else [collection_name]
     scope = services.storage.scopes.resolve(None, context, collections)
     store = services.runtime.store
-
     documents = services.storage.documents
     scopes = searched_scopes(
         scope, "all", services.settings.chunk_collections, documents
@@ -76,9 +73,9 @@ def similarity_search(
 
     def search(count: int) -> tuple[list[Match], list[Match]]:
         found: list[Match] = []
-        for one in scopes:
+        for part in scopes:
             found += store.vector_search(
-                vector, top_k=count, scope=one, num_candidates=candidates(limit)
+                vector, top_k=count, scope=part, num_candidates=candidates(limit)
             )
         return best_matches(found, count), []
 
