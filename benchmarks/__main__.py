@@ -19,6 +19,7 @@ COMMANDS = {
     "rules": "what each rule of reading, ordering and checking protects and changes",
     "table_structure": "tables of PDFs against ICDAR's",
     "foreign": "documents of other people, read and asked about",
+    "mixed": "the order of what is found, on libraries that are mixed",
     "approximate_search": "clusters against the exact scan",
     "small_files": "many small files with an embedding endpoint that takes its time",
     "growth": "100 and 10,000 reports",

@@ -25,6 +25,7 @@ SMALLEST = {
     "rules": "{sets} --only nameless claims.negates",
     "table_structure": "{loader_cases}/icdar",
     "foreign": "",
+    "mixed": "{all_sets} --library uploads",
     "approximate_search": "{sentences} 50",
     "small_files": "--files 2 --delay 0 --rounds 1",
     "growth": "--large 110 --rounds 1",
@@ -66,6 +67,8 @@ def filled(word: str, scratch: Path) -> str:
 def made(name: str, scratch: Path) -> Path:
     if name == "root":
         return ROOT
+    if name == "all_sets":
+        return data_folder("questions4").parent
     if name == "sets":
         return cut_question_sets(scratch / name)
     if name == "sentences":

@@ -222,7 +222,43 @@ class Refiner:
             )
         if not (text.figure_years or text.editions):
             total -= OLDER * _is_older(hits)
+        nearest = first_in_both(hits)
+        best = hits[int(np.argmax(total))].chunk
+        if nearest is not None and not are_alike(hits, hits[nearest].chunk, best):
+            # Headings order the passages of one kind of report; they say nothing about
+            # a report of another kind.
+            total[nearest] = max(total[nearest], total.max() + 1)
         return [*(hits[place] for place in np.argsort(-total, kind="stable")), *rest]
+
+
+def first_in_both(hits: Sequence[SearchHit]) -> int | None:
+    """Return the index of the hit that both searches put first; None where they differ,
+    or one has not searched.
+    """
+    if not hits:
+        return None
+    by_vector = [hit.score or 0.0 for hit in hits]
+    by_keyword = [hit.keyword_score or 0.0 for hit in hits]
+    first = int(np.argmax(by_vector))
+    if not by_keyword[first] or first != int(np.argmax(by_keyword)):
+        return None
+    return first
+
+
+def are_alike(hits: Sequence[SearchHit], one: Chunk, other: Chunk) -> bool:
+    """Return whether two passages are of reports of one kind: of one type, or with a
+    heading in common among the hits.
+    """
+    if one.document_id == other.document_id:
+        return True
+    kind = one.metadata.get("type")
+    if kind is not None and kind == other.metadata.get("type"):
+        return True
+    headings: dict[str, set[str]] = {one.document_id: set(), other.document_id: set()}
+    for hit in hits:
+        if hit.chunk.heading and hit.chunk.document_id in headings:
+            headings[hit.chunk.document_id].add(hit.chunk.heading)
+    return not headings[one.document_id].isdisjoint(headings[other.document_id])
 
 
 def best_statements(

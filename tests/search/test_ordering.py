@@ -178,6 +178,22 @@ class TestHeadings:
             "people",
         ]
 
+    @pytest.mark.parametrize(
+        ("kind", "first"), [("situation_report", "own"), ("country_report", "lifted")]
+    )
+    def test_headings_lift_nothing_above_another_kind_of_report_that_both_searches_put_first(  # noqa: E501
+        self, kind: str, first: str
+    ) -> None:
+        def of_kind(found: SearchHit, kind: str, score: float) -> SearchHit:
+            metadata = {**found.chunk.metadata, "type": kind}
+            chunk = replace(found.chunk, metadata=metadata, document_id=kind + "1")
+            return replace(found, chunk=chunk, score=score, keyword_score=10 * score)
+
+        own = hit("own", 2024, "Situation › Shelter", score=0.9)
+        lifted = hit("lifted", 2025, "People › Displaced families", score=0.5)
+        hits = [of_kind(own, kind, 0.9), of_kind(lifted, "country_report", 0.6)]
+        assert self.order("displaced families", hits, weight=9.0)[0] == first
+
     def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
         """A report without headings is not behind every other."""
         hits = [
