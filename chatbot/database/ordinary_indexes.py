@@ -28,7 +28,8 @@ class OrdinaryIndex:
     def __str__(self) -> str:
         names = []
         for name, direction in self.fields:
-            names.append(f"-{name}" if direction < 0 else name)
+            sign = "-" if direction < 0 else ""
+            names.append(sign + name)
         return f"{self.collection} ({', '.join(names)})"
 
 

@@ -91,12 +91,13 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
     if len(visible) == len(record.parts) and not hides_collections:
         return record
     mentions = visible[0].mentions if len(visible) == 1 else None
+    several = visible if len(visible) > 1 else ()
     return replace(
         record,
         metadata=_common(visible),
         chunks=sum(part.chunks for part in visible),
         part_of=max(record.chunks, 1),
-        several=visible if len(visible) > 1 else (),
+        several=several,
         mentions=mentions,
         pages=None,
         error="",

@@ -208,13 +208,14 @@ class IngestionQueue:
         first_upload_number = self._facts.next_upload_number(len(files))
         queued: list[IngestionFile] = []
         for number, file in enumerate(files):
+            standing: Standing = "later" if queued else "next"
             queued_file = replace(
                 file,
                 id=f"{job}-{number:05d}",
                 ingestion_id=job,
                 uploader=uploader,
                 upload_number=first_upload_number + number,
-                standing="later" if queued else "next",
+                standing=standing,
                 position=f"{number:05d}-{job}",
             )
             queued.append(queued_file)

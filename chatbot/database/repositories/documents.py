@@ -788,6 +788,8 @@ class OlderReports:
                 parts.append(Part(dict(metadata), rows))
             else:
                 parts.append(Part(dict(metadata), rows, collection))
+        if len(parts) == 1:  # the report's own fields say the same
+            parts = []
         collection_of_all = collections.pop() if in_one_collection else SEVERAL
         return DocumentRecord(
             document_id,
@@ -799,5 +801,5 @@ class OlderReports:
             version="",
             metadata=row_metadata(row, self._fields),
             chunks=counts.total(),
-            several=tuple(parts) if len(parts) > 1 else (),
+            several=tuple(parts),
         )

@@ -549,14 +549,16 @@ def _joined(*parts: str) -> str:
 
 
 def _figure(row: Json) -> ReportedFigure:
-    edition = row.get("year", NO_VALUE)
+    edition = row.get("year")
+    if edition == NO_VALUE:
+        edition = None
     return ReportedFigure(
         **{name: row[name] for name in STORED},
         value=Decimal(row["value"]),
         year=row["of_year"],
         document_id=row["document_id"],
         chunk_id=row["_id"].rpartition("#")[0],
-        edition=None if edition == NO_VALUE else edition,
+        edition=edition,
     )
 
 

@@ -17,6 +17,7 @@ from ...database.failures import PASSING, THROTTLED
 from ...database.rows import id_forms, id_text, usable_vector
 from ...domain import Chunk, Match, Scope, Vector
 from ...domain.documents import best_matches, to_score
+from ...domain.errors import SearchEngineError
 from .. import StoreTraits
 from ..chunks import MongoChunks
 from .collection import IndexedCollection, SentPipelines
@@ -119,14 +120,18 @@ class AtlasStore(MongoChunks):
         matches = self._best_by_words(query, rows, top_k, scope)
         if matches:
             return matches
+        failure = self._known_text_failure(scope)
+        if failure is not None and not self._searches_words():
+            raise failure
+        return []
+
+    def _known_text_failure(self, scope: Scope) -> SearchEngineError | None:
+        """Return why a text index of the scope has not answered, if one has not."""
         for collection in self._in_scope(scope):
             failure = collection.texts.known_failure()
-            if failure is None:
-                continue
-            if not self._searches_words():
-                raise failure
-            break
-        return []
+            if failure is not None:
+                return failure
+        return None
 
     def _searches_words(self) -> bool:
         """Return whether any collection has a text index that answers."""
