@@ -27,8 +27,12 @@ MANY = 12
 
 
 @pytest.fixture
-def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=120.0)
+def settings(
+    settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest
+) -> Settings:
+    """A test may change some by a parameter."""
+    changed = getattr(request, "param", {})
+    return settings.override(**server.as_settings, model_timeout=120.0, **changed)
 
 
 def raw(port: int, text: str) -> socket.socket:
@@ -72,15 +76,11 @@ def test_slow_clients_and_open_streams_keep_nobody_waiting(
 
 
 @pytest.mark.usefixtures("kenya")
+@pytest.mark.parametrize("settings", [{"questions": 1}], indirect=True)
 @pytest.mark.parametrize("path", ["/query", "/api/chat"])
 def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
-    app: Flask,
-    services: Services,
-    server: FakeOpenAI,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
+    app: Flask, server: FakeOpenAI, path: str
 ) -> None:
-    monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
     server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
     check_refused_at_once(app, server, path, {"query": QUESTION})
 

@@ -23,9 +23,13 @@ PIECES = ["It ", "is ", "2.09% ", "[1]."]
 
 
 @pytest.fixture
-def settings(settings: Settings, server: FakeOpenAI) -> Settings:
+def settings(
+    settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest
+) -> Settings:
+    """The parameter of a test: the seconds for which an answer can be resumed."""
+    seconds = getattr(request, "param", 30)
     return settings.override(
-        **server.as_settings, model_timeout=120.0, resume_seconds=30
+        **server.as_settings, model_timeout=120.0, resume_seconds=seconds
     )
 
 
@@ -147,17 +151,10 @@ def test_stopping_it_elsewhere_ends_it_and_keeps_what_was_said(
     ]
 
 
+@pytest.mark.parametrize("settings", [1], indirect=True)
 def test_an_answer_that_nobody_waits_for_ends(
-    app: Flask,
-    port: int,
-    cookie: dict[str, str],
-    server: FakeOpenAI,
-    monkeypatch: pytest.MonkeyPatch,
+    app: Flask, port: int, cookie: dict[str, str], server: FakeOpenAI
 ) -> None:
-    services = app.extensions["services"]
-    monkeypatch.setattr(
-        services, "settings", services.settings.override(resume_seconds=1)
-    )
     server.chat(Reply(PIECES, silent_after=60.0))
     with asked(port, cookie) as connection:
         first, events = begun(connection)

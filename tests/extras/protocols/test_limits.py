@@ -22,18 +22,19 @@ CALL = {
 
 
 @pytest.fixture
-def settings(settings: Settings, server: FakeOpenAI) -> Settings:
-    return settings.override(**server.as_settings, model_timeout=120.0)
+def settings(
+    settings: Settings, server: FakeOpenAI, request: pytest.FixtureRequest
+) -> Settings:
+    """A test may change some by a parameter."""
+    changed = getattr(request, "param", {})
+    return settings.override(**server.as_settings, model_timeout=120.0, **changed)
 
 
 @pytest.mark.usefixtures("kenya")
+@pytest.mark.parametrize("settings", [{"questions": 1}], indirect=True)
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/embeddings", "/mcp"])
 def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
-    app: Flask,
-    services: Services,
-    server: FakeOpenAI,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
+    app: Flask, services: Services, server: FakeOpenAI, path: str
 ) -> None:
     model = services.runtime.embedder.model_id
     bodies = {
@@ -41,6 +42,5 @@ def test_more_questions_than_set_are_refused_at_once_and_not_for_long(
         "/v1/embeddings": {"model": model, "input": QUESTION},
         "/mcp": CALL,
     }
-    monkeypatch.setattr(services, "settings", services.settings.override(questions=1))
     server.chat(Reply(["half"], silent_after=60.0), Reply(["whole"]))
     check_refused_at_once(app, server, path, bodies[path])
