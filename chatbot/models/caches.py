@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from ..database.repositories.caches import CacheRepository
 
 DIGEST_BYTES = 16
-MAX_RECENT_QUESTIONS = 1000
-"""Questions whose vectors are in memory, 1.5 MB: one question is searched, ordered and
-quoted with the same few.
-"""
 _ANSWER = TypeAdapter(Answer)
 
 
@@ -100,8 +96,13 @@ class CachedEmbedder:
         shipped: WarmCache,
         *,
         cache: "CacheRepository | None" = None,
+        max_recent: int = 1000,
     ) -> None:
+        """``max_recent``: the latest questions whose vectors stay in memory, 1.5 MB for
+        1,000: one is searched, ordered and quoted with the same few.
+        """
         self._inner = inner
+        self._max_recent = max_recent
         self._shipped = shipped
         self._cache = None if inner.local else cache
         self._counts = cache is not None and cache.enabled
@@ -174,7 +175,7 @@ class CachedEmbedder:
                 request.meter.count_lookup("embedding", hit=False)
         with self._lock:
             self._recent[text] = vector
-            if len(self._recent) > MAX_RECENT_QUESTIONS:
+            if len(self._recent) > self._max_recent:
                 del self._recent[next(iter(self._recent))]
         return vector
 

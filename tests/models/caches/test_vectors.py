@@ -17,7 +17,6 @@ from chatbot.config.settings import Settings
 from chatbot.database.repositories.caches import CacheRepository
 from chatbot.domain import RequestContext, Vector
 from chatbot.domain.errors import EmbeddingError
-from chatbot.models import caches
 from chatbot.models.caches import CachedEmbedder, WarmCache
 from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.models.embed.minilm import MiniLMEmbedder
@@ -117,12 +116,12 @@ def test_known_texts_come_from_the_cache_and_the_others_from_the_model_in_order(
     assert cached.embed_documents([]).shape == (0, 64)
 
 
-def test_a_question_is_embedded_once(
-    cached: CachedEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_question_is_embedded_once(tmp_path: Path) -> None:
+    embedder = WaitingEmbedder(1)
+    cached = CachedEmbedder(embedder, WarmCache(tmp_path / "c.npz"))
     expected = cached.embed_query(TEXTS[0])
-    monkeypatch.setattr(HashingEmbedder, "embed_query", None)
     assert np.array_equal(cached.embed_query(TEXTS[0]), expected)
+    assert embedder.asked == [TEXTS[0]]
 
 
 class WaitingEmbedder(HashingEmbedder):
@@ -214,11 +213,10 @@ def test_an_ingestion_asks_the_cache_for_none_of_its_passages(
     assert np.array_equal(cached.embed_documents(TEXTS), INNER.embed_documents(TEXTS))
 
 
-def test_few_questions_stay_at_hand(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(caches, "MAX_RECENT_QUESTIONS", 2)
-    cached = CachedEmbedder(WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"))
+def test_few_questions_stay_at_hand(tmp_path: Path) -> None:
+    cached = CachedEmbedder(
+        WaitingEmbedder(1), WarmCache(tmp_path / "c.npz"), max_recent=2
+    )
     for text in ("a", "b", "c", "c", "b", "a"):
         cached.embed_query(text)
     assert cached.uncached.asked == ["a", "b", "c", "a"]  # type: ignore[attr-defined]  # the double's own

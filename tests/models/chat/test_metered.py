@@ -12,7 +12,11 @@ from chatbot.database.repositories.usage import seconds_to_reset
 from chatbot.domain import Caller, ChatModel, RequestContext, Usage
 from chatbot.domain.errors import BudgetExhaustedError, ChatModelError
 from chatbot.models import chat
-from chatbot.models.chat import EchoChatModel, ManagedChatModel
+from chatbot.models.chat import (
+    MAX_CHARACTERS_PER_TOKEN,
+    EchoChatModel,
+    ManagedChatModel,
+)
 from chatbot.models.chat.openai import build
 from tests.fakes.openai_server import CHAT, PROMPT_TOKENS, FakeOpenAI, Reply
 from tests.models.chat.conftest import prompt
@@ -111,16 +115,14 @@ def test_calls_of_threads_at_the_same_time_are_counted_for_their_question(
 
 
 def test_a_server_that_does_not_keep_to_the_limit_is_not_read_to_the_end(
-    services: Services, server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch
+    services: Services, server: FakeOpenAI
 ) -> None:
-    monkeypatch.setattr(chat, "MAX_CHARACTERS_PER_TOKEN", 1)
     server.chat(Reply(["a long answer " * 100] * 1000))
     deltas = list(
         remote(services, server).stream(prompt(), request=RequestContext(cache=False))
     )
-    assert (
-        sum(len(delta.text) for delta in deltas) == services.settings.max_answer_tokens
-    )
+    limit = MAX_CHARACTERS_PER_TOKEN * services.settings.max_answer_tokens
+    assert sum(len(delta.text) for delta in deltas) == limit
     assert [delta.truncated for delta in deltas].count(True) == 1
     server.wait_until(lambda: server.received(CHAT)[-1].disconnected_at is not None)
 
