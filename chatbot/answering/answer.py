@@ -1,4 +1,4 @@
-"""Answers from passages, for every agent: the prompt, the "not found" text and the
+"""Answers from passages, for every mode: the prompt, the "not found" text and the
 result.
 """
 

@@ -29,7 +29,7 @@ class Spending:
         self._began = time.monotonic() if budget.began is None else budget.began
         self._lock = threading.Lock()
         self.steps: tuple[StepTiming, ...] = ()
-        """The steps since an agent began."""
+        """The steps of the question so far."""
         self.usage = budget.spent
         """The calls and tokens of the whole question."""
         self._calls_under_way = 0
@@ -147,6 +147,6 @@ class Allowance:
 
 
 class SecondsUsedUpError(ChatbotError):
-    """The budget's seconds ended a piece of work. Never leaves the agents: they answer
-    with what there is.
+    """The budget's seconds ended a piece of work. Never leaves the tools: a
+    question is answered with what there is.
     """

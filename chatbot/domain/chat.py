@@ -52,7 +52,7 @@ class Budget:
     tokens: int | None = None
     seconds: float | None = None
     spent: Usage = field(default_factory=Usage)
-    """The usage before an agent began."""
+    """The usage before its first stage."""
     began: float | None = None
     """The `time.monotonic` from which the seconds count; None = now."""
 

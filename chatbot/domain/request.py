@@ -63,7 +63,7 @@ class RequestContext:
     """The `time.monotonic` when this part is cancelled; None = with the whole."""
     meter: RequestMeter = field(default_factory=RequestMeter)
     may_call: Callable[[], bool] = lambda: True
-    """Called before each call of a model that is not the agents' own; an allowed call
+    """Called before each call of a model that is not the planners' own; an allowed call
     counts as made.
     """
     caller: Caller = ANYBODY

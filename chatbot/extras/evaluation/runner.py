@@ -161,7 +161,7 @@ class Measured:
     leaks: int = 0
     stages: dict[str, list[float]] = field(default_factory=dict)
     abstained: list[tuple[bool, bool]] = field(default_factory=list)
-    """(abstained, should have) by question; empty if no agent was asked."""
+    """(abstained, should have) by question; empty if no question was asked."""
 
     def add_times(self, steps: Iterable[StepTiming], total: float) -> None:
         """Add the milliseconds of one question by stage; a repeated search has a stage
