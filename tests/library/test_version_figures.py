@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from chatbot.app.schema import Mender
 from chatbot.app.services import Services
-from chatbot.config.settings import Settings
 from chatbot.database.repositories.figures import FigureRepository
 from chatbot.domain import Scope
 from chatbot.domain.errors import DatabaseError
@@ -188,30 +186,6 @@ class TestMigration:
             patch.setattr(f"{KILL}.write", replaced_first)
             services.ingesting.derive_figures()
         assert stated(services) == [("Debt", "41%")]
-
-    def test_rows_of_an_older_system_have_theirs_once_they_are_registered(
-        self, services: Services, settings: Settings, tmp_path: Path
-    ) -> None:
-        ingest(services, write(tmp_path, report(debt="40% (2021)")))
-        name = record_of(services).collection
-        rows = services.storage.database[name]
-        row = next(rows.find({}))
-        older = {
-            key: row[key]
-            for key in ("data", "data_embedding", "document_title", "document_name")
-        }
-        services.ingesting.delete_document(record_of(services))
-        outside(services.storage.database, name).insert_one(
-            {"_id": "older-row", **older, "country_name": "Mali", "year": "2021"}
-        )
-        assert services.ingesting.derive_figures() == 0
-        fields, names = settings.filter_fields, settings.chunk_collections
-        Mender(
-            services.storage.database, collections=names, fields=fields, dry_run=False
-        ).run(lambda rows: None)
-        assert services.ingesting.derive_figures() == 1
-        [figure] = services.storage.figures.find(Scope())
-        assert (figure.subject, figure.text, figure.edition) == ("Mali", "40%", 2021)
 
 
 def forget(services: Services) -> None:

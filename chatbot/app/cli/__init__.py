@@ -42,10 +42,6 @@ COMMANDS = {
         "maintenance",
         "The search indexes of MongoDB ($vectorSearch and $search).",
     ),
-    "migrate": (
-        "maintenance",
-        "Bring the schema up to date and mend rows of an older system.",
-    ),
 }
 """The module and the line in the list of commands, by name. Those of the extras
 follow (`all_commands`).

@@ -1,4 +1,4 @@
-"""Work on a whole database: `copy`, `migrate`, `reembed`, `index`."""
+"""The command `index`."""
 
 import click
 
@@ -12,68 +12,9 @@ from ...stores.atlas.indexes import (
     ensure_indexes,
     index_status,
 )
-from ..schema import Mender, newest, require_known
-from ..schema import migrate as migrate_schema
 from ..services import Services
 from ..services.preparing import ordinary_indexes, require_own
-from . import Commands, command, progress_bar
-
-
-@command()
-@click.option(
-    "--dry-run", is_flag=True, help="Count what would change, and change nothing."
-)
-def migrate(services: Services, dry_run: bool) -> None:
-    """Bring the schema up to date and mend rows of an older system.
-
-    Years stored as text become numbers, vectors stored as arrays become float32 vectors
-    (a third of the space), passages without a registered report get one, passages
-    without a country, year or type say so explicitly, because a scope taken from a
-    question keeps them, and the table of figures is filled. Run it again after an
-    interruption to continue.
-
-    Example: python -m chatbot migrate --dry-run
-    """
-    storage = services.storage
-    settings = services.settings
-    storage.require_writable()
-    require_own(storage)
-    version = require_known(storage.database)
-    if not dry_run:
-        migrate_schema(storage.database)
-    click.echo(
-        f"schema version {version}"
-        + (f" -> {newest()}" if version < newest() else ", up to date")
-    )
-    mender = Mender(
-        storage.database,
-        settings.chunk_collections,
-        settings.filter_fields,
-        dry_run=dry_run,
-    )
-    with progress_bar("Checking", mender.total()) as bar:
-        mended = mender.run(bar.update)
-    click.echo(f"years stored as text:       {mended.years} rows")
-    click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
-    click.echo(
-        f"rows without a report:      {mended.unregistered} rows, {mended.reports} "
-        "reports"
-    )
-    click.echo(f"filter fields left out:     {mended.valueless} rows")
-    missing = len(storage.figures.missing(storage.documents.all()))
-    click.echo(f"reports without figures:    {missing}")
-    if missing and not dry_run:
-        with progress_bar("Reading figures", missing) as bar:
-            services.ingesting.derive_figures(progress=bar.update)
-    something = mended or missing
-    click.echo(
-        "Nothing was changed (--dry-run)."
-        if dry_run
-        else "Mended."
-        if something
-        else "Nothing to mend."
-    )
-
+from . import Commands
 
 index = Commands("index")
 

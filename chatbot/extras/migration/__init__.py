@@ -1,5 +1,5 @@
-"""What moves or changes all that is stored: to another engine, or to another embedding
-model.
+"""What moves or changes all that is stored: to another engine, to another embedding
+model, from the form of an older system.
 """
 
 from .. import Extra
@@ -12,6 +12,10 @@ def build() -> Extra:
             "copy": (
                 "chatbot.extras.migration.commands:copy",
                 "Copy reports, passages, vectors and conversations between the...",
+            ),
+            "migrate": (
+                "chatbot.extras.migration.commands:migrate",
+                "Bring the schema up to date and mend rows of an older system.",
             ),
             "reembed": (
                 "chatbot.extras.migration.commands:reembed",

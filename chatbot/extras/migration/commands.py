@@ -1,4 +1,4 @@
-"""`copy` and `reembed`."""
+"""`copy`, `migrate` and `reembed`."""
 
 from contextlib import closing
 
@@ -6,8 +6,10 @@ import click
 
 from ...app.cli import command, progress_bar
 from ...app.location import Location
+from ...app.schema import migrate as migrate_schema
+from ...app.schema import newest, require_known
 from ...app.services import Services
-from ...app.services.preparing import prepare_database
+from ...app.services.preparing import prepare_database, require_own
 from ...config import WARM_CACHE
 from ...domain.errors import DatabaseError, InvalidRequestError
 from ...models.caches import CachedEmbedder, WarmCache
@@ -15,6 +17,7 @@ from ...models.embed import EMBEDDERS
 from ...stores import STORES, store_traits
 from .. import with_extras
 from .copy import Copier
+from .mending import Mender
 from .reembed import GRACE_SECONDS, AtlasSlotIndexes, Reembedding
 from .vendor import vendor_command
 
@@ -114,6 +117,60 @@ def _remedy_of_equals(source: Location, target: Location, *, merge: bool) -> str
         f"Both are {source.engine}, whose own tools copy one into an empty other (add "
         f"user and password where they are needed):\n{vendor_command(source, target)}"
     )
+
+
+@command()
+@click.option(
+    "--dry-run", is_flag=True, help="Count what would change, and change nothing."
+)
+def migrate(services: Services, dry_run: bool) -> None:
+    """Bring the schema up to date and mend rows of an older system.
+
+    Years stored as text become numbers, vectors stored as arrays become float32 vectors
+    (a third of the space), passages without a registered report get one, passages
+    without a country, year or type say so explicitly, because a scope taken from a
+    question keeps them, and the table of figures is filled. Run it again after an
+    interruption to continue.
+
+    Example: python -m chatbot migrate --dry-run
+    """
+    storage = services.storage
+    settings = services.settings
+    storage.require_writable()
+    require_own(storage)
+    version = require_known(storage.database)
+    if not dry_run:
+        migrate_schema(storage.database)
+    if version < newest():
+        click.echo(f"schema version {version} -> {newest()}")
+    else:
+        click.echo(f"schema version {version}, up to date")
+    mender = Mender(
+        storage.database,
+        settings.chunk_collections,
+        settings.filter_fields,
+        dry_run=dry_run,
+    )
+    with progress_bar("Checking", mender.total()) as bar:
+        mended = mender.run(bar.update)
+    click.echo(f"years stored as text:       {mended.years} rows")
+    click.echo(f"vectors stored as arrays:   {mended.vectors} rows")
+    click.echo(
+        f"rows without a report:      {mended.unregistered} rows, {mended.reports} "
+        "reports"
+    )
+    click.echo(f"filter fields left out:     {mended.valueless} rows")
+    missing = len(storage.figures.missing(storage.documents.all()))
+    click.echo(f"reports without figures:    {missing}")
+    if missing and not dry_run:
+        with progress_bar("Reading figures", missing) as bar:
+            services.ingesting.derive_figures(progress=bar.update)
+    if dry_run:
+        click.echo("Nothing was changed (--dry-run).")
+    elif mended or missing:
+        click.echo("Mended.")
+    else:
+        click.echo("Nothing to mend.")
 
 
 @command()

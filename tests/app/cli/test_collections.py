@@ -1,13 +1,11 @@
-"""A third collection, through the commands: what is put there is found and
-mended.
-"""
+"""A third collection, through the commands: what is put there is found."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.app.cli.conftest import Run, opened
+from tests.app.cli.conftest import Run
 from tests.conftest import write_report
 
 pytestmark = pytest.mark.extras("all")
@@ -59,27 +57,6 @@ def test_a_question_within_one(loaded: Run) -> None:
         "unknown collection 'laws'. Valid: chatbot_data, report_chatting, news."
         in refused.err
     )
-
-
-def test_what_an_older_system_left_there_is_mended(
-    loaded: Run, environment: dict[str, str]
-) -> None:
-    database = opened(environment["DATA_DIR"])
-    row = {
-        "_id": "old",
-        "document_name": "Old",
-        "year": "2020",
-        "data": "text",
-        "data_embedding": [0.0] * 63 + [1.0],
-    }
-    database["news"].insert_one(row)
-    database.close()
-    assert "years stored as text:       1 rows" in loaded("migrate").out
-    database = opened(environment["DATA_DIR"])
-    mended = database["news"].find_one({"_id": "old"})
-    database.close()
-    assert mended is not None
-    assert mended["year"] == 2020
 
 
 def test_the_doctor_looks_into_it_and_knows_one_that_is_not_named(loaded: Run) -> None:

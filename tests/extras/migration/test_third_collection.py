@@ -1,4 +1,4 @@
-"""A third collection is embedded anew and copied as the others are."""
+"""A third collection is embedded anew, copied and mended as the others are."""
 
 from pathlib import Path
 
@@ -37,3 +37,24 @@ def test_a_collection_is_copied_with_the_others(
         database = opened(target)
         assert database["news"].count({}) == 1
         database.close()
+
+
+def test_what_an_older_system_left_there_is_mended(
+    loaded: Run, environment: dict[str, str]
+) -> None:
+    database = opened(environment["DATA_DIR"])
+    row = {
+        "_id": "old",
+        "document_name": "Old",
+        "year": "2020",
+        "data": "text",
+        "data_embedding": [0.0] * 63 + [1.0],
+    }
+    database["news"].insert_one(row)
+    database.close()
+    assert "years stored as text:       1 rows" in loaded("migrate").out
+    database = opened(environment["DATA_DIR"])
+    mended = database["news"].find_one({"_id": "old"})
+    database.close()
+    assert mended is not None
+    assert mended["year"] == 2020
