@@ -70,7 +70,7 @@ by an older unfinished upload of its identity, or is in progress. "" = finished.
 FREE: Json = {"standing": {"$in": ["next", "later"]}}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionFile:
     """One file of a job. It is stored (``file_id``), fetched (``url``), or both after
     the first fetch.
@@ -79,10 +79,11 @@ class IngestionFile:
     (seconds since 1970); then any worker may continue with it.
     """
 
-    id: Hidden[str]
-    ingestion_id: Hidden[str]
     name: str
     identity: Hidden[str]
+    id: Hidden[str] = ""
+    """Given by the queue, as is that of its job."""
+    ingestion_id: Hidden[str] = ""
     file_id: Hidden[str] = ""
     url: Hidden[str] = ""
     overrides: Hidden[Mapping[str, Any]] = field(default_factory=dict)

@@ -377,10 +377,10 @@ class Originals:
         """
         source = record.source
         if source.startswith(WEB):
-            return IngestionFile("", "", name=source, identity=source, url=source)
+            return IngestionFile(name=source, identity=source, url=source)
         if record.file_id:
             return IngestionFile(
-                "", "", name=_name(record), identity=source, file_id=record.file_id
+                name=_name(record), identity=source, file_id=record.file_id
             )
         if record.sample or _on_disk(record) is None:
             return None
@@ -391,7 +391,7 @@ class Originals:
             "metadata": dict(record.metadata),
             "labels": list(record.labels),
         }
-        return IngestionFile("", "", name=_name(record), identity=source, about=about)
+        return IngestionFile(name=_name(record), identity=source, about=about)
 
     def file_name(self, record: DocumentRecord) -> str:
         """Return the name of the file that `open` reads; "" when there is none."""

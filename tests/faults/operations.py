@@ -116,7 +116,7 @@ def upload(text: str, **about: Any) -> Callable[[Site], None]:
         if digest not in _accepted(site):
             file_id = storage.files.put(path)
             file = IngestionFile(
-                "", "", "tea.md", IDENTITY, file_id=file_id, overrides=about
+                name="tea.md", identity=IDENTITY, file_id=file_id, overrides=about
             )
             storage.ingestions.create([file], OWNER.owner)
             note_accepted(site, digest)
@@ -286,7 +286,7 @@ def _add_other(site: Site) -> None:
     path = site.folder / "mali.md"
     path.write_text(OTHER, "utf-8")
     file_id = site.services.storage.files.put(path)
-    file = IngestionFile("", "", "mali.md", "uploads/mali.md", file_id=file_id)
+    file = IngestionFile(name="mali.md", identity="uploads/mali.md", file_id=file_id)
     site.services.storage.ingestions.create([file], OWNER.owner)
     work(site)
 

@@ -81,7 +81,7 @@ def start_in(tmp_path: Path) -> Callable[[Services], Start]:
             )
             files.append(
                 IngestionFile(
-                    "", "", f"{name}.md", f"uploads/{name}.md", file_id=file_id
+                    name=f"{name}.md", identity=f"uploads/{name}.md", file_id=file_id
                 )
             )
         return services.storage.ingestions.create(files)
@@ -318,8 +318,8 @@ def test_without_keep_files_nothing_is_left_when_a_file_is_done(
             write(tmp_path, passages_of("lion"), "b.md")
         )
         files = [
-            IngestionFile("", "", "a.md", "uploads/a.md", file_id=file_id),
-            IngestionFile("", "", "b.md", "uploads/b.md", file_id=other_id),
+            IngestionFile(name="a.md", identity="uploads/a.md", file_id=file_id),
+            IngestionFile(name="b.md", identity="uploads/b.md", file_id=other_id),
         ]
         services.storage.ingestions.create(files)
         services.ingesting.worker.work_once()

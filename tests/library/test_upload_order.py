@@ -64,7 +64,7 @@ def upload(services: Services, tmp_path: Path) -> Upload:
         path = write(tmp_path / str(number[0]), passages_of(*words.split()))
         file_id = services.storage.files.put(path)
         return services.storage.ingestions.create(
-            [IngestionFile("", "", "report.md", IDENTITY, file_id=file_id)]
+            [IngestionFile(name="report.md", identity=IDENTITY, file_id=file_id)]
         )
 
     return queue

@@ -170,7 +170,10 @@ def add_documents() -> Response:
                     stored = storage.files.put(path)
                 queued.append(
                     IngestionFile(
-                        "", "", path.name, identity, file_id=stored, overrides=about
+                        name=path.name,
+                        identity=identity,
+                        file_id=stored,
+                        overrides=about,
                     )
                 )
             return _started(queued)
@@ -190,7 +193,9 @@ def add_documents() -> Response:
             )
     return _started(
         [
-            IngestionFile("", "", url, page_identities[page], url=url, overrides=about)
+            IngestionFile(
+                name=url, identity=page_identities[page], url=url, overrides=about
+            )
             for page, url in pages.items()
         ]
     )

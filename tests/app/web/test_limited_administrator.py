@@ -46,7 +46,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         listed = owner.get("/api/keys").get_json()["keys"]
         feed = next(key for key in listed if key["parent"])
         made.ids["feed key"] = feed["id"]
-        file = IngestionFile("", "", "nobody.md", "uploads/nobody.md")
+        file = IngestionFile(name="nobody.md", identity="uploads/nobody.md")
         job = made.services.storage.ingestions.create([file])
         made.ids["nobody's job"] = job.id
         yield made

@@ -29,7 +29,9 @@ def jobs(database: Database) -> IngestionQueue:
 
 
 def files(*names: str, **values: object) -> list[IngestionFile]:
-    return [IngestionFile("", "", name, f"uploads/{name}", **values) for name in names]  # type: ignore[arg-type]
+    return [
+        IngestionFile(name=name, identity=f"uploads/{name}", **values) for name in names
+    ]  # type: ignore[arg-type]
 
 
 def claim(jobs: IngestionQueue, owner: str = "me") -> IngestionFile:
@@ -87,7 +89,7 @@ def test_the_state_of_a_job_is_that_of_its_files(
     of_files: list[str], expected: str
 ) -> None:
     made = [
-        IngestionFile(str(n), "j", "n", "i", state=state)
+        IngestionFile(id=str(n), ingestion_id="j", name="n", identity="i", state=state)
         for n, state in enumerate(of_files)
     ]  # type: ignore[arg-type]
     assert Ingestion("j", "", tuple(made)).state == expected
