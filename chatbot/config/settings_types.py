@@ -56,7 +56,7 @@ OWN_COLLECTIONS = frozenset(
     }
 )
 """The program's own collections, which cannot hold passages."""
-MAX_COLLECTION_NAME = 120
+MAX_COLLECTION_NAME_CHARACTERS = 120
 ALL_EXTRAS, NO_EXTRAS = "all", "none"
 T = TypeVar("T")
 
@@ -204,11 +204,11 @@ def check_collection_names(
             not name.strip()
             or name != name.strip()
             or not name.isprintable()
-            or len(name) > MAX_COLLECTION_NAME
+            or len(name) > MAX_COLLECTION_NAME_CHARACTERS
         ):
             raise ValueError(
-                f"{what}: it must have 1 to {MAX_COLLECTION_NAME} characters, "
-                "without spaces around them"
+                f"{what}: it must have 1 to {MAX_COLLECTION_NAME_CHARACTERS} "
+                "characters, without spaces around them"
             )
         if (
             "$" in name

@@ -247,7 +247,8 @@ def _coded(text: str, word: re.Match[str]) -> NamedCountry | None:
     )
 
 
-SHORTEST_SOUND = 5
+MIN_SOUND_LETTERS = 5
+"""Too many words sound like a shorter name."""
 _BY_EAR = tuple(
     (re.compile(sound), letter)
     for sound, letter in (
@@ -274,7 +275,7 @@ def meant_country(words: tuple[str, ...]) -> str | None:
     if (
         not written.replace(" ", "").isalpha()
         or written in _NO_MISSPELLINGS
-        or len(sound) < SHORTEST_SOUND
+        or len(sound) < MIN_SOUND_LETTERS
     ):
         return None
     english = _by_sound(country_names, len(words))
@@ -308,7 +309,7 @@ def _is_near(sound: str, name: str) -> bool:
     """Return whether the two differ by at most one letter added, dropped or changed,
     too much for a short name.
     """
-    if min(len(sound), len(name)) > SHORTEST_SOUND:
+    if min(len(sound), len(name)) > MIN_SOUND_LETTERS:
         return True
     return len(sound) == len(name) and (
         sorted(sound) == sorted(name)
@@ -329,6 +330,6 @@ def _by_sound(names: Callable[[], dict[str, str]], words: int) -> dict[str, str]
     fit = (
         name
         for name in names()
-        if name.count(" ") == words - 1 and len(name) >= SHORTEST_SOUND
+        if name.count(" ") == words - 1 and len(name) >= MIN_SOUND_LETTERS
     )
     return {by_ear(name): name for name in fit if name.replace(" ", "").isalpha()}

@@ -41,8 +41,8 @@ METADATA = ("country_name", "year", "type")
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
 FIRST_YEAR, LAST_YEAR = 1000, 3000
-LONGEST_LABEL = 60
-MOST_LABELS = 30
+MAX_LABEL_CHARACTERS = 60
+MAX_LABELS = 30
 NEEDED = ("title", "collection", *CHUNKING)
 """Fields that every report has: null means the value of the file or the settings."""
 _WHOLE = re.compile(r"-?\d{1,6}")
@@ -78,11 +78,11 @@ def _year(value: Any) -> Any:
 
 def _labels(given: list[str]) -> list[str]:
     labels = list(dict.fromkeys(filter(None, map(_on_one_line, given))))
-    if any(len(_printable(label)) > LONGEST_LABEL for label in labels):
+    if any(len(_printable(label)) > MAX_LABEL_CHARACTERS for label in labels):
         raise PydanticCustomError(
             "label",
             "must have at most {longest} characters each.",
-            {"longest": LONGEST_LABEL},
+            {"longest": MAX_LABEL_CHARACTERS},
         )
     return labels
 
@@ -104,8 +104,8 @@ Year = Annotated[
 ]
 _Stated = (
     Annotated[
-        list[Annotated[str, Field(max_length=LONGEST_LABEL)]],
-        Field(max_length=MOST_LABELS),
+        list[Annotated[str, Field(max_length=MAX_LABEL_CHARACTERS)]],
+        Field(max_length=MAX_LABELS),
     ]
     | str
 )
@@ -114,7 +114,7 @@ _split = BeforeValidator(
     json_schema_input_type=_Stated,
 )
 Labels = Annotated[
-    list[str], Field(max_length=MOST_LABELS), AfterValidator(_labels), _split
+    list[str], Field(max_length=MAX_LABELS), AfterValidator(_labels), _split
 ]
 """A list, or a text with commas."""
 Size = Annotated[int, Field(strict=True, ge=100, le=999_999), _NUMBER]

@@ -20,7 +20,7 @@ from ..questions.reading import (
 )
 from .subjects import with_article
 
-MOST = 3
+MAX_FURTHER_QUESTIONS = 3
 FEW_WORDS = 4
 Search = Callable[[str, Scope], Sequence[SearchHit]]
 
@@ -103,7 +103,7 @@ def further_questions(
         Further(_question(cited.title, country, other, in_english=in_english), inside)
         for other in others
     )
-    return more[:MOST]
+    return more[:MAX_FURTHER_QUESTIONS]
 
 
 def first_questions(
@@ -125,7 +125,7 @@ def first_questions(
     ]
     others = (
         _question(title, country, one, in_english=language == ENGLISH)
-        for one in usable[: MOST - 1]
+        for one in usable[: MAX_FURTHER_QUESTIONS - 1]
     )
     return [speaking(language)("What is “{title}” about?", title=title), *others]
 

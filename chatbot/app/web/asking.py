@@ -71,7 +71,8 @@ from .streaming import (
 asking = Views("asking", __name__)
 Answers = Callable[..., Saved | None]
 """Answers a question, sends its events, and stops when ``cancel`` is set."""
-MOST_ATTACHMENTS = 5
+MAX_ATTACHMENTS = 5
+"""Attachments of one question; a person waits until they are read."""
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """A stream is neither cached nor buffered."""
 
@@ -228,7 +229,7 @@ class ChatRequest(SearchRequest):
     conversation_id: ConversationId = None
     chat_id: ChatId = Field(None, alias="chatId")
     attachments: list[Attachment] = Field(
-        default_factory=list, max_length=MOST_ATTACHMENTS
+        default_factory=list, max_length=MAX_ATTACHMENTS
     )
     resume: bool = False
     replaces: Identifier | None = None
@@ -368,7 +369,7 @@ def stream_response(stream: EventStream) -> Response:
 
 def _answer(*, may_resume: bool) -> EventStream:
     refuse_more()
-    is_with_files = not request.is_json and is_form(most=MOST_ATTACHMENTS)
+    is_with_files = not request.is_json and is_form(most=MAX_ATTACHMENTS)
     body = parse(ChatRequest, form_json("request") if is_with_files else json_body())
     return question_stream(body, _place(body), may_resume=may_resume)
 
@@ -482,7 +483,7 @@ class Attachments:
         self._services = services
         self._caller = caller().account
         self._connection = connection()
-        files = accept_files(most=MOST_ATTACHMENTS) if request.files else []
+        files = accept_files(most=MAX_ATTACHMENTS) if request.files else []
         self._folder = TemporaryDirectory(prefix="report-chat-")
         self._sources: list[tuple[str, Path]] = []
         """The name of each and its file; of a page its address, and a file that is not

@@ -24,7 +24,8 @@ from .routes import parse_json, services
 
 FORM_BYTES = 1_000_000
 """Bytes that the fields of a form may take besides its files."""
-MOST_FILES = 200
+MAX_FILES = 200
+"""Files of one upload; a folder with more is sent in parts."""
 FILES = "files"
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f<>:\"|?*\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+"
@@ -67,7 +68,7 @@ def form_json(field: str) -> Any:
         raise InvalidRequestError.for_field(field, message) from None
 
 
-def accept_files(*, most: int = MOST_FILES) -> list[FileStorage]:
+def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
     """Return the files of a form, each of a readable format and not too large. Raises
     InvalidRequestError: no file, too many, or one that cannot be read; names it;
     RequestEntityTooLarge: a file, or all together, are too large.

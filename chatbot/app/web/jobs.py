@@ -40,7 +40,7 @@ from .asking import Address, one_of
 from .callers import caller
 from .files import (
     FILES,
-    MOST_FILES,
+    MAX_FILES,
     accept_files,
     digest_of,
     is_form,
@@ -67,8 +67,9 @@ NOTHING_SENT = (
     "addresses as a JSON object "
     '(application/json): {"urls": ["https://..."]}.'
 )
-MOST_URLS = 50
-MOST_PREVIEWED = 10
+MAX_URLS = 50
+MAX_PREVIEWED_FILES = 10
+"""Files of one preview; a person waits until they are read."""
 LATE_NOTE = "Reading it takes longer than a preview may. It can be added all the same."
 _SPLIT = BeforeValidator(
     lambda names: names.split(",") if isinstance(names, str) else names,
@@ -90,7 +91,7 @@ class Pages(Overrides):
     model_config = ConfigDict(json_schema_extra=one_of("url", "urls"))
 
     url: Address | None = None
-    urls: list[Address] | None = Field(None, min_length=1, max_length=MOST_URLS)
+    urls: list[Address] | None = Field(None, min_length=1, max_length=MAX_URLS)
 
     def by_page(self) -> dict[str, str]:
         """Return the addresses by page, without what follows a #. Raises
@@ -98,7 +99,7 @@ class Pages(Overrides):
         """
         if (self.url is None) == (self.urls is None):
             message = (
-                f"send one address in `url` or up to {MOST_URLS} in `urls`, http(s)."
+                f"send one address in `url` or up to {MAX_URLS} in `urls`, http(s)."
             )
             raise errors.InvalidRequestError.for_field("url", message)
         urls = [self.url] if self.url is not None else self.urls or []
@@ -123,7 +124,7 @@ class UploadFields(Overrides):
 class Upload(UploadFields):
     """Files to add; a form has text in its fields, ``labels`` with commas between."""
 
-    files: list[File] = Field(min_length=1, max_length=MOST_FILES)
+    files: list[File] = Field(min_length=1, max_length=MAX_FILES)
     labels: str | None = None  # type: ignore[assignment]  # a text, not a list
 
 
@@ -147,7 +148,7 @@ def add_documents() -> Response:
     owner = caller().owner
     mine = library()
     storage.require_writable()
-    if is_form(most=MOST_FILES):
+    if is_form(most=MAX_FILES):
         files = accept_files()
         fields = {
             name: value.strip() for name, value in request.form.items() if value.strip()
@@ -230,7 +231,7 @@ class FilePreview:
 class PreviewForm(Body):
     """Files to look at."""
 
-    files: list[File] = Field(min_length=1, max_length=MOST_PREVIEWED)
+    files: list[File] = Field(min_length=1, max_length=MAX_PREVIEWED_FILES)
 
 
 class PreviewPage(Body):
@@ -261,13 +262,13 @@ def preview_documents() -> Response:
         TemporaryDirectory(prefix="report-chat-") as folder,
     ):
         looked = partial(_look, cancel=request.cancel)
-        if not is_form(most=MOST_PREVIEWED):
+        if not is_form(most=MAX_PREVIEWED_FILES):
             url = parse(PreviewPage, json_body() or {}).url
             download = services().ingesting.originals.download
             files = [looked(url, lambda: download(url, Path(folder), request.cancel))]
             return jsonify(to_json({"files": files}))
         files = []
-        for number, file in enumerate(accept_files(most=MOST_PREVIEWED)):
+        for number, file in enumerate(accept_files(most=MAX_PREVIEWED_FILES)):
             path = Path(folder) / str(number) / last_part(file.filename)
             path.parent.mkdir()
             file.save(path)

@@ -19,7 +19,7 @@ from flask import Flask
 from ...config.settings import Settings
 from ...domain.documents import MEGABYTE
 from ...domain.errors import ChatbotError, DependencyError
-from .files import FORM_BYTES, MOST_FILES
+from .files import FORM_BYTES, MAX_FILES
 from .front import Front
 from .routes import question_paths
 
@@ -57,7 +57,7 @@ class Server(uvicorn.Server):
             question_paths=question_paths(app),
             waiting=app.extensions["observer"].waiting,
             largest=app.config["MAX_CONTENT_LENGTH"],
-            largest_form=FORM_BYTES + MOST_FILES * settings.max_upload_mb * MEGABYTE,
+            largest_form=FORM_BYTES + MAX_FILES * settings.max_upload_mb * MEGABYTE,
         )
         super().__init__(
             uvicorn.Config(

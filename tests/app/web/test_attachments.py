@@ -20,7 +20,7 @@ from werkzeug.test import TestResponse
 
 from chatbot.app.factory import close_app, create_app
 from chatbot.app.web import streaming
-from chatbot.app.web.asking import MOST_ATTACHMENTS
+from chatbot.app.web.asking import MAX_ATTACHMENTS
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import error_of, fields_of
 from tests.app.web.knowledge import BROKEN_PDF, KENYA, form, post_form, rows
@@ -452,7 +452,7 @@ def _question() -> str:
 
 TEXT = {"text": "a"}
 WRONG_JSON = [
-    ([TEXT] * (MOST_ATTACHMENTS + 1), "attachments"),
+    ([TEXT] * (MAX_ATTACHMENTS + 1), "attachments"),
     (TEXT, "attachments"),
     ([{}], "attachments.0"),
     ([{"text": "a", "url": "http://example.org"}], "attachments.0"),
@@ -483,7 +483,7 @@ class TestRefused:
             for files, fields, named in [
                 ([], {"request": _question()}, None),
                 (
-                    [(f"{n}.md", "x") for n in range(MOST_ATTACHMENTS + 1)],
+                    [(f"{n}.md", "x") for n in range(MAX_ATTACHMENTS + 1)],
                     {"request": _question()},
                     "files",
                 ),

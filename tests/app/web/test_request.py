@@ -7,7 +7,7 @@ import json
 import pytest
 from flask.testing import FlaskClient
 
-from chatbot.app.web.files import LONGEST_NAME, MOST_FILES, csv_text, safe_name
+from chatbot.app.web.files import LONGEST_NAME, MAX_FILES, csv_text, safe_name
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.knowledge import (
@@ -87,7 +87,7 @@ WRONG = {
     "no suffix": ([("readme", "text")], {}, "files"),
     "a suffix alone": ([(".md", "text")], {}, "files"),
     "the same name twice": ([KEPT, ("./" + KENYA, "other")], {}, "files"),
-    "too many files": ([(f"{n}.md", "x") for n in range(MOST_FILES + 1)], {}, "files"),
+    "too many files": ([(f"{n}.md", "x") for n in range(MAX_FILES + 1)], {}, "files"),
     "a title for two": ([KEPT, ("b.md", "text")], {"title": "T"}, "title"),
     "a title too long": ([KEPT], {"title": "T" * 301}, "title"),
     "an unknown field": ([KEPT], {"contry": "Kenya"}, "contry"),
