@@ -75,6 +75,18 @@ def test_every_part_of_an_extra_is_where_it_says(extra: Extra) -> None:
     assert set(extra.settings) <= Settings.model_fields.keys()
 
 
+def test_the_page_on_the_extras_names_all_with_their_settings_and_commands() -> None:
+    page = (ROOT / "docs/extras/README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (.*) \| (.*) \|$", page, re.MULTILINE)
+    assert [
+        (name, re.findall("`(.*?)`", settings), re.findall("`(.*?)`", commands))
+        for name, settings, commands in rows
+    ] == [
+        (extra.name, [name.upper() for name in extra.settings], sorted(extra.commands))
+        for extra in extras()
+    ]
+
+
 def test_the_default_is_every_extra_and_none_is_no_extra() -> None:
     assert [extra.name for extra in enabled(Settings())] == EXTRAS.names()
     assert enabled(Settings.from_env({"EXTRAS": "none"})) == ()
