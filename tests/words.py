@@ -48,10 +48,11 @@ def in_answers() -> Iterator[str]:
     trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
     everywhere = _constants(*trees)
     for tree in trees:
-        known = {**everywhere, **_constants(tree)}
+        own = _constants(tree)
+        known = {**everywhere, **own}
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and _name(node.func) in {"say", "counted"}:
-                yield from _said(node, known)
+                yield from _said(node, known, own)
             elif (
                 isinstance(node, ast.Call)
                 and _name(node.func) in {"step", "StepEvent"}
@@ -59,7 +60,7 @@ def in_answers() -> Iterator[str]:
             ):
                 # The page says a step's fixed words in its own language.
                 yield from (
-                    text for text in _texts(node.args[1], {}) if text[:1].isupper()
+                    text for text in _texts(node.args[1], own) if text[:1].isupper()
                 )
     yield from (
         _of(count_of(number, noun))
@@ -116,9 +117,12 @@ def _message(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
         yield from _texts(node, known)
 
 
-def _said(node: ast.Call, known: dict[str, list[str]]) -> Iterator[str]:
+def _said(
+    node: ast.Call, known: dict[str, list[str]], own: dict[str, list[str]]
+) -> Iterator[str]:
+    """``own``: the texts that the module gives names; ``known``: all modules."""
     if _name(node.func) == "counted":
-        nouns = _texts(node.args[2], {})
+        nouns = _texts(node.args[2], own)
         yield from (_of(count_of(number, noun)) for noun in nouns for number in (1, 2))
     elif node.args:
         yield from _texts(node.args[0], known)
@@ -141,11 +145,23 @@ def _constants(*trees: ast.Module) -> dict[str, list[str]]:
     """The texts that a name is given."""
     found: dict[str, list[str]] = {}
     for node in (node for tree in trees for node in ast.walk(tree)):
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.targets[0].id, []).extend(
-                filter(None, _texts(node.value, {}))
-            )
+        if not isinstance(node, ast.Assign):
+            continue
+        for name, value in _assigned(node.targets[0], node.value):
+            found.setdefault(name, []).extend(filter(None, _texts(value, {})))
     return found
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Each name of an assignment with what it may be given."""
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.IfExp):
+        yield from _assigned(target, value.body)
+        yield from _assigned(target, value.orelse)
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for name, part in zip(target.elts, value.elts, strict=False):
+            yield from _assigned(name, part)
 
 
 def _of(counted: str) -> str:

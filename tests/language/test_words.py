@@ -21,11 +21,7 @@ _LITERAL = re.compile(
     r"""(?<![\w.]t\()(?<!\(t\()"([A-Z][a-z]+ [^"]*)"|(?<!t\()`([A-Z][a-z]+ [^`]*)`"""
 )
 _COMMENT = re.compile(r"/\*.*?\*/|^\s*//.*?$", re.DOTALL | re.MULTILINE)
-OF_PROGRAMMERS = {"docs.html"}
-"""Of the API, whose description is English."""
-PAGES = sorted(
-    path for path in TEMPLATES.glob("*.html") if path.name not in OF_PROGRAMMERS
-)
+PAGES = sorted(TEMPLATES.glob("*.html"))
 OF_MACHINES = re.compile(r"^M[-\d]|^The session could not be loaded")
 """Outlines of shapes, and what only the console shows."""
 
