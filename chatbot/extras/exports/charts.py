@@ -40,72 +40,84 @@ class FigureChart:
     def title(self) -> str:
         """The indicator, with what nothing else in the chart shows."""
         first = self.figures[0]
-        years = {one["year"] for one in self.figures}
-        subject = (
-            f"{first['subject']}: "
-            if len({one["subject"] for one in self.figures}) == 1
-            else ""
-        )
-        year = f", {first['year']}" if not self.is_lines and len(years) == 1 else ""
-        unit = f" ({first['unit']})" if len(first["unit"]) > 1 else ""
-        return f"{subject}{first['indicator']}{year}{unit}"
+        title = str(first["indicator"])
+        if len({one["subject"] for one in self.figures}) == 1:
+            title = f"{first['subject']}: {title}"
+        if not self.is_lines and len({one["year"] for one in self.figures}) == 1:
+            title += f", {first['year']}"
+        if len(first["unit"]) > 1:
+            title += f" ({first['unit']})"
+        return title
 
     def part(self) -> ChartPart:
         """Return the chart, related to a workbook with its values."""
-        data, by_year = (
-            ChartData(number_format="#,##0.##"),
-            [int(one["year"]) for one in self.figures],
-        )
-        span = range(min(by_year), max(by_year) + 1)
+        return self._lines() if self.is_lines else self._bars()
+
+    def _lines(self) -> ChartPart:
+        span = self._span()
         subjects = _grouped(self.figures, "subject")
-        if self.is_lines:
-            data.categories = [str(year) for year in span]
-            for subject, figures in subjects.items():
-                values = {one["year"]: one["value"] for one in figures}
-                data.add_series(subject, [values.get(year) for year in span])
-        else:
-            data.categories = [
-                f"{f['subject']} ({f['year']})" if len(span) > 1 else f["subject"]
-                for f in self.figures
-            ]
-            data.add_series(self.title, [one["value"] for one in self.figures])
-        kind = "LINE_MARKERS" if self.is_lines else "BAR_CLUSTERED"
-        part: ChartPart = ChartPart.new(XL_CHART_TYPE[kind], data, Package(""))
+        data = ChartData(number_format="#,##0.##")
+        data.categories = [str(year) for year in span]
+        for subject, figures in subjects.items():
+            values = {one["year"]: one["value"] for one in figures}
+            data.add_series(subject, [values.get(year) for year in span])
+        part = self._new(XL_CHART_TYPE.LINE_MARKERS, data)
         chart = part.chart
-        plot = part.chart.plots[0]
-        chart.font.size = Pt(9)
-        chart.chart_title.text_frame.text = self.title
-        chart.category_axis.tick_label_position = XL_TICK_LABEL_POSITION.LOW
-        chart.has_legend = self.is_lines and len(subjects) > 1
-        if self.is_lines:
-            (blanks,) = part._element.xpath("//c:dispBlanksAs")
-            blanks.set("val", "span")  # a line bridges missing years
-        else:
-            plot.gap_width = 40
-            chart.category_axis.reverse_order = True
-            axis = chart.value_axis
-            axis.visible = axis.has_major_gridlines = False
-            shown = [float(one["value"]) for one in self.figures]
-            axis.minimum_scale = min(0, min(shown) * ROOM)
-            axis.maximum_scale = max(0, max(shown) * ROOM)
+        (blanks,) = part._element.xpath("//c:dispBlanksAs")
+        blanks.set("val", "span")  # a line bridges missing years
+        chart.has_legend = len(subjects) > 1
         if chart.has_legend:
             chart.legend.position = XL_LEGEND_POSITION.BOTTOM
             chart.legend.include_in_layout = False
-        elif not self.is_lines or len(self.figures) <= 10:
-            for place, figure in enumerate(self.figures):
-                label = (
-                    plot.series[0]
-                    .points[span.index(figure["year"]) if self.is_lines else place]
-                    .data_label
-                )
-                label.text_frame.text = figure["text"]
-                label.text_frame.word_wrap = False
-                label.position = (
-                    XL_LABEL_POSITION.ABOVE
-                    if self.is_lines
-                    else XL_LABEL_POSITION.OUTSIDE_END
-                )
+        elif len(self.figures) <= 10:
+            for figure in self.figures:
+                place = span.index(figure["year"])
+                _label(part, place, figure["text"], XL_LABEL_POSITION.ABOVE)
         return part
+
+    def _bars(self) -> ChartPart:
+        data = ChartData(number_format="#,##0.##")
+        data.categories = [self._bar_name(one) for one in self.figures]
+        data.add_series(self.title, [one["value"] for one in self.figures])
+        part = self._new(XL_CHART_TYPE.BAR_CLUSTERED, data)
+        chart = part.chart
+        chart.has_legend = False
+        chart.plots[0].gap_width = 40
+        chart.category_axis.reverse_order = True
+        axis = chart.value_axis
+        axis.visible = False
+        axis.has_major_gridlines = False
+        shown = [float(one["value"]) for one in self.figures]
+        axis.minimum_scale = min(0, min(shown) * ROOM)
+        axis.maximum_scale = max(0, max(shown) * ROOM)
+        for place, figure in enumerate(self.figures):
+            _label(part, place, figure["text"], XL_LABEL_POSITION.OUTSIDE_END)
+        return part
+
+    def _new(self, kind: Any, data: ChartData) -> ChartPart:
+        part: ChartPart = ChartPart.new(kind, data, Package(""))
+        chart = part.chart
+        chart.font.size = Pt(9)
+        chart.chart_title.text_frame.text = self.title
+        chart.category_axis.tick_label_position = XL_TICK_LABEL_POSITION.LOW
+        return part
+
+    def _span(self) -> range:
+        years = [int(one["year"]) for one in self.figures]
+        return range(min(years), max(years) + 1)
+
+    def _bar_name(self, figure: Json) -> str:
+        if len(self._span()) > 1:
+            return f"{figure['subject']} ({figure['year']})"
+        return str(figure["subject"])
+
+
+def _label(part: ChartPart, place: int, text: str, position: Any) -> None:
+    """Write a text at a point of the first series."""
+    label = part.chart.plots[0].series[0].points[place].data_label
+    label.text_frame.text = text
+    label.text_frame.word_wrap = False
+    label.position = position
 
 
 def charts_of(answer: Mapping[str, Any]) -> list[FigureChart]:

@@ -91,54 +91,47 @@ class WordWriter:
     def _blocks(self, tokens: Sequence[Token], cited: Mapping[int, Json]) -> None:
         style = "Normal"
         depth = 0
-        rows = list[list[Token]]()
+        rows: list[list[Token]] = []
         for token in tokens:
             match token.type:
-                case "bullet_list_open" | "ordered_list_open":
+                case "bullet_list_open":
                     depth += 1
-                    style = (
-                        "List Bullet" if token.type.startswith("b") else "List Number"
-                    )
+                    style = "List Bullet"
+                case "ordered_list_open":
+                    depth += 1
+                    style = "List Number"
                 case "bullet_list_close" | "ordered_list_close":
                     depth -= 1
-                    style = style if depth else "Normal"
+                    if not depth:
+                        style = "Normal"
                 case "heading_open":
                     style = f"Heading {min(int(token.tag[1]) + 1, 9)}"
-                case "heading_close":
+                case "blockquote_open":
+                    style = "Quote"
+                case "heading_close" | "blockquote_close":
                     style = "Normal"
-                case "blockquote_open" | "blockquote_close":
-                    style = "Quote" if token.type.endswith("open") else "Normal"
                 case "fence" | "code_block":
                     self._file.add_paragraph(token.content.rstrip("\n"), "macro")
                 case "tr_open":
                     rows.append([])
                 case "table_close":
-                    table = self._file.add_table(
-                        len(rows), max(map(len, rows)), "Light Grid Accent 1"
-                    )
-                    cells = (
-                        (row.cells, texts)
-                        for row, texts in zip(table.rows, rows, strict=True)
-                    )
-                    for cell, text in (
-                        (cell, text)
-                        for pair in cells
-                        for cell, text in zip(*pair, strict=False)
-                    ):
-                        self._inline(cell.paragraphs[0], text, cited)
-                    self._file.add_paragraph()
+                    self._table(rows, cited)
                     rows = []
                 case "inline" if rows:
                     rows[-1].append(token)
                 case "inline":
-                    level = (
-                        f" {min(depth, 3)}"
-                        if style.startswith("List") and depth > 1
-                        else ""
-                    )
-                    self._inline(
-                        self._file.add_paragraph(style=f"{style}{level}"), token, cited
-                    )
+                    paragraph = self._file.add_paragraph(style=_level(style, depth))
+                    self._inline(paragraph, token, cited)
+
+    def _table(
+        self, rows: Sequence[Sequence[Token]], cited: Mapping[int, Json]
+    ) -> None:
+        width = max(len(texts) for texts in rows)
+        table = self._file.add_table(len(rows), width, "Light Grid Accent 1")
+        for row, texts in zip(table.rows, rows, strict=True):
+            for cell, text in zip(row.cells, texts, strict=False):
+                self._inline(cell.paragraphs[0], text, cited)
+        self._file.add_paragraph()
 
     def _inline(
         self, paragraph: Paragraph, token: Token, cited: Mapping[int, Json]
@@ -150,27 +143,23 @@ class WordWriter:
                     bold = child.type == "strong_open"
                 case "em_open" | "em_close":
                     italic = child.type == "em_open"
-                case "softbreak" | "hardbreak":
-                    paragraph.add_run("\n" if child.type == "hardbreak" else " ")
+                case "softbreak":
+                    paragraph.add_run(" ")
+                case "hardbreak":
+                    paragraph.add_run("\n")
                 case "text" | "code_inline":
-                    for piece in filter(None, _PIECE.split(child.content)):
-                        numbers = (
-                            [int(number) for number in re.findall(r"\d+", piece)]
-                            if piece[0] == "["
-                            else []
-                        )
+                    for piece in _PIECE.split(child.content):
                         if piece in (MARK, END):
                             marked = piece == MARK
-                        elif numbers and all(number in cited for number in numbers):
+                        elif numbers := _cited_numbers(piece, cited):
                             for number in numbers:
                                 self._footnote(paragraph, cited[number])
-                        else:
+                        elif piece:
                             run = paragraph.add_run(piece)
                             run.bold = bold or None
                             run.italic = italic or None
-                            run.font.highlight_color = (
-                                WD_COLOR_INDEX.YELLOW if marked else None
-                            )
+                            if marked:
+                                run.font.highlight_color = WD_COLOR_INDEX.YELLOW
 
     def _chart(self, chart: FigureChart) -> None:
         """Add a chart that Word can edit, with its values as its text for those who do
@@ -240,6 +229,23 @@ class WordWriter:
             last[0].text = last[0].text.rstrip(" ")
         reference = f'<w:r {_W}>{raised}{comma}<w:footnoteReference w:id="{id}"/></w:r>'
         paragraph._p.append(parse_xml(reference))
+
+
+def _level(style: str, depth: int) -> str:
+    """Return the style of a list inside of others: Word has three levels."""
+    if depth > 1 and style.startswith("List"):
+        return f"{style} {min(depth, 3)}"
+    return style
+
+
+def _cited_numbers(piece: str, cited: Mapping[int, Json]) -> list[int]:
+    """Return the numbers of "[1, 2]"; none where it is something else, or one is not
+    cited.
+    """
+    if not piece.startswith("["):
+        return []
+    numbers = [int(number) for number in re.findall(r"\d+", piece)]
+    return numbers if all(number in cited for number in numbers) else []
 
 
 def as_word(record: Conversation, messages: list[Json]) -> bytes:
