@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Protocol
 
 from ..domain import Scope
@@ -20,6 +20,7 @@ from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value
 from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
+from .key_figures import most_asked
 
 LEAST = 0.65
 """The score of `IndicatorIndex` from which an indicator is taken for the one that is
@@ -31,7 +32,10 @@ ALIKE = 0.75
 """Share of common words from which two names are one indicator, where no report has
 both.
 """
-KEY_FIGURES = 8
+KEY_FIGURES, MIN_KEY_FIGURES = 8, 4
+"""Key figures at most, and the number from which those that people ask for most are
+enough.
+"""
 SUBJECTS = 3
 """Subjects of an indicator that can be ranked."""
 MOST_THINGS = 6
@@ -170,9 +174,10 @@ class FigureTables:
         subjects: Sequence[str],
         chapters: Callable[[Sequence[str]], Mapping[str, str]],
     ) -> list[IndicatorFigures]:
-        """Return indicators that all subjects have, in turn the next one of each
-        chapter, at most `KEY_FIGURES`. Of each subject its newest edition counts.
-        ``chapters`` returns the chapters of passages by their ids.
+        """Return indicators that all subjects have, at most `KEY_FIGURES`: those that
+        people ask for most; where they are few, then in turn the next one of each
+        chapter. Of each subject its newest edition counts. ``chapters`` returns the
+        chapters of passages by their ids.
         """
         figures = [
             figure for figure in self._figures.find(scope) if figure.subject in subjects
@@ -196,25 +201,27 @@ class FigureTables:
         shared = {
             pair: id
             for pair, id in first.items()
-            if not pair[1] and all(pair in other for other in others)
+            if all(pair in other for other in others)
         }
-        of_chunk, by_chapter = (
-            chapters(list(shared.values())),
-            defaultdict[str, list[tuple[str, str]]](list),
-        )
-        for pair, chunk_id in shared.items():
-            by_chapter[of_chunk.get(chunk_id, "")].append(pair)
-        in_turn = [
-            pair
-            for row in zip_longest(*by_chapter.values())
-            for pair in row
-            if pair is not None
-        ]
+        chosen = most_asked(shared, self._terms)
+        if len(chosen) < MIN_KEY_FIGURES:
+            rest = {pair: id for pair, id in shared.items() if not pair[1]}
+            chosen += _in_turn(rest, chapters(list(rest.values())))
         pairs = self._figures.indicators(scope)
         return [
             self._measured(name, label, pairs, scope, subjects)
-            for name, label in in_turn[:KEY_FIGURES]
+            for name, label in list(dict.fromkeys(chosen))[:KEY_FIGURES]
         ]
+
+    def most_asked(self, scope: Scope) -> list[str]:
+        """Return the headings of the figures in a scope that people ask for most."""
+        by_heading = self._figures.indicators(scope)
+        pairs = [
+            (heading, label)
+            for heading, labels in by_heading.items()
+            for label in labels
+        ]
+        return [heading for heading, _ in most_asked(pairs, self._terms)]
 
     def things(
         self, topic: str, scope: Scope, request: RequestContext | None = None
@@ -358,6 +365,19 @@ class FigureTables:
 
     def _words(self, heading: str, label: str = "") -> frozenset[str]:
         return frozenset(self._terms(f"{heading} {label}"))
+
+
+def _in_turn(
+    chunk_ids: Mapping[tuple[str, str], str], chapters: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the indicators, in turn the next one of each chapter. ``chunk_ids``: their
+    passages; ``chapters``: those of the passages.
+    """
+    by_chapter = defaultdict[str, list[tuple[str, str]]](list)
+    for pair, chunk_id in chunk_ids.items():
+        by_chapter[chapters.get(chunk_id, "")].append(pair)
+    rows = zip_longest(*by_chapter.values())
+    return [pair for pair in chain.from_iterable(rows) if pair is not None]
 
 
 def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:

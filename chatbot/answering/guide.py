@@ -2,7 +2,7 @@
 (`topics`).
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,8 +49,6 @@ def guide(
     figures = [
         figure for one in measured if (figure := one.newest(subject)) is not None
     ]
-    sizes = Counter(chapters.values())
-    figures.sort(key=lambda figure: -sizes[chapters.get(figure.chunk_id, "")])
     headings = [figure.heading for figure in figures] + [
         chunk.heading for chunk in chunks
     ]

@@ -304,3 +304,36 @@ def _edition(year: int) -> Scope:
 
 def _of(country: str) -> Scope:
     return Scope.of({"country_name": Values((country,))})
+
+
+class TestKeyFigures:
+    def key_figures(self, *headings: tuple[str, str]) -> list[str]:
+        figures = [
+            figure("Kenya", heading, "1", 2022, 2023, label)
+            for heading, label in headings
+        ]
+        measured = tables(*figures).key_figures(
+            EVERYWHERE, ["Kenya"], lambda ids: dict.fromkeys(ids, "")
+        )
+        return [one.heading for one in measured]
+
+    def test_what_people_ask_for_most_stands_first_and_alone(self) -> None:
+        assert self.key_figures(
+            ("Irrigated land", ""),
+            ("Inflation rate (consumer prices)", ""),
+            ("Life expectancy at birth", "male"),
+            ("Life expectancy at birth", "total population"),
+            ("Airports", ""),
+            ("GDP (official exchange rate)", ""),
+            ("Population", ""),
+        ) == [
+            "Population",
+            "GDP (official exchange rate)",
+            "Inflation rate (consumer prices)",
+            "Life expectancy at birth",
+        ]
+
+    def test_a_report_with_few_of_these_shows_its_own_figures_too(self) -> None:
+        assert self.key_figures(
+            ("Boreholes drilled", ""), ("Population", ""), ("Boreholes drilled", "dry")
+        ) == ["Population", "Boreholes drilled"]

@@ -1,0 +1,35 @@
+"""The figures that people ask for most (`key_figures.toml`), among those that reports
+have.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import product
+
+from ..domain.errors import read_table
+
+_TABLE = read_table(__package__, "key_figures")
+_WHOLE_LABELS: Sequence[str] = _TABLE["labels"]["whole"]
+_NAMES: Sequence[Sequence[str]] = [
+    figure["headings"] for figure in _TABLE["figures"].values()
+]
+
+Indicator = tuple[str, str]
+"""A heading and a label."""
+
+
+def most_asked(
+    indicators: Collection[Indicator], terms: Callable[[str], Sequence[str]]
+) -> list[Indicator]:
+    """Return the indicators that people ask for most, in the order of the list."""
+    by_words = {
+        (frozenset(terms(heading)), label.casefold()): (heading, label)
+        for heading, label in indicators
+    }
+    found: list[Indicator] = []
+    for names in _NAMES:
+        keys = [
+            (frozenset(terms(name)), label)
+            for name, label in product(names, _WHOLE_LABELS)
+        ]
+        found += [by_words[key] for key in keys if key in by_words][:1]
+    return found
