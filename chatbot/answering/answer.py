@@ -102,6 +102,17 @@ def prompt_for(
     return Prompt(messages, question.search_text, context, language=question.language)
 
 
+def with_note(prompt: Prompt, note: str) -> Prompt:
+    """Return a prompt whose last message ends with a note of this program on what the
+    reports lack.
+    """
+    if not note:
+        return prompt
+    *before, last = prompt.messages
+    content = f"{last.content}\nNote: {on_one_line(note)}"
+    return replace(prompt, messages=(*before, replace(last, content=content)))
+
+
 def general_prompt(question: Question) -> Prompt:
     """Return the prompt of ON_EMPTY=general, without passages; `GENERAL` stands above
     the reply.

@@ -28,6 +28,7 @@ from ..questions.reading import read_names
 from ..search.compression import EmbeddedPages
 from ..search.pipeline import Retrieval
 from ..search.relevance import Judge
+from ..search.subjects import Missing
 from .budget import Spending
 from .emitter import Emitter, Send
 from .limits import Limits
@@ -114,6 +115,14 @@ class Findings:
         """The best of each search, then the second best, ..."""
         return list(alternate(list(self._by_search.values())))
 
+    def keep_only(self, hits: Iterable[SearchHit]) -> None:
+        """Keep these of the hits, in this order."""
+        places = {hit.chunk.id: place for place, hit in enumerate(hits)}
+        for search, found in self._by_search.items():
+            kept = [hit for hit in found if hit.chunk.id in places]
+            kept.sort(key=lambda hit: places[hit.chunk.id])
+            self._by_search[search] = kept
+
     def of(self, search: str) -> list[SearchHit]:
         """Return the kept hits of this search, also those that another search found
         first.
@@ -178,6 +187,8 @@ class Turn:
     """Misspelt words, and what they are read as."""
     missing: str = ""
     """What the question names that no report is about."""
+    absent: Missing | None = None
+    """The same, where that is all it is about and it is searched for all the same."""
     suggested_scope: ScopeSummary | None = None
     """The scope that the question might be asked under."""
     cache_key: str = ""

@@ -20,7 +20,8 @@ from ..domain import SearchHit
 from ..domain.documents import Calibration
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
-from ..domain.scope import Reading
+from ..domain.scope import NamedCountry, Reading
+from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
 from ..language.sentences import sentences
 from ..questions.kinds import asks_for_advice, asks_for_prose
@@ -228,6 +229,42 @@ class Judge:
             if names
             else list(hits)
         )
+
+    def said_of(
+        self,
+        question: Reading,
+        countries: Sequence[NamedCountry],
+        hits: Sequence[SearchHit],
+    ) -> list[SearchHit]:
+        """Return the hits, first those of which one sentence has one of the countries
+        and all that is asked.
+        """
+        return sorted(
+            hits,
+            key=lambda hit: self.is_said_of(question, countries, hit),
+            reverse=True,
+        )
+
+    def is_said_of(
+        self, question: Reading, countries: Sequence[NamedCountry], hit: SearchHit
+    ) -> bool:
+        """Return whether one sentence or line of a passage names one of the countries
+        and has all terms and numbers that are asked. Its headings do not count: under
+        "Exports - partners" a country is named whose exports nobody tells. Nor does a
+        single word that is asked ("Who leads Germany?"): many sentences have it.
+        """
+        needed, _ = self._asked(question)
+        if len(needed) < MIN_WORDS:
+            return False
+        needed = needed.union(_NUMBER.findall(question.text))
+        terms = analyzer_for(question.text, self.language).terms
+        for sentence in sentences(hit.chunk.text):
+            if not needed <= set(terms(sentence)):
+                continue
+            keys = keys_in(sentence)
+            if any(not keys.isdisjoint(country.keys) for country in countries):
+                return True
+        return False
 
     def _is_said(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
         """Return whether a sentence or line, with its title and headings, has the

@@ -3,7 +3,7 @@ make a scope.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..domain import Scope, SearchHit
@@ -37,18 +37,30 @@ _WORDS = re.compile(r"[_.\-]+|(?<=[a-z])(?=[A-Z])")
 class Missing:
     """``text`` names what is missing; ``everything``: nothing of what the question is
     about is there.
+
+    ``countries``: those missing, where that is everything. ``may_be_named``: passages
+    in scope name one of them, or nobody knows whether they do. ``offer``: what there is
+    instead.
     """
 
     text: str
     everything: bool
+    countries: tuple[NamedCountry, ...] = ()
+    may_be_named: bool = False
+    offer: str = ""
+
+    @property
+    def refusal(self) -> str:
+        """The text with what there is instead."""
+        return f"{self.text} {self.offer}".strip()
 
 
 def missing_subject(
     reading: Reading, scope: Scope, catalog: Catalog, say: Say = in_english
 ) -> Missing | None:
     """The subject's country or edition without a report in the data, or outside the
-    scope that was chosen. Data without any country lacks none, and the same for years.
-    Of years of figures see `missing_figures`.
+    scope that was chosen. Data of which most reports have no country lacks none, and
+    data without any year no year. Of years of figures see `missing_figures`.
     """
     countries = (
         _missing_countries(reading, scope, catalog, say) if reading.about else None
@@ -240,6 +252,8 @@ def _missing_countries(
     seen = set(catalog.values(COUNTRY, scope.widest()))
     if not seen or (scope.get(COUNTRY) is not None and reading.refers):
         return None
+    if _is_mostly_of_no_country(scope.widest(), catalog):
+        return None
     absent = [
         country
         for country in reading.about
@@ -254,12 +268,13 @@ def _missing_countries(
     ]
     if not absent and not left_out:
         return None
-    texts = []
-    if absent:
-        names = _joined(
-            [with_article(_shown(country), say) for country in absent], say, "or"
-        )
-        texts.append(say("There is no report on {names}.", names=names))
+    outside = [
+        country
+        for country in reading.about
+        if not set(left_out).isdisjoint(values_of([country], catalog))
+    ]
+    evidence = _evidence([*absent, *outside], scope, catalog)
+    texts = _absent_in_words(absent, evidence, say)
     if left_out:
         shown = escape_markdown(describe(scope, say))
         names = _joined([with_article(str(name), say) for name in left_out], say, "and")
@@ -276,8 +291,79 @@ def _missing_countries(
     ):
         return Missing(" ".join(texts), everything=False)
     return Missing(
-        " ".join([*texts, _what_there_is(scope, catalog, say)]), everything=True
+        " ".join(texts),
+        everything=True,
+        countries=(*absent, *outside),
+        may_be_named=evidence.may_be_named,
+        offer=_what_there_is(scope, catalog, say),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """How many passages name a country without a report, by its keys; and whether some
+    may name one.
+    """
+
+    passages: Mapping[tuple[str, ...], int]
+    may_be_named: bool
+
+
+def _evidence(
+    countries: Sequence[NamedCountry], scope: Scope, catalog: Catalog
+) -> _Evidence:
+    """Return what the passages in scope know of countries.
+
+    Where reports were not looked through they may name any country, unless the whole
+    library is one of an older release: that refuses as it did. A person who has chosen
+    a report or a collection wants to know what is in it.
+    """
+    codes = {key for country in countries for key in country.keys}
+    mentions = catalog.mentions(codes, scope)
+    passages: dict[tuple[str, ...], int] = {}
+    if mentions.is_known:
+        for country in countries:
+            # A passage that names "Congo" counts for both countries.
+            passages[country.keys] = max(
+                mentions.passages.get(key, 0) for key in country.keys
+            )
+    is_chosen = scope.get(DOCUMENT) is not None
+    is_chosen = is_chosen or scope.collections != scope.limit_collections
+    is_unknown = not mentions.is_known and not mentions.is_older
+    return _Evidence(passages, is_chosen or is_unknown or any(passages.values()))
+
+
+def _absent_in_words(
+    countries: Sequence[NamedCountry], evidence: _Evidence, say: Say
+) -> list[str]:
+    """Return sentences on countries without a report, with the number of passages that
+    name each.
+    """
+    texts: list[str] = []
+    unnamed: list[str] = []
+    for country in countries:
+        name = with_article(_shown(country), say)
+        passages = evidence.passages.get(country.keys, 0)
+        if not passages:
+            unnamed.append(name)
+            continue
+        text = "There is no report on {name}; {number} passages name it."
+        if passages == 1:
+            text = "There is no report on {name}; one passage names it."
+        texts.append(say(text, name=_joined([name], say, "or"), number=passages))
+    if unnamed:
+        names = _joined(unnamed, say, "or")
+        texts.append(say("There is no report on {names}.", names=names))
+    return texts
+
+
+def _is_mostly_of_no_country(scope: Scope, catalog: Catalog) -> bool:
+    """Return whether most reports of a scope have no country, as lessons, manuals and
+    minutes have none.
+    """
+    of_countries = scope.having(COUNTRY, catalog.values(COUNTRY, scope))
+    every = catalog.holdings(scope).documents
+    return 2 * catalog.holdings(of_countries).documents < every
 
 
 def _named_by_untagged(scope: Scope, catalog: Catalog) -> set[str]:

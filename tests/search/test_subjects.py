@@ -43,8 +43,13 @@ def in_json(found: Scope | None) -> dict[str, Any] | None:
 def test_what_is_missing_is_named(case: dict[str, Any]) -> None:
     chosen, reports = given(case)
     found = missing_subject(read_names(case["text"], reports, chosen), chosen, reports)
-    said = {"says": found.text, "everything": found.everything} if found else {}
-    assert said == {name: case[name] for name in ("says", "everything") if name in case}
+    said: dict[str, Any] = {}
+    if found is not None:
+        said = {"says": found.refusal, "everything": found.everything}
+        if found.may_be_named:
+            said["may be named"] = True
+    names = ("says", "everything", "may be named")
+    assert said == {name: case[name] for name in names if name in case}
 
 
 def test_an_article_is_of_the_language_it_is_said_in() -> None:

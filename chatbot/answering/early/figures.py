@@ -21,6 +21,8 @@ class TableOfFigures:
     def run(self, turn: Turn) -> Draft | None:
         if turn.mode is None or not turn.mode.takes_tables or turn.question.page:
             return None
+        if turn.absent is not None:
+            return None
         if turn.has_model and turn.mode.searches_often:
             return None
         table = self.figures.compile(turn)

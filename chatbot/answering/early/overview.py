@@ -37,6 +37,8 @@ class Overview:
         question = turn.question
         if turn.mode is None or turn.mode.searches_often or question.page:
             return None
+        if turn.absent is not None:
+            return None
         names = turn.reading.names
         if not asks_what_it_is_about(question.search_text, names):
             return None

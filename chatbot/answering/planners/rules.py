@@ -5,6 +5,12 @@ deterministic flow, R-E2).
 from collections.abc import Sequence
 
 from ...domain import SearchHit
+from ...search.mentions import (
+    CANDIDATES,
+    longer_than_reports,
+    names_country,
+    without_namesakes,
+)
 from ...search.pipeline import Retrieval, with_rank
 from ..tools import Tools
 from ..tools.search import Search
@@ -25,12 +31,16 @@ class OneSearch:
         turn.events.step("search", f"Searching {turn.scope.chunks:,} passages")
         question = turn.question
         text = question.search_text
-        return [Search(text, text, question.scope, question.top_k, is_alone=True)]
+        return [Search(text, text, question.scope, self.top_k(turn), is_alone=True)]
 
     def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
         [result] = results
         hits = self.ordered(turn, result.hits) if result else ()
         turn.found.add_all(turn.question.search_text, hits)
+
+    def top_k(self, turn: Turn) -> int:
+        """Return how many passages are searched for."""
+        return turn.question.top_k
 
     def ordered(self, turn: Turn, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
         """Return the hits in the order in which they are shown."""
@@ -54,5 +64,18 @@ class ByRules(OneSearch):
         turn.found.add_all(turn.question.search_text, both)
         turn.found.is_enough = True
 
+    def top_k(self, turn: Turn) -> int:
+        most = super().top_k(turn)
+        if turn.absent or longer_than_reports(turn.reading, turn.catalog):
+            # Few of the nearest passages may name a country without a report.
+            return max(most, CANDIDATES)
+        return most
+
     def ordered(self, turn: Turn, hits: Sequence[SearchHit]) -> Sequence[SearchHit]:
-        return with_rank(turn.judge.said_first(turn.reading, hits))
+        hits = without_namesakes(turn.reading, hits, turn.catalog)
+        if turn.absent is not None:
+            countries = turn.absent.countries
+            naming = [hit for hit in hits if names_country(hit.chunk, countries)]
+            hits = turn.judge.said_of(turn.reading, countries, naming) or hits
+        hits = turn.judge.said_first(turn.reading, hits)
+        return with_rank(hits[: turn.question.top_k])

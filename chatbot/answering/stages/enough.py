@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...domain import SearchHit
+from ...domain.scope import NamedCountry
+from ...search.mentions import names_country
 from ...search.subjects import missing_figures
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound
@@ -21,6 +23,11 @@ class IsEnough:
         found = turn.found
         if found.is_enough or turn.mode is None:
             return None
+        if turn.absent is not None:
+            if _keep_naming(turn, turn.absent.countries):
+                return None
+            if not turn.has_model:
+                return self.nothing.write(turn, ())
         hits = found.hits
         empty = is_empty(turn, hits)
         if turn.mode.searches_often:
@@ -32,8 +39,22 @@ class IsEnough:
             verdict = "closest"
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
-        turn.closest_only = verdict != "answers"
+        turn.closest_only = verdict != "answers" or turn.absent is not None
         return None
+
+
+def _keep_naming(turn: Turn, countries: Sequence[NamedCountry]) -> bool:
+    """Keep the passages that name a country without a report, where some do, and return
+    whether. They only come close, unless a sentence has the country and what is asked.
+    """
+    hits = [hit for hit in turn.found.hits if names_country(hit.chunk, countries)]
+    if not hits:
+        return False
+    turn.found.keep_only(hits)
+    turn.closest_only = not any(
+        turn.judge.is_said_of(turn.reading, countries, hit) for hit in hits
+    )
+    return True
 
 
 def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:

@@ -80,6 +80,10 @@ class Finish:
         response = answer.response
         if draft.below:
             response = f"{response}\n\n{draft.below}"
+        # Quotations on a country without a report that do not say what is asked.
+        is_beside = turn.absent is not None and turn.closest_only
+        if is_beside and not turn.has_model:
+            return replace(answer, response=response, answered=False)
         return replace(
             answer,
             response=response,

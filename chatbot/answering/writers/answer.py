@@ -35,6 +35,6 @@ class AnswerOfOneSearch(Prose):
         return super().context_tokens(turn)
 
     def opening(self, turn: Turn, passage: Passage) -> str:
-        if turn.closest_only:
+        if turn.closest_only or turn.absent is not None:
             return ""
         return self._figures.state(turn, passage)

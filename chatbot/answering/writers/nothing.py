@@ -115,6 +115,11 @@ class NothingFound:
         question = turn.question
         if self.is_library_empty(turn) and not question.attachments:
             return turn.say(NO_REPORTS)
+        # The scope of the question: the model may have narrowed it.
+        searched = replace(turn.scope, scope=question.scope)
+        if turn.absent is not None:
+            text = not_found(searched, closest, turn.say)
+            return f"{turn.absent.offer} {text}".strip()
         other_years = missing_figures(
             turn.reading,
             closest,
@@ -123,6 +128,4 @@ class NothingFound:
             turn.analyzer,
             turn.say,
         )
-        # The scope of the question: the model may have narrowed it.
-        searched = replace(turn.scope, scope=question.scope)
         return other_years or not_found(searched, closest, turn.say)

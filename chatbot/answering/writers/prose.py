@@ -20,7 +20,7 @@ from ...models.chat.extractive import HEADER
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
 from ...search.pipeline import with_rank
-from ..answer import prompt_for
+from ..answer import prompt_for, with_note
 from ..budget import Allowance
 from ..context import build_context
 from ..turn import Draft, Turn
@@ -210,7 +210,7 @@ class Prose:
         with turn.request.within(limits.spending.seconds_left()) as limited:
             while allowance.take():
                 started = time.perf_counter()
-                prompt = self.prompt(turn, shown)
+                prompt = with_note(self.prompt(turn, shown), turn.missing)
                 reply = Reply(prompt)
                 try:
                     for token in completion(

@@ -126,7 +126,7 @@ class TestAnswers:
     def test_one_that_needs_no_search_is_counted(
         self, services: Services, server: FakeOpenAI
     ) -> None:
-        saved = ask(services, "What is the population of Norway?")
+        saved = ask(services, "Do you have reports on Norway?")
         assert saved.answer.trace.ledger == ()
         assert saved.conversation_usage == Sums(questions=1)
         assert today(services).sums == Sums(questions=1)

@@ -80,22 +80,18 @@ def test_a_misspelt_word_is_searched_as_it_was_meant_which_is_told(
 
 
 class TestMissingSubject:
-    def test_a_question_about_a_missing_country_is_refused_without_search_or_model(
+    def test_a_model_is_told_of_a_country_without_a_report(
         self, services, server, agent
     ) -> None:
+        server.chat(Reply(["The passages say nothing on France."]))
         events = run(services, agent, question("What is the growth rate in France?"))
         found = answer(events)
-        assert found.response.startswith(
-            "There is no report on France. There are reports on Kenya, Mali."
-        )
+        assert found.response.startswith("There is no report on France.\n\n")
         assert streamed(events) == found.response
-        assert (found.answered, found.citations, found.trace.usage.calls) == (
-            False,
-            (),
-            0,
-        )
-        assert found.scope == ScopeSummary(scope(), 2, 5)
-        assert (agent.asked, server.requests) == ([], [])
+        [request] = [one for one in server.requests if one.path == CHAT]
+        last = request.body["messages"][-1]["content"]
+        assert last.endswith("\nNote: There is no report on France.")
+        assert found.trace.closest_only
 
     def test_relax_goes_on_and_says_it(self, services, server, agent) -> None:
         server.chat(Reply(["It is 2.09% [1]."]))

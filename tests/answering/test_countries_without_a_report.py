@@ -1,0 +1,147 @@
+"""A country that no report is about is refused only where no passage names it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chatbot.app.services import Services, build
+from chatbot.domain import Answer, Question, RequestContext, Scope
+from chatbot.domain.scope import Values
+from tests.conftest import small_settings, write_report
+from tests.library.helpers import ingest
+
+TRADE = """# Kenya: Country Report 2023
+
+## Economy
+
+### Exports
+
+The tea exports to Pakistan reached 500 million dollars in 2022.
+
+### Partners
+
+Uganda 12%, Pakistan 8%
+
+## People
+
+### Population
+
+52,428,290 (2023 est.)
+"""
+SUDAN = """# Sudan: Country Report 2023
+
+## Economy
+
+### Oil
+
+Oil worth 1 billion dollars is sold to China.
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Services]:
+    settings = small_settings(tmp_path / "data", chat_model="extractive")
+    with build(settings) as services:
+        for country, text in (("Kenya", TRADE), ("Sudan", SUDAN)):
+            path = write_report(tmp_path, text, country.lower())
+            about = {"country_name": country, "year": 2023}
+            ingest(services, path, about, identity=f"uploads/{country}.md")
+        yield services
+
+
+def asked(services: Services, query: str, scope: Scope | None = None) -> Answer:
+    question = Question(
+        query,
+        scope=scope or Scope(),
+        top_k=5,
+        retrieval_method="hybrid",
+        mode="direct",
+        auto_scope=True,
+    )
+    return services.everything.flow.answer(question, request=RequestContext())
+
+
+def countries_of(answer: Answer) -> set[object]:
+    return {one.hit.chunk.country_name for one in answer.citations}
+
+
+def test_a_country_that_no_passage_names_is_refused_without_a_search(
+    library: Services,
+) -> None:
+    answer = asked(library, "What is the population of Norway?")
+    assert answer.response == (
+        "There is no report on Norway. There are reports on Kenya, Sudan."
+    )
+    assert (answer.answered, answer.trace.hits) == (False, ())
+
+
+def test_a_country_that_passages_name_is_searched_for_and_quoted_as_closest(
+    library: Services,
+) -> None:
+    answer = asked(library, "What is the population density of Uganda?")
+    assert answer.response.startswith(
+        "There is no report on Uganda; one passage names it.\n\n"
+        "The reports do not answer this directly. Closest passages:"
+    )
+    assert "Uganda 12%" in answer.response
+    assert "52,428,290" not in answer.response
+    assert (answer.answered, answer.trace.closest_only) == (False, True)
+
+
+def test_a_sentence_with_the_country_and_what_is_asked_answers(
+    library: Services,
+) -> None:
+    answer = asked(library, "Pakistan: tea exports in dollars?")
+    assert answer.response.startswith(
+        "There is no report on Pakistan; 2 passages name it.\n\n"
+    )
+    assert "500 million dollars" in answer.response
+    assert (answer.answered, answer.trace.closest_only) == (True, False)
+
+
+def test_a_catalogue_has_no_report_on_what_is_only_named(library: Services) -> None:
+    answer = asked(library, "Which reports do you have on Uganda?")
+    assert answer.response.startswith(
+        "There is no report on Uganda; one passage names it. There are reports on"
+    )
+    assert answer.trace.hits == ()
+
+
+@pytest.mark.parametrize("field", ["document_name", "country_name"])
+def test_a_report_chosen_by_hand_is_searched_for_any_country_that_it_names(
+    library: Services, field: str
+) -> None:
+    [record] = [one for one in library.storage.documents.all() if "Kenya" in one.title]
+    value = {"document_name": record.name, "country_name": "Kenya"}[field]
+    chosen = Scope.of({field: Values((value,))})
+    answer = asked(library, "What is the population density of Uganda?", chosen)
+    assert "Uganda 12%" in answer.response
+    assert countries_of(answer) == {"Kenya"}
+
+
+def test_reports_that_nobody_has_looked_through_never_refuse_beside_others(
+    library: Services,
+) -> None:
+    documents = library.storage.documents
+    kenya, sudan = documents.all()
+    query = "What is the population of Norway?"
+    documents.put(replace(kenya, mentions=None))
+    mixed = asked(library, query)
+    assert mixed.response.startswith("There is no report on Norway.\n\n")
+    assert (mixed.answered, mixed.trace.stages[-1].name) == (False, "enough")
+    # A library as an older release left it refuses as that did.
+    documents.put(replace(sudan, mentions=None))
+    older = asked(library, query)
+    assert older.response.startswith("There is no report on Norway. There are")
+    assert older.trace.stages[-1].name == "missing"
+
+
+def test_a_country_is_not_answered_with_one_whose_name_is_part_of_its_own(
+    library: Services,
+) -> None:
+    answer = asked(library, "Who buys oil from South Sudan?")
+    assert "China" not in answer.response
+    assert "Sudan" not in countries_of(answer)
+    assert "China" in asked(library, "Who buys oil from Sudan?").response
