@@ -41,9 +41,11 @@ def build(settings: Settings, *, database: Database | None = None) -> "Services"
     DatabaseError: the data folder cannot be made.
     """
     extras = enabled(settings)
+    # Each part adds what it opens to ``closing``, which closes it in reverse order: the
+    # database is first here and last there.
+    closing = ExitStack()
     with ExitStack() as failing:
-        closing = ExitStack()
-        failing.callback(closing.close)
+        failing.callback(closing.close)  # if a later part cannot be built
         foreign_rows = answer(extras, "rows", settings)
         storage = open_storage(settings, closing, database, foreign_rows)
         models = ChatModels(settings, storage, closing)
