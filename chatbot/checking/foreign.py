@@ -11,7 +11,9 @@ from itertools import chain
 
 from ..domain import Question
 from ..domain.figures import GlossaryEntry
+from ..domain.scope import NamedCountry
 from ..language.characters import lowered
+from ..language.countries import normalise as normalise_name
 from ..language.country_names import find_countries, keys_in
 from ..language.detection import language_of
 from .evidence import (
@@ -209,12 +211,9 @@ class Foreign:
     def countries(self, sentence: Sentence, cited: Sequence[Evidence]) -> Iterator[str]:
         """Yield the countries that neither ``cited`` nor the question mention."""
         for country in sentence.countries:
-            words = set(map(stem, WORD.findall(country.text)))
-            named = (
-                words <= one.keys or not keys_in(one.full).isdisjoint(country.keys)
-                for one in cited
-            )
-            if self._countries.isdisjoint(country.keys) and not any(named):
+            if not self._countries.isdisjoint(country.keys):
+                continue
+            if not any(_names(evidence, country) for evidence in cited):
                 yield country.text
 
     def names(
@@ -289,6 +288,21 @@ class Foreign:
         return frozenset(
             word for phrases in of_headings for phrase in phrases for word in phrase
         )
+
+
+def _names(evidence: Evidence, country: NamedCountry) -> bool:
+    """Return whether a passage names a country. The words of its name are not enough
+    where they stand in a longer one: "South Sudan" does not name Sudan.
+    """
+    if not keys_in(evidence.full).isdisjoint(country.keys):
+        return True
+    if not set(map(stem, WORD.findall(country.text))) <= evidence.keys:
+        return False
+    name = f" {normalise_name(country.text)} "
+    return not any(
+        name in f" {normalise_name(other.text)} "
+        for other in find_countries(evidence.full, misspelt=False)
+    )
 
 
 def foreign_speakers(words: str, cited: Sequence[Evidence]) -> Iterator[str]:

@@ -51,13 +51,15 @@ def library(tmp_path: Path) -> Iterator[Services]:
         yield services
 
 
-def asked(services: Services, query: str, scope: Scope | None = None) -> Answer:
+def asked(
+    services: Services, query: str, scope: Scope | None = None, mode: str = "direct"
+) -> Answer:
     question = Question(
         query,
         scope=scope or Scope(),
         top_k=5,
         retrieval_method="hybrid",
-        mode="direct",
+        mode=mode,
         auto_scope=True,
     )
     return services.everything.flow.answer(question, request=RequestContext())
@@ -99,6 +101,18 @@ def test_a_sentence_with_the_country_and_what_is_asked_answers(
     )
     assert "500 million dollars" in answer.response
     assert (answer.answered, answer.trace.closest_only) == (True, False)
+
+
+def test_where_no_near_passage_names_the_country_its_name_is_searched_for(
+    library: Services,
+) -> None:
+    answer = asked(library, "Uganda or Pakistan: which is richer?", mode="auto")
+    assert answer.response.startswith(
+        "There is no report on Uganda; one passage names it. "
+        "There is no report on Pakistan; 2 passages name it.\n\n"
+    )
+    assert "Uganda 12%, Pakistan 8%" in answer.response
+    assert not answer.answered
 
 
 def test_a_catalogue_has_no_report_on_what_is_only_named(library: Services) -> None:

@@ -40,6 +40,15 @@ def asked(query: str, scope: Scope = Scope()) -> Question:  # noqa: B008  # froz
     return Question(query, scope, 5, "hybrid", "direct")
 
 
+def test_a_country_is_not_named_by_one_whose_name_is_longer() -> None:
+    passage = "South Sudan sold oil worth 4 million dollars to China."
+    [name] = unsupported("Sudan sold oil worth 4 million dollars [1].", passage)
+    assert name.names == ("Sudan",)
+    assert (
+        unsupported("South Sudan sold oil worth 4 million dollars [1].", passage) == ()
+    )
+
+
 @pytest.mark.parametrize("claim", CASES["figures_in_other_spellings_are_supported"])
 def test_figures_in_other_spellings_are_supported(claim: str) -> None:
     assert unsupported(claim, ECONOMY) == ()

@@ -5,6 +5,7 @@ deterministic flow, R-E2).
 from collections.abc import Sequence
 
 from ...domain import SearchHit
+from ...language.countries import usual_name
 from ...search.mentions import (
     CANDIDATES,
     longer_than_reports,
@@ -49,8 +50,25 @@ class OneSearch:
 
 class ByRules(OneSearch):
     """The same, with rules for what was found: what is said of the subject itself comes
-    first, and the figures of a table come before the passages, where a model writes.
+    first, and the figures of a table come before the passages, where a model writes. Of
+    a country without a report those come first that name it.
     """
+
+    def __init__(self, tools: Tools) -> None:
+        super().__init__(tools)
+        self._searches_for_names = False
+
+    def plan(self, turn: Turn) -> Sequence[Search]:
+        searches = super().plan(turn)
+        if searches or turn.absent is None or self._searches_for_names:
+            return searches
+        countries = turn.absent.countries
+        if any(names_country(hit.chunk, countries) for hit in turn.found.hits):
+            return ()
+        # What is asked is far nearer to other passages: the names alone find theirs.
+        self._searches_for_names = True
+        names = ", ".join(usual_name(country.keys[0]) for country in countries)
+        return [Search(names, names, turn.question.scope, CANDIDATES, is_alone=True)]
 
     def keep(self, turn: Turn, results: Sequence[Retrieval | None]) -> None:
         [result] = results

@@ -29,7 +29,7 @@ class ChooseMode:
             turn.mode = OfAttachments(self.tools, self.desk)
             return
         if question.mode == CHOOSES:
-            name = Router(self.tools).choose(turn)
+            name = self._choose(turn)
             turn.change(mode=name)
             turn.was_routed = True
             turn.limits.forget_route()
@@ -39,3 +39,8 @@ class ChooseMode:
             self.desk,
             is_plain=turn.settings.plain,
         )
+
+    def _choose(self, turn: Turn) -> str:
+        if turn.absent is not None and not turn.has_model:
+            return DEFAULT  # there are no sides to compare, only passages that name it
+        return Router(self.tools).choose(turn)

@@ -105,7 +105,7 @@ class ExtractiveChatModel:
                     if name in chunk.text and name not in chunk.title
                 ]
             seen.add(key)
-            chosen.append(_quotation(passage, self._best_run(question, lines)))
+            chosen.append(quotation_of(passage, self._best_run(question, lines)))
         return chosen
 
     def _best_run(self, question: str, lines: Sequence[Statement]) -> list[Statement]:
@@ -198,7 +198,7 @@ def _in_order(
     return sorted(passages, key=place_of)
 
 
-def _quotation(passage: Passage, run: Sequence[Statement]) -> Quotation:
+def quotation_of(passage: Passage, run: Sequence[Statement]) -> Quotation:
     """Return the quotation of adjoining statements, with the label that the first one
     lacks in its source.
     """
