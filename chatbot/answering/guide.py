@@ -66,24 +66,34 @@ def topics(records: Sequence[DocumentRecord], store: Passages) -> list[str]:
     """Return the chapters that most of the reports have, those with most passages
     first; else the titles of a few reports. Read from a sample. Raises DependencyError.
     """
-    sample = [
-        one
-        for one in records[:: max(1, len(records) // SAMPLED_REPORTS)]
-        if one.chunks and not one.part_of
-    ][:SAMPLED_REPORTS]
-    ids = [
-        id
-        for one in sample
-        for id in one.chunk_ids()[: one.chunks : max(1, one.chunks // SAMPLED_PASSAGES)]
-    ]
+    shared = list(shared_chapters(records, store)[:MAX_TOPICS])
+    return shared or [one.title for one in _sample(records)][:MAX_TITLES]
+
+
+def shared_chapters(
+    records: Sequence[DocumentRecord], store: Passages
+) -> Sequence[str]:
+    """Return the chapters that most of the reports have, those with most passages
+    first. Read from a sample. Raises DependencyError.
+    """
+    sample = _sample(records)
+    ids: list[str] = []
+    for record in sample:
+        step = max(1, record.chunks // SAMPLED_PASSAGES)
+        ids += record.chunk_ids()[: record.chunks : step]
     passages = defaultdict[str, list[str]](list)
     for chunk in store.get(ids):
         passages[HEADING_NUMBER.sub("", chunk.chapter)].append(chunk.document_id)
     shared = [
-        name for name, of in passages.items() if 2 * len(set(of)) > len(sample) and name
+        name
+        for name, of in passages.items()
+        if 2 * len(set(of)) > len(sample) and name and not OF_A_REPORT.fullmatch(name)
     ]
-    shared = sorted(
-        (one for one in shared if not OF_A_REPORT.fullmatch(one)),
-        key=lambda one: -len(passages[one]),
-    )
-    return shared[:MAX_TOPICS] or [one.title for one in sample][:MAX_TITLES]
+    return sorted(shared, key=lambda name: -len(passages[name]))
+
+
+def _sample(records: Sequence[DocumentRecord]) -> list[DocumentRecord]:
+    """Return reports that stand for all."""
+    step = max(1, len(records) // SAMPLED_REPORTS)
+    sample = [one for one in records[::step] if one.chunks and not one.part_of]
+    return sample[:SAMPLED_REPORTS]

@@ -229,7 +229,8 @@ def _words_of(question: str, names: Sequence[Named | NamedDocument]) -> set[str]
     return set(LETTERS_PATTERN.findall(text.lower())) - {"s"}
 
 
-Topic = Literal["reports", "countries", "years"]
+Topic = Literal["reports", "countries", "years", "content"]
+"""What a question asks of the library: a list, or what is in it."""
 _TOPICS: dict[Topic, frozenset[str]] = {
     "reports": words("reports_words"),
     "countries": words("countries_words"),
@@ -238,12 +239,38 @@ _TOPICS: dict[Topic, frozenset[str]] = {
 _CONTENT = words("content_of_library_words")
 _LIBRARY = words("library_words") | _CONTENT
 _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())
+_HERE = words("here_words")
+_OF_HERE = _OF_LIBRARY | _HERE | words("beside_here_words")
+_LISTS = pattern(
+    r"\b(?:which|what|list|any|many|show|give)\W+"
+    r"(?:(?:me|all|of|the|your|our|other|annual|yearly)\W+)*"
+    r"(?:report|document|file|edition)s\b"
+)
 
 
 def topic_of(question: str, reading: Reading) -> Topic | None:
     """Return what a question asks about the library; None if it asks about anything
     else besides names of a scope.
     """
+    listed = _listed(question, reading)
+    if listed in {"countries", "years"} or reading.names:
+        return listed
+    return "content" if _asks_what_is_here(question) else listed
+
+
+def _asks_what_is_here(question: str) -> bool:
+    """Return whether a question that names nothing asks what there is to know."""
+    if any(character.isdigit() for character in question):
+        # Of a year, a page, a number.
+        return False
+    all_words = _words_of(question, ())
+    has_subject = not all_words.isdisjoint(_HERE | _CONTENT)
+    is_only_that = has_subject and all_words <= _OF_HERE
+    return is_only_that and _LISTS.search(question) is None
+
+
+def _listed(question: str, reading: Reading) -> Topic | None:
+    """Return of what a question asks for a list."""
     all_words = _words_of(question, [*reading.countries, *reading.every_year])
     if not all_words <= _OF_LIBRARY:
         return None
@@ -257,7 +284,10 @@ def topic_of(question: str, reading: Reading) -> Topic | None:
         return (
             "reports" if all_words & _CONTENT or all_words >= {"you", "have"} else None
         )
-    there = topics[0] != "countries" and not all_words.isdisjoint({"there", "exist"})
+    there = not all_words.isdisjoint({"there", "exist"})
+    if topics[0] == "countries" and "many" in all_words:
+        # Perhaps on the earth.
+        there = False
     return (
         topics[0]
         if there or len(topics) > 1 or not all_words.isdisjoint(_LIBRARY)

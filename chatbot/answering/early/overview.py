@@ -9,7 +9,7 @@ from ...domain import Context, DocumentRecord, Passage, Quotation
 from ...domain.scope import Scope, Values
 from ...language.markdown import escape_markdown, quotation_item
 from ...language.statements import statements
-from ...questions.kinds import asks_what_it_is_about
+from ...questions.kinds import asks_what_it_is_about, topic_of
 from ...questions.reading import COUNTRY, YEAR
 from ...questions.sides import DOCUMENT
 from ...search.pipeline import SummarySentence, of_whole_report
@@ -39,10 +39,11 @@ class Overview:
             return None
         if turn.absent is not None:
             return None
-        names = turn.reading.names
-        if not asks_what_it_is_about(question.search_text, names):
+        text = question.search_text
+        is_asked = asks_what_it_is_about(text, turn.reading.names)
+        if not is_asked and topic_of(text, turn.reading) != "content":
             return None
-        record, is_of_country = _subject(turn)
+        record, is_of_country = subject_of(turn)
         if record is None:
             return None
         passages = self.desk.passages
@@ -126,7 +127,7 @@ class _QuotedOverview(Prose):
             yield quotation_item(quotation, turn.say)
 
 
-def _subject(turn: Turn) -> tuple[DocumentRecord | None, bool]:
+def subject_of(turn: Turn) -> tuple[DocumentRecord | None, bool]:
     """Return the one report, named or in scope, or the newest of the one country, and
     whether it is for a country.
     """

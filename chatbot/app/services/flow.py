@@ -96,7 +96,7 @@ def build_flow(
         "small_talk": SmallTalk(),
         "glossary": DefineTerm(glossary),
         "missing": NothingOn(nothing),
-        "library": WhatIsHere(),
+        "library": WhatIsHere(passages, tables),
         "scope": ScopeOfQuestion(),
         "cache": RepeatAnswer(cache),
         "route": ChooseMode(tools, desk),

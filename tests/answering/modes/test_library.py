@@ -1,12 +1,17 @@
 """Questions about the library: only those, answered from the registered reports."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import pytest
 
-from chatbot.answering.early.library import MAX_LISTED, library_answer
-from chatbot.domain import Scope
+from chatbot.answering.early.library import MAX_LISTED, content_answer, library_answer
+from chatbot.domain import Chunk, Scope
 from chatbot.domain.scope import Values
 from chatbot.questions.kinds import topic_of
 from chatbot.questions.reading import read_names
+from tests.answering.modes.bench import Told, add, bench
 from tests.data import cases
 from tests.questions.reports import REPORTS, Reports
 
@@ -61,3 +66,57 @@ def test_titles_are_not_markdown() -> None:
     assert "\\[x\\](http" in library_answer(
         "reports", Scope(), Reports(("[x](http://evil)", 2021))
     )
+
+
+def stages_that_ended(told: Mapping[str, Told]) -> dict[str, list[str]]:
+    """Return by question the stage that answered it."""
+    return {
+        query: [stage.name for stage in one.answer.trace.stages if stage.ended]
+        for query, one in told.items()
+    }
+
+
+def test_what_is_here_is_told_without_a_search(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("library")
+    with bench(folder, chat_model="extractive") as opened:
+        text = "# Peru 2023\n\n## People and Society\n\n### Literacy\n\n94% (2023)\n"
+        add(opened.services, folder, text, "peru", country_name="Peru", year=2023)
+        queries = CASES["what_is_here"]
+        of_all = {query: opened.ask("auto", query=query) for query in queries}
+        of_one = {
+            query: opened.ask("auto", query=query, scope=KENYA) for query in queries
+        }
+    assert stages_that_ended(of_all) == {query: ["library"] for query in queries}
+    assert stages_that_ended(of_one) == {query: ["overview"] for query in queries}
+    response = of_all["What is here?"].answer.response
+    assert response.startswith("There are 3 reports, of 2021, 2023:\n\n- Kenya: ")
+    assert "They cover 3 countries: Kenya, Mali, Peru." in response
+    assert "Topics: People and Society." in response
+    assert "often asked for: population, literacy." in response
+    response = of_one["What is here?"].answer.response
+    assert "| Population | 52,428,290 (2023 est.) [1] |" in response
+
+
+@dataclass
+class NoPassages:
+    """Implements `Passages.get`; counts what is asked for."""
+
+    asked: int = 0
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        self.asked += len(chunk_ids)
+        return []
+
+
+def test_what_is_in_ten_thousand_reports_is_told_from_a_sample() -> None:
+    names = [f"Country {number}" for number in range(100)]
+    many = Reports(*((name, year) for name in names for year in range(1921, 2021)))
+    passages: Any = NoPassages()
+    text = content_answer(Scope(), many, passages, ())
+    assert text.startswith("There are 10,000 reports, of 1921 to 2020.")
+    assert "They cover 100 countries: Country 0, " in text
+    assert "Country 26 … and 80 more." in text
+    assert len(text) < 1_500
+    assert 0 < passages.asked < 200
