@@ -90,6 +90,24 @@ def test_a_report_counts_the_passages_that_name_a_country_by_part(
     assert of_2021 == Mentions({"IND": 1, "PAK": 0, "DEU": 0}, is_known=True)
 
 
+def test_a_limited_reader_counts_only_the_passages_inside(services: Services) -> None:
+    sections = (
+        Section(("Trade",), "Most tea goes to Pakistan.", 0),
+        Section(
+            ("Trade",), "Tea and gold go to Pakistan.", 40, metadata={"year": 2021}
+        ),
+        Section(("Trade",), "Gold goes to India.", 90, metadata={"year": 2021}),
+    )
+    services.ingesting.ingestor.ingest(Document("d1", "n", "t", "s", KENYA, sections))
+    codes = ("IND", "PAK")
+    for year, counted in ((2021, {"IND": 1, "PAK": 1}), (2023, {"IND": 0, "PAK": 1})):
+        reader = services.readers.within(Scope.of({"year": Values((year,))}))
+        seen = reader.documents.mentions(codes, reader.limit)
+        assert seen == Mentions(counted, is_known=True)
+        # A wider scope than the limit shows no more.
+        assert reader.documents.mentions(codes, Scope()) == seen
+
+
 def test_an_unchanged_file_that_nobody_has_looked_through_is_looked_through(
     services: Services, kenya: Ingested, add_report: AddReport
 ) -> None:

@@ -24,10 +24,7 @@ class IsEnough:
         if found.is_enough or turn.mode is None:
             return None
         if turn.absent is not None:
-            if _keep_naming(turn, turn.absent.countries):
-                return None
-            if not turn.has_model:
-                return self.nothing.write(turn, ())
+            return self._of_absent(turn, turn.absent.countries)
         hits = found.hits
         empty = is_empty(turn, hits)
         if turn.mode.searches_often:
@@ -39,22 +36,27 @@ class IsEnough:
             verdict = "closest"
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
-        turn.closest_only = verdict != "answers" or turn.absent is not None
+        turn.closest_only = verdict != "answers"
         return None
 
-
-def _keep_naming(turn: Turn, countries: Sequence[NamedCountry]) -> bool:
-    """Keep the passages that name a country without a report, where some do, and return
-    whether. They only come close, unless a sentence has the country and what is asked.
-    """
-    hits = [hit for hit in turn.found.hits if names_country(hit.chunk, countries)]
-    if not hits:
-        return False
-    turn.found.keep_only(hits)
-    turn.closest_only = not any(
-        turn.judge.is_said_of(turn.reading, countries, hit) for hit in hits
-    )
-    return True
+    def _of_absent(self, turn: Turn, countries: Sequence[NamedCountry]) -> Draft | None:
+        """Keep the passages that name a country without a report. They only come close,
+        unless a sentence has the country and what is asked. A language model may say of
+        other passages that they do not answer.
+        """
+        found = turn.found
+        naming = [hit for hit in found.hits if names_country(hit.chunk, countries)]
+        if naming:
+            found.keep_only(naming)
+        turn.closest_only = not any(
+            turn.judge.is_said_of(turn.reading, countries, hit) for hit in naming
+        )
+        if not turn.closest_only:
+            return None
+        can_write = bool(naming) or (turn.has_model and bool(found.hits))
+        if turn.is_general or not can_write:
+            return self.nothing.write(turn, ())
+        return None
 
 
 def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:

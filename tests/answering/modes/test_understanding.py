@@ -131,6 +131,29 @@ class TestMissingSubject:
         assert "<passage" not in str(server.received(CHAT)[-1].body["messages"])
         assert agent.asked == []
 
+    def test_a_model_gets_the_passages_that_name_a_country_without_a_report(
+        self, services, server, agent
+    ) -> None:
+        server.chat(Reply(["Tanzania borders Kenya [1]."]))
+        asked = question("What is the growth rate in Tanzania?")
+        found = answer(run(services, agent, asked))
+        note = "There is no report on Tanzania; one passage names it."
+        assert found.response == f"{note}\n\nTanzania borders Kenya [1]."
+        last = server.received(CHAT)[-1].body["messages"][-1]["content"]
+        assert last.endswith(f"\nNote: {note}")
+        assert "between Somalia and Tanzania" in last
+        assert "2.09%" not in last
+        assert found.trace.closest_only
+
+    def test_general_knowledge_takes_the_place_of_the_closest_passages(
+        self, services, server, agent
+    ) -> None:
+        server.chat(Reply(["Without sources: 0.3%."]))
+        asked = question("What is the growth rate in Tanzania?")
+        found = answer(run(services, agent, asked, "general"))
+        assert found.response.endswith(f"{GENERAL}\n\nWithout sources: 0.3%.")
+        assert (found.answered, found.citations) == (False, ())
+
     def test_general_within_the_seconds_of_the_question(
         self, services, server, agent
     ) -> None:
