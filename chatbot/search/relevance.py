@@ -24,6 +24,7 @@ from ..domain.scope import NamedCountry, Reading
 from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
 from ..language.sentences import sentences
+from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
 from .ordering import JUDGED_HITS, sentences_of_years
@@ -258,10 +259,11 @@ class Judge:
             return False
         needed = needed.union(_NUMBER.findall(question.text))
         terms = analyzer_for(question.text, self.language).terms
-        for sentence in sentences(hit.chunk.text):
-            if not needed <= set(terms(sentence)):
+        # Of a sentence of many clauses some: it may list half of the world.
+        for statement in split_statements(hit.chunk):
+            if not needed <= set(terms(statement.text)):
                 continue
-            keys = keys_in(sentence)
+            keys = keys_in(statement.text)
             if any(not keys.isdisjoint(country.keys) for country in countries):
                 return True
         return False
