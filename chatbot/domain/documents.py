@@ -92,6 +92,8 @@ class Proposal:
     origin: str
     """The place that says so, such as "title" or "file name"."""
     taken: bool
+    words: str = ""
+    """The words it comes from; "" for fields whose origin says enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,9 +207,11 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
         return (Decimal(TENS.get(tens, 0) + ONES.get(ones or tens, 0)),), ()
     if " " in number:
         whole, _ = _readings(number.replace(" ", GAP), comma)
-        return whole, tuple(
-            value for part in number.split(" ") for value in _readings(part, comma)[0]
-        )
+        several: list[Decimal] = []
+        for part in number.split(" "):
+            values, _ = _readings(part, comma)
+            several.extend(values)
+        return whole, tuple(several)
     number = number.replace(GAP, "").replace("'", "")
     if number.isdigit():
         return (Decimal(number),), ()
@@ -218,20 +220,30 @@ def _readings(number: str, comma: bool) -> tuple[Sequence[Decimal], Sequence[Dec
     parts = tuple(Decimal(piece) for piece in pieces)
     whole = (Decimal("".join(pieces)),)
     decimal = (Decimal(f"{''.join(pieces[:-1])}.{pieces[-1]}"),)
-    head, *middle, last = (
-        pieces  # in groups: 1,234 and, as in India, 12,34,567; not 0,123
-    )
-    grouped = (
-        1 <= len(head) <= 3
-        and head[0] != "0"
-        and len(last) == 3
-        and all(len(part) in (2, 3) for part in middle)
-    )
+    grouped = _are_groups(pieces)
     if marks.count(marks[-1]) == 1 and (len(marks) > 1 or not grouped):
-        return decimal, parts if marks[-1] == "," else ()
+        if marks[-1] == ",":
+            return decimal, parts
+        return decimal, ()
     if len(marks) == 1 and (marks[0] == ",") == comma:
         return decimal, ()
-    return (whole, ()) if len(set(marks)) == 1 and grouped else ((), parts)
+    if grouped and len(set(marks)) == 1:
+        return whole, ()
+    return (), parts
+
+
+def _are_groups(pieces: Sequence[str]) -> bool:
+    """Return whether the pieces are digits in groups: 1,234 and, as in India,
+    12,34,567; not 0,123.
+    """
+    head, *middle, last = pieces
+    if not head or head[0] == "0":
+        return False
+    if len(head) > 3:
+        return False
+    if len(last) != 3:
+        return False
+    return all(len(part) in (2, 3) for part in middle)
 
 
 def _shared(text: str, first: Figure, second: Figure) -> tuple[Figure, Figure]:

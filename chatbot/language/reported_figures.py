@@ -216,17 +216,27 @@ def _figures_of_line(
     line: str, heading: str, group: tuple[str, ...], comma: bool
 ) -> tuple[list[Stated], tuple[str, ...]]:
     """The statements of a line, and the labels that the next lines belong under."""
-    is_prose = not _DIGIT.search(line) or line.endswith((".", "!", "?"))
-    parts = [] if is_prose else _ITEM_END.split(_NEXT_DATED.sub("; ", line))
-    items = [_take_labels(part) for part in parts if part.strip()]
-    if items and len(items[0][0]) > 1:  # "improved: urban: 91.3%", then "rural: 63.3%"
-        group = tuple(items[0][0][:-1])
-    elif items and group:
-        items[0] = ([*group, *items[0][0]], items[0][1])
+    items = []
+    is_prose = line.endswith((".", "!", "?"))
+    if not is_prose and _DIGIT.search(line):
+        dated = _NEXT_DATED.sub("; ", line)
+        for part in _ITEM_END.split(dated):
+            if part.strip():
+                items.append(_take_labels(part))
+    if items:
+        labels, value = items[0]
+        if len(labels) > 1:
+            # "improved: urban: 91.3%", then "rural: 63.3%"
+            group = tuple(labels[:-1])
+        elif group:
+            items[0] = ([*group, *labels], value)
     statements = _statements(items, comma)
-    return [
-        figure._replace(heading=heading) for figure in statements
-    ] if heading else statements, group
+    if not heading:
+        return statements, group
+    headed = []
+    for figure in statements:
+        headed.append(figure._replace(heading=heading))
+    return headed, group
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -49,7 +49,7 @@ _HEADER = re.compile(r"^.*\n(?=[\s|:-]*---)", re.MULTILINE)
 
 def extractive_summary(document: Document) -> str:
     """Return the subject of a report and the beginnings of its chapters, without a
-    model.
+    model; "" if it has neither a description nor a chapter that begins with a sentence.
     """
     about = [
         str(document.metadata[name])
@@ -78,9 +78,12 @@ def extractive_summary(document: Document) -> str:
         return "\n".join(filter(None, (head, document.description, " ".join(table))))[
             :MAX_CHARACTERS
         ]
-    parts = [head, document.description, *_chapter_beginnings(document.sections)]
+    beginnings = [document.description, *_chapter_beginnings(document.sections)]
+    substance = [part for part in beginnings if part]
+    if not substance:
+        return ""
     kept: list[str] = []
-    for part in filter(None, parts):
+    for part in [head, *substance]:
         if len("\n".join([*kept, part])) <= MAX_CHARACTERS or not kept[1:]:
             kept.append(part)
     return "\n".join(kept)[:MAX_CHARACTERS]

@@ -9,43 +9,48 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-
-import pycountry
 
 from ..domain import Embedder, Loaded
 from ..domain.documents import Proposal
 from ..domain.errors import read_table
-from ..domain.scope import Value
 from ..language.analysis import LETTERS_PATTERN
-from ..language.countries import ISO_CODE_LENGTH, country_code, normalise, usual_name
-from ..language.country_names import find_countries
+from ..language.countries import country_code, normalise
 from ..language.detection import language_of
+from .country_evidence import (
+    CountryEvidence,
+    clip_words,
+    count_countries,
+)
+from .loaders.office import FILLED_IN
 
 _TABLE = read_table(__package__, "description")
 TYPES: dict[str, str] = {
     phrase: name for name, phrases in _TABLE["types"].items() for phrase in phrases
 }
-KINDS, BODIES, PARTS, LABELS, GOVERNMENTS = map(frozenset, _TABLE["words"].values())
-NATIONAL = KINDS | GOVERNMENTS
+KINDS, BODIES, PARTS, LABELS, DATES = map(frozenset, _TABLE["words"].values())
 LANGUAGE_NOTE = (
     "The text is in {language}, which the search does not know: only equal words "
     "are found. Use words of the text, or "
     "ask an administrator for a search in many languages."
 )
+WORKBOOKS = (".xlsx", ".ods")
 FIRST_PAGES, FIRST_SECTIONS = 3, 500
 FIRST_CHARACTERS = 12_000
 """Read of a document's beginning; a file without pages has them on some four."""
-MIN_MENTIONS = 3
-"""Of a country that only the text names."""
 _RANGE = re.compile(r"(?<!\d)((?:19|20)\d\d)\s*[-–—/]\s*((?:19|20)?\d\d)(?!\d|-\d)")
-_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|[.,]\d)")
+_YEAR = re.compile(r"(?<![\d.,])(?:19|20)\d\d(?!\d|[.,]\d|[A-Z]{2})")
+_CELL_BREAK = re.compile(r";\s+|\s*\|\s*")
+_NUMBER_CELL = re.compile(r"([^:]*:)\s*[\d.,\s]+")
+_DATE = re.compile(
+    r"(?:\b(?!(?:and|was|were|since|than|from|until|und)\b)[^\W\d_]{3,10}\.?\s+(?:de\s+|\d{1,2},\s+)?|\b(?:in|en|em|im|of|year|FY)\s+)"
+    r"(?:19|20)\d\d(?![\d%])|(?:19|20)\d\d-[01]\d(?:-[0-3]\d)?(?!\d)"
+)
+TEMPLATE_DATES = ("2013-01-27", "2013-12-23")
+"""Of the templates of libraries that write Word and PowerPoint files."""
 _PAST = re.compile(
     r"\b(?:since|depuis|desde|seit)\s+(?:\w+\s+)?(?:19|20)\d\d", re.IGNORECASE
-)
-_GOVERNMENT_HOST = re.compile(
-    r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z]{2}))?\b(?!\.?\w)"
 )
 _NUMBERED = re.compile(r"(?:\d{1,3}(?:\.\d+)*\.?|[IVXL]+\.)\s")
 _CELLS = re.compile(r"\s*\|\s*")
@@ -55,11 +60,10 @@ _SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
 """A font's small capitals that became usual letters: "InForMATIon on SPECIFIC
 ZoonoSES".
 """
-_ADDRESS = re.compile(r",[^,]*$")
-"""The country of one: "FAO, Rome, Italy"."""
-_SHORT = {"US", "UK"}
 _RULE = re.compile(r"[|\s:-]*")
 _PAIRS = re.compile(r"([^:;]+): ([^:;]+); ([^:;]+): (.+)")
+_FIGURES = re.compile(r"[a-zµ%$€£]{1,10}\s+[\d.,]+\s|[\d.,%\s]+(?:[^\W\d_]+\W*)?$")
+"""A figure with its unit, in place of a title: "kilograms 2.5 CO2e/boe"."""
 _ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
 _JOINED = re.compile(
     r"(?:\b(?:of|the|and|in|on|for|to|de|du|des|la|le|les|et|del|y|e|do|da|und|der)|[:,–—-])$",
@@ -73,39 +77,49 @@ class FirstPages:
 
     loaded: Loaded
     stem: str
+    is_workbook: bool = False
 
     @cached_property
     def text(self) -> str:
-        first = [
-            one
-            for one in self.loaded.sections[:FIRST_SECTIONS]
-            if (one.page or 0) <= FIRST_PAGES
-        ]
-        texts = (
-            "\n".join((*one.path[-1:], one.text[:FIRST_CHARACTERS])) for one in first
-        )
+        texts: list[str] = []
+        for section in self.loaded.sections[:FIRST_SECTIONS]:
+            page = section.page or 0
+            if page > FIRST_PAGES:
+                continue
+            texts += section.path[-1:]
+            texts.append(section.text[:FIRST_CHARACTERS])
         return "\n".join(texts)[:FIRST_CHARACTERS]
 
     @cached_property
     def block(self) -> list[str]:
-        """The lines before the first text."""
+        """The lines before the first text. Those of a workbook with several sheets are
+        of its first sheet alone, and it has none.
+        """
+        sheets = {"".join(section.path[:1]) for section in self.loaded.sections}
+        if self.is_workbook and len(sheets) > 1:
+            return []
         lines = dict[str, None]()
         for section in self.loaded.sections:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
             for text in (*section.path, *section.text.split("\n")):
-                row = _CELLS.sub(": ", text.strip("| "), 1).replace("|", " ")
-                line = " ".join((row if text.startswith("|") else text).split())
-                words = len(line.split())
+                line = text
+                if text.startswith("|"):
+                    row = text.strip("| ")
+                    row = _CELLS.sub(": ", row, 1)
+                    line = row.replace("|", " ")
+                parts = line.split()
+                words = len(parts)
+                line = " ".join(parts)
                 # A line of 20 words is text, and so is one of six that ends as a
                 # sentence does.
-                if (
-                    words >= 20
-                    or (line.endswith(".") and words >= 6)
-                    or len(lines) == 25
-                ):
+                if words >= 20 or len(lines) == 25:
                     return list(lines)
-                lines |= {} if not line or _RULE.fullmatch(line) else {line: None}
+                if line.endswith(".") and words >= 6:
+                    return list(lines)
+                if not line or _RULE.fullmatch(line):
+                    continue
+                lines[line] = None
         return list(lines)
 
     def title(self) -> tuple[str, str] | None:
@@ -113,70 +127,92 @@ class FirstPages:
         title = self.loaded.title
         if title != self.stem and _is_title(title):
             return title, "title"
-        lines = self.block
-        rows = [
-            match.groups() if (match := _PAIRS.fullmatch(line)) else line.split(": ", 1)
-            for line in lines
-        ]
-        labelled = (
-            pair
-            for row in rows
-            for pair in zip(row, row[len(row) // 2 :], strict=False)
-        )
-        if stated := next(
-            (
-                value
-                for name, value in labelled
-                if normalise(name) in LABELS and _is_title(value)
-            ),
-            "",
-        ):
-            return stated, "title block"
-        country = next(
-            (
-                line
-                for line in (title, *lines)
-                if line != self.stem and country_code(line)
-            ),
-            "",
-        )
-        for number, line in enumerate(lines):
-            while _JOINED.search(lines[number]) and number + 1 < len(lines):
-                line = f"{line} {lines[number + 1]}"  # noqa: PLW2901
-                number += 1  # noqa: PLW2901
-            if _is_title(line) and KINDS & _words(line) and not _SERIES.search(line):
-                return f"{country}: {line}" if country and not _mentions(
-                    line
-                ) else line, "title block"
-        heading = next(
-            (line for line in lines if _is_title(line) and not _SERIES.search(line)), ""
-        )
-        names = [
-            word[0].isupper()
-            for word in LETTERS_PATTERN.findall(heading)
-            if len(word) > 3
-        ]
-        about = len(names) > 2 and (years_in(heading) or _mentions(heading))
-        if (about or sum(names) >= max(1.2, 0.6 * len(names))) and (
-            self.loaded.pages is not None or len(lines) > 1
-        ):
-            return heading, "title block"
+        for line in (self._labelled_title(), self._report_line(), self._heading()):
+            if line:
+                return line, "title block"
         stated = self.loaded.properties.get("title", "")
         if stated != self.stem and _is_title(stated):
             return stated, "document properties"
-        if title != self.stem and not _names_part(title):
+        is_name = title == self.stem
+        if not is_name and not _names_part(title) and not says_nothing(title):
             return title, "title"
-        running = (
-            " ".join(_NOT_RUNNING.sub(" ", line).split()).strip(" .,;:–—-")
-            for line in self.loaded.margins
-        )
-        running = (
-            line.capitalize() if len(_SMALL_CAPITALS.findall(line)) > 1 else line
-            for line in running
-        )
-        return next(
-            ((line, "running head") for line in running if _is_title(line)), None
-        )
+        for margin in self.loaded.margins:
+            line = _NOT_RUNNING.sub(" ", margin)
+            line = " ".join(line.split())
+            line = line.strip(" .,;:–—-")
+            if len(_SMALL_CAPITALS.findall(line)) > 1:
+                line = line.capitalize()
+            if _is_title(line):
+                return line, "running head"
+        return None
+
+    def _labelled_title(self) -> str:
+        """Return the title of a list of properties, "" if there is none."""
+        for line in self.block:
+            match = _PAIRS.fullmatch(line)
+            if match is not None:
+                first, second, value, other = match.groups()
+                pairs = [(first, value), (second, other)]
+            else:
+                name, _, value = line.partition(": ")
+                pairs = [(name, value)]
+            for name, value in pairs:
+                if normalise(name) in LABELS and _is_title(value):
+                    return value
+        return ""
+
+    def _report_line(self) -> str:
+        """Return the first line that names a report, with the country that stands alone
+        in another line; "" if there is none.
+        """
+        lines = self.block
+        for first, line in enumerate(lines):
+            number = first
+            whole = line
+            while _JOINED.search(lines[number]) and number + 1 < len(lines):
+                number += 1
+                whole = f"{whole} {lines[number]}"
+            if not _is_title(whole) or _SERIES.search(whole):
+                continue
+            if KINDS.isdisjoint(_words(whole)):
+                continue
+            country = self._country_line()
+            if not country or count_countries(whole):
+                return whole
+            return f"{country}: {whole}"
+        return ""
+
+    def _country_line(self) -> str:
+        """Return the first line that is the name of a country."""
+        for line in (self.loaded.title, *self.block):
+            if line != self.stem and country_code(line):
+                return line
+        return ""
+
+    def _heading(self) -> str:
+        """Return the first line that may be a title, if most of its words have capital
+        letters, or if it says what it is about.
+        """
+        lines = self.block
+        if self.loaded.pages is None and len(lines) < 2:
+            return ""
+        for line in lines:
+            if _SERIES.search(line) or not _is_title(line):
+                continue
+            count = 0
+            capitals = 0
+            for word in LETTERS_PATTERN.findall(line):
+                if len(word) <= 3:
+                    continue
+                count += 1
+                if word[0].isupper():
+                    capitals += 1
+            if capitals >= max(1.2, 0.6 * count):
+                return line
+            if count > 2 and (years_in(line) or count_countries(line)):
+                return line
+            return ""
+        return ""
 
     def places(self, title: str) -> dict[str, Sequence[str]]:
         """Return the lines of the places that describe the file, the ones that prove
@@ -192,90 +228,78 @@ class FirstPages:
             "file name": [re.sub(r"[\W_]+", " ", self.stem).title()],
         }
 
-    def years(self, title: str) -> Iterator[tuple[int, str, bool]]:
-        """Yield years, the likeliest first, with their place and whether they are
-        beyond doubt.
-        """
-        likely = list[tuple[int, str]]()
+    def years(self, title: str) -> Iterator[Proposal]:
+        """Yield years, the likeliest first."""
+        likely: list[tuple[int, str, str]] = []
         for place, lines in self.places(title).items():
-            years = list(
-                dict.fromkeys(year for line in lines for year in years_in(line))
-            )
+            named: dict[int, str] = {}
+            for line in lines:
+                for year in years_in(without_cells(line)):
+                    named[year] = line
             # Of several years in the title, the one that another place names alone is
             # the document's.
-            years = (
-                [year for year in years if not likely or year in dict(likely)]
-                if len(years) == 1
-                else years
-            )
+            years = list(named)
+            if len(years) == 1 and likely:
+                likely_years = {one for one, *_ in likely}
+                if years[0] not in likely_years:
+                    continue
             if len(years) == 1:
-                yield years[0], place, True
-            likely = likely or [
-                (year, place) for year in next(filter(None, map(years_in, lines)), [])
-            ]
+                yield _year(years[0], place, named[years[0]], taken=True)
+            if likely:
+                continue
+            for year, line in named.items():
+                likely.append((year, place, line))
         if likely:
-            yield *likely[-1], False
-        for year, _ in Counter(years_in(self.text)).most_common(1):
-            yield year, "first pages", False
-        for year in years_in(self.loaded.properties.get("created", "")):
-            yield year, "document properties", False
+            year, place, line = likely[-1]
+            yield _year(year, place, line, taken=False)
+        yield from self._years_of_text()
 
-    def countries(self, title: str) -> Iterator[tuple[str, str, bool]]:
-        """Yield names of countries, the likeliest first, with their place and whether
-        they are beyond doubt.
+    def _years_of_text(self) -> Iterator[Proposal]:
+        """Yield the year of most dates and periods in the text, then that of most
+        numbers, then that of the file.
         """
-        body = _mentions(self.text)
-        for place, lines in self.places(title).items():
-            texts = (
-                line
-                if place == "title" or NATIONAL & _words(line)
-                else _ADDRESS.sub("", line)
-                for line in lines
-            )
-            named = set(_mentions("\n".join(texts)))
-            if place == "file name":
-                named = named or {
-                    code for code in body if code.lower() in _words(self.stem)
-                }
-            if len(named) > 1 and place == "title":
-                return  # it is about several
-            if len(named) == 1:
-                (code,) = named
-                rival = max(
-                    (count for other, count in body.items() if other != code), default=0
-                )
-                clear = (
-                    rival <= max(MIN_MENTIONS, 2 * body[code])
-                    and not _namesake(code) & body.keys()
-                )
-                yield usual_name(code), place, clear
-        hosts = {
-            country_code(match[1] or "us")
-            for match in _GOVERNMENT_HOST.finditer(self.text)
-        }
-        if len(hosts) == 1 and len(body) < 2 and (host := hosts.pop()):
-            yield usual_name(host), "web address", host in body or not body
-        for code, count in body.most_common(1):
-            # Three of four mentions are of the report's own country.
-            clear = (
-                count >= MIN_MENTIONS
-                and count >= 0.75 * body.total()
-                and not _namesake(code) & body.keys()
-            )
-            is_sole = len(body) == 1 and code not in _mentions(
-                "\n".join(self.block)
-            )  # there it is an address
-            if is_sole or (count >= MIN_MENTIONS and 2 * count > body.total()):
-                yield usual_name(code), "first pages", clear
+        kept = []
+        for line in self.text.split("\n"):
+            kept.append(without_cells(line))
+        text = "\n".join(kept)
+        dates: Counter[int] = Counter()
+        for match in _DATE.finditer(text):
+            dates.update(years_in(match[0]))
+        for counts in (dates, Counter(years_in(text)), Counter(years_in(self.text))):
+            for year, _ in counts.most_common(1):
+                words = _line_with(text, year)
+                yield _year(year, "first pages", words, taken=False)
+        created = self.loaded.properties.get("created", "")
+        if not created.startswith(TEMPLATE_DATES):
+            for year in years_in(created):
+                yield _year(year, "document properties", created, taken=False)
+
+    def country(self, title: str, titles: Sequence[str]) -> Proposal | None:
+        """Return the country; ``titles`` are those of the library."""
+        places = self.places(title)
+        lines: set[str] = set()
+        for place in places.values():
+            lines.update(place)
+        body = []
+        for line in self.text.split("\n"):
+            if line not in lines:
+                body.append(line)
+        text = "\n".join(body)
+        return CountryEvidence(places, text, self.stem, titles).proposal()
 
     def type(self, title: str) -> tuple[str, str, bool] | None:
-        for place, text in (
-            ("title", title),
-            *(("title block", line) for line in self.block[:6]),
-        ):
-            plain = f" {normalise(text)} "
-            if phrases := [phrase for phrase in TYPES if f" {phrase} " in plain]:
-                return TYPES[max(phrases, key=len)], place, True
+        place = "title"
+        for line in (title, *self.block[:6]):
+            plain = f" {normalise(line)} "
+            longest = ""
+            for phrase in TYPES:
+                if len(phrase) <= len(longest):
+                    continue
+                if f" {phrase} " in plain:
+                    longest = phrase
+            if longest:
+                return TYPES[longest], place, True
+            place = "title block"
         return None
 
     def language(self) -> tuple[str, str, bool] | None:
@@ -284,11 +308,12 @@ class FirstPages:
         """
         # Fewer words do not tell a language.
         is_long = len(LETTERS_PATTERN.findall(self.text)) >= 5
-        return (
-            (language, "first pages", True)
-            if is_long and (language := language_of(self.text))
-            else None
-        )
+        if not is_long:
+            return None
+        language = language_of(self.text)
+        if not language:
+            return None
+        return language, "first pages", True
 
 
 _NOT_RUNNING = re.compile(
@@ -297,35 +322,55 @@ _NOT_RUNNING = re.compile(
 """Page numbers in a running head."""
 
 
-def propose(loaded: Loaded, path: Path) -> tuple[Proposal, ...]:
+def propose(
+    loaded: Loaded, path: Path, titles: Sequence[str] = ()
+) -> tuple[Proposal, ...]:
     """Return what the document says about itself, each field once: what is beyond
-    doubt, else the likeliest.
+    doubt, else the likeliest. ``titles`` are those of the library: one of a series
+    proves a country.
     """
-    pages = FirstPages(loaded, path.stem)
+    pages = FirstPages(loaded, path.stem, path.suffix.lower() in WORKBOOKS)
+    proposals = []
+    named = ""
     title = pages.title()
-    named = title[0] if title else ""
-    proposals: dict[str, tuple[Value, str, bool] | None] = {
-        "title": (*title, True) if title else None,
-        "country_name": next(pages.countries(named), None),
-        "year": next(pages.years(named), None),
-        "type": pages.type(named),
-        "language": pages.language(),
-    }
-    return tuple(Proposal(name, *value) for name, value in proposals.items() if value)
+    if title is not None:
+        named, place = title
+        proposals.append(Proposal("title", named, place, True))
+    country = pages.country(named, titles)
+    if country is not None:
+        proposals.append(country)
+    for year in pages.years(named):
+        proposals.append(year)
+        break
+    kind = pages.type(named)
+    if kind is not None:
+        proposals.append(Proposal("type", *kind))
+    language = pages.language()
+    if language is not None:
+        proposals.append(Proposal("language", *language))
+    return tuple(proposals)
 
 
 def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
     """Return a document's language if the embedder does not know it, else ""."""
-    language = next(
-        (str(one.value) for one in proposed if one.field == "language"), "english"
-    )
-    return "" if language == "english" or embedder.multilingual else language
+    if embedder.multilingual:
+        return ""
+    for proposal in proposed:
+        if proposal.field != "language":
+            continue
+        if proposal.value == "english":
+            return ""
+        return str(proposal.value)
+    return ""
 
 
 def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:
     """Return `LANGUAGE_NOTE` for a document that needs it."""
-    language = unread_language(proposed, embedder).capitalize()
-    return (LANGUAGE_NOTE.format(language=language),) if language else ()
+    language = unread_language(proposed, embedder)
+    if not language:
+        return ()
+    note = LANGUAGE_NOTE.format(language=language.capitalize())
+    return (note,)
 
 
 def years_in(text: str) -> list[int]:
@@ -336,43 +381,50 @@ def years_in(text: str) -> list[int]:
 
     def span(match: re.Match[str]) -> str:
         first, last = int(match[1]), int(match[2])
-        last += first // 100 * 100 if last < 100 else 0
-        return str(last) if last == first + 1 else " "
+        is_month = len(match[2]) == 2 and 1 <= last <= 12 and first % 100 != last - 1
+        if is_month:
+            return match[1]  # "2024-03"
+        if last < 100:
+            last += first // 100 * 100
+        if last == first + 1:
+            return str(last)
+        return " "
 
-    years = map(int, _YEAR.findall(_PAST.sub(" ", _RANGE.sub(span, text))))
-    # Earlier numbers of four digits are hardly the year of a report.
-    return [year for year in years if 1950 <= year <= newest]
-
-
-def _mentions(text: str) -> Counter[str]:
-    """Return how often a text names each country."""
-    counts: Counter[str] = Counter()
-    for country in find_countries(text, misspelt=False):
-        short = country.text.replace(
-            ".", ""
-        ).upper()  # of two letters it is hardly a country: "C.A."
-        if (
-            len(country.keys) == 1
-            and len(country.keys[0]) == ISO_CODE_LENGTH
-            and (len(short) > 2 or short in _SHORT)
-        ):
-            counts[country.keys[0]] += not country.text[:1].islower()
-    return +counts
+    years: list[int] = []
+    text = _RANGE.sub(span, text)
+    text = _PAST.sub(" ", text)
+    for digits in _YEAR.findall(text):
+        year = int(digits)
+        # Earlier numbers of four digits are hardly the year of a report.
+        if 1950 <= year <= newest:
+            years.append(year)
+    return years
 
 
-@cache
-def _namesake(code: str) -> set[str]:
-    """Return the countries that have a part of the same name, as the United States have
-    Georgia.
+def without_cells(line: str) -> str:
+    """Return a line without the numbers of its cells: of "Households: 2000; Year:
+    2024" only the year is one.
     """
-    parts = (
-        part for part in pycountry.subdivisions if len(part.name) > ISO_CODE_LENGTH
-    )
-    return {
-        str(country_code(part.country_code))
-        for part in parts
-        if country_code(part.name) == code
-    } - {code}
+    kept = []
+    for cell in _CELL_BREAK.split(line):
+        match = _NUMBER_CELL.fullmatch(cell)
+        if match is None or DATES & _words(match[1]):
+            kept.append(cell)
+        else:
+            kept.append(match[1])
+    return "; ".join(kept)
+
+
+def _year(year: int, place: str, words: str, *, taken: bool) -> Proposal:
+    return Proposal("year", year, place, taken, clip_words(words))
+
+
+def _line_with(text: str, year: int) -> str:
+    """Return some words around the first mention of a year."""
+    position = text.find(str(year))
+    start = text.rfind("\n", 0, position) + 1
+    start = max(start, position - 60)
+    return text[start:].split("\n", maxsplit=1)[0]
 
 
 def _words(text: str) -> set[str]:
@@ -385,10 +437,25 @@ def _names_part(line: str) -> bool:
     return " ".join(words) in {"", *PARTS} or bool(_NUMBERED.match(line)) or is_numbered
 
 
+def says_nothing(line: str) -> bool:
+    """Return whether a title is a program's default, the heads of columns, a label or a
+    figure.
+    """
+    words = normalise(line).split()
+    is_repeated = len(words) > len(set(words)) + 1 and len(set(words)) <= 3
+    is_label = line.rstrip().endswith(":")
+    is_figure = _FIGURES.match(line) is not None
+    if is_repeated or is_label or is_figure:
+        return True
+    return FILLED_IN.match(line) is not None
+
+
 def _is_title(line: str) -> bool:
     """Return whether a line can name a document: neither a part of it nor who wrote
     it.
     """
+    if says_nothing(line):
+        return False
     if (
         _ROW.match(line)
         or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40

@@ -583,7 +583,10 @@ class IngestionService:
         loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
         with request_cache():
             countries = self.documents.values("country_name")
-        return make_document(source, loaded, overrides=stated, countries=countries)
+            titles = [record.title for record in self.documents.all()]
+        return make_document(
+            source, loaded, overrides=stated, countries=countries, titles=titles
+        )
 
 
 def _is_complete(record: DocumentRecord) -> bool:

@@ -32,7 +32,7 @@ from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.validation import NOT_BLANK, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
-from .description import propose
+from .description import propose, says_nothing
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
@@ -255,6 +255,7 @@ def make_document(
     *,
     overrides: Mapping[str, Any] | None = None,
     countries: Sequence[Value] = (),
+    titles: Sequence[str] = (),
 ) -> Document:
     """Return a file as a document, described by (the later wins) its name, its content,
     the manifest, a person's ``overrides``. Raises LoadError: the file or the manifest
@@ -263,7 +264,7 @@ def make_document(
     stated = overrides or {}
     spelled = cache(lambda country: check_country(country, countries))
     of_parts = set(chain.from_iterable(map(attrgetter("metadata"), loaded.sections)))
-    proposed = () if source.listed else propose(loaded, source.path)
+    proposed = () if source.listed else propose(loaded, source.path, titles)
     sure = {one.field: one.value for one in proposed if one.taken}
     metadata = {
         name: sure[name] for name in METADATA if name in sure and name not in of_parts
@@ -286,9 +287,8 @@ def make_document(
         for name, value in metadata.items()
         if name not in stated or stated[name] is not None
     }
-    title = (
-        stated.get("title") or source.title or str(sure.get("title") or loaded.title)
-    )
+    name = source.path.stem if says_nothing(loaded.title) else loaded.title
+    title = stated.get("title") or source.title or str(sure.get("title") or name)
     labels = (
         (stated["labels"] or ())
         if "labels" in stated

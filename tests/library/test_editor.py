@@ -158,7 +158,8 @@ def test_a_row_that_says_what_was_said_of_the_whole_keeps_it(
 
 def test_the_summary_is_edited_too(settings: Settings, tmp_path: Path) -> None:
     with build(settings.override(summaries="extractive")) as services:
-        ingest(services, write(tmp_path, passages_of("zebra")))
+        text = "Zebras live in the tall grass between the two rivers of the plain."
+        ingest(services, write(tmp_path, f"# Report\n\n{text}\n"))
         services.ingesting.service.edit(REPORT_ID, {"country_name": "Kenya"})
         assert [chunk.metadata for chunk in stored(services)] == [
             {"country_name": "Kenya"}

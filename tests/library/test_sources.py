@@ -53,18 +53,19 @@ def test_the_later_wins(said: dict[str, Any], expected: dict[str, Value]) -> Non
 
 
 def test_countries_are_spelled_as_the_data_does_from_wherever_they_come() -> None:
-    known = ("Turkey (Turkiye)", "Mali, Republic of")
+    known = ("Turkey (Turkiye)", "Czech Republic")
     rows = lay_out(
         [Section(("1",), "a", metadata={"country_name": "TR"}), Section(("2",), "b")]
     )
     for said in (
-        {"name": "turkey.md"},
         {"file": {"country_name": "Türkiye"}},
         {"manifest": {"country_name": "tur"}},
     ):
         assert (
             make(**said, countries=known).metadata["country_name"] == "Turkey (Turkiye)"
         )  # type: ignore[arg-type]
+    named = make("czechia-2010.md", countries=known)
+    assert named.metadata["country_name"] == "Czech Republic"
     assert make("x.csv", sections=rows, countries=known).sections[0].metadata == {
         "country_name": "Turkey (Turkiye)"
     }

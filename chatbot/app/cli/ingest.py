@@ -376,6 +376,8 @@ class FileIngestion:
         lines = [f"{document.title}  ({f'{about}, {kind}' if about else kind})"]
         for proposal in document.proposed:
             doubt = "" if proposal.taken else "; not sure, please confirm"
+            if proposal.words and not proposal.taken:
+                doubt = f': "{proposal.words}"{doubt}'
             lines.append(
                 f"    {proposal.field}: {proposal.value} ({proposal.origin}{doubt})"
             )

@@ -32,15 +32,21 @@ class WordNumbering:
         self._lists: dict[str, str] = {}
         self._styled: dict[str, tuple[str, int]] = {}
         self._counts: dict[tuple[str, int], int] = {}
-        for definition in () if root is None else root.iter(w("abstractNum")):
+        if root is None:
+            return
+        for definition in root.iter(w("abstractNum")):
             name = definition.get(w("abstractNumId"), "")
             for level in definition.iterchildren(w("lvl")):
-                depth = level.get(w("ilvl"), "")
-                if depth in set("012345678"):
-                    self._levels[name, int(depth)] = level
-                    self._styled[value_of(level, "pStyle")] = (name, int(depth))
-        for number in () if root is None else root.iterchildren(w("num")):
-            self._lists[number.get(w("numId"), "")] = value_of(number, "abstractNumId")
+                digit = level.get(w("ilvl"), "")
+                if digit not in set("012345678"):
+                    continue
+                depth = int(digit)
+                style = value_of(level, "pStyle")
+                self._levels[name, depth] = level
+                self._styled[style] = (name, depth)
+        for number in root.iterchildren(w("num")):
+            list_id = number.get(w("numId"), "")
+            self._lists[list_id] = value_of(number, "abstractNumId")
 
     def next(self, numbering: _Element | None, style: str) -> str:
         """Count a paragraph and return its number as it is shown; "" for a bullet and

@@ -327,19 +327,40 @@ def html_table_text(table: _Element) -> str:
         headed = headed or rows[0].names[0]
         lines.append(rows.pop(0).cells[0])
     heads = 0
-    while (
-        heads < len(rows) - 1 and len(rows[heads].names) > 1 and all(rows[heads].names)
-    ):
+    for row in rows[:-1]:
+        if len(row.names) < 2:
+            break
+        if not all(row.names):
+            break
         heads += 1
-    # A heading cell alone in its row is the name of the rows below it.
-    body = [row.cells[:1] if row.names == [True] else row.cells for row in rows[heads:]]
+    body = []
+    for row in rows[heads:]:
+        if row.names == [True]:
+            # A heading cell alone in its row is the name of the rows below it.
+            body.append(row.cells[:1])
+        else:
+            body.append(row.cells)
     if heads:
-        lines.append(table_text([_joined(rows[:heads]), *body], header=True))
-    elif all(len(row.cells) == 2 and row.names == [True, False] for row in rows):
-        lines += [row_text(cells[:1], cells[1:]) for cells in body]
+        names = _joined(rows[:heads])
+        lines.append(table_text([names, *body], header=True))
+    elif _are_pairs(rows):
+        for cells in body:
+            lines.append(row_text(cells[:1], cells[1:]))
+    elif headed:
+        lines.append(table_text(body, header=False))
     else:
-        lines.append(table_text(body, header=False if headed else None))
-    return "\n".join(line for line in lines if line)
+        lines.append(table_text(body, header=None))
+    return "\n".join(filter(None, lines))
+
+
+def _are_pairs(rows: list[_Row]) -> bool:
+    """Return whether each row is a name and its value."""
+    for row in rows:
+        if len(row.cells) != 2:
+            return False
+        if row.names != [True, False]:
+            return False
+    return True
 
 
 def _joined(rows: list[_Row]) -> list[str]:

@@ -165,6 +165,16 @@ _Entry = tuple[int, list[str]]
 """The line of a key, counted from 1 in the file, and its values."""
 
 
+def _end_of_front_matter(lines: Sequence[str]) -> int:
+    """Return the number of the line that closes it, 0 if there is none."""
+    for number, line in enumerate(lines[: MAX_FRONT_MATTER_LINES + 2]):
+        if not number:
+            continue
+        if line.rstrip() in {"---", "..."}:
+            return number
+    return 0
+
+
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     """Return the front matter (empty if there is none) and the text below it. Messages
     call the file ``name``. Raises LoadError: its year is not a year.
@@ -173,37 +183,45 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     skipped = len(text) - len(text.lstrip("\n"))
     if lines[0].rstrip() != "---":
         return _NO_FRONT_MATTER, text
-    marks = (
-        line.rstrip() in {"---", "..."}
-        for line in lines[1 : MAX_FRONT_MATTER_LINES + 2]
-    )
-    end = next((place for place, closes in enumerate(marks, start=1) if closes), None)
-    entries = None if end is None else _entries(lines[1:end], first=skipped + 2)
-    if end is None or not entries:
+    end = _end_of_front_matter(lines)
+    if not end:
         return _NO_FRONT_MATTER, text
-    texts = {key: " ".join(values).strip() for key, (_, values) in entries.items()}
+    entries = _entries(lines[1:end], first=skipped + 2)
+    if not entries:
+        return _NO_FRONT_MATTER, text
+    texts: dict[str, str] = {}
+    for key, (_, values) in entries.items():
+        texts[key] = " ".join(values).strip()
 
     def first(*keys: str) -> str:
-        return next((key for key in keys if texts.get(key)), "")
+        for key in keys:
+            if texts.get(key):
+                return key
+        return ""
 
     metadata: dict[str, Value] = {}
-    if country := first("country_name", "country"):
+    country = first("country_name", "country")
+    if country:
         metadata["country_name"] = texts[country]
-    if year := texts.get("year"):
+    year = texts.get("year")
+    if year:
         if not (year.isdecimal() and int(year) in _YEARS):
-            line, _ = entries["year"]
+            number, _ = entries["year"]
             raise LoadError(
-                f"{name}: line {line}: year must be a year such as 2024, not "
+                f"{name}: line {number}: year must be a year such as 2024, not "
                 f"{year[:40]!r}."
             )
         metadata["year"] = int(year)
-    if kind := texts.get("type"):
+    kind = texts.get("type")
+    if kind:
         metadata["type"] = kind
     _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
     description = texts.get(first("description", "summary", "abstract"), "")
-    dated = {"created": texts["date"]} if "date" in texts else {}
+    dated: dict[str, str] = {}
+    if "date" in texts:
+        dated["created"] = texts["date"]
     front = Loaded(
         texts.get("title", ""),
         (),

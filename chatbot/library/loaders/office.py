@@ -77,8 +77,9 @@ so.
 FILLED_IN = re.compile(
     r"(?:untitled|microsoft (?:word|excel|powerpoint)|powerpoint presentation|word "
     r"document|generated (?:by|using) "
+    r"|activereports document|pdfill|(?:book|sheet|presentation|folie|classeur)\s*\d*$"
     r"|\(?unspecified|\(?anonymous|https?:|file:|about:\S|(?:document|slide|title)\s*\d*$)"
-    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps)$",
+    r"|.*\.(?:docx?|pdf|xlsx?|pptx?|indd|qxd|tex|dvi|ps|rtf|odt|wpd|txt|html?|fm|pub|ai|eps|psd|cdr|prn)$",
     re.IGNORECASE,
 )
 """Titles and descriptions that programs write by themselves."""

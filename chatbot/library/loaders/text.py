@@ -162,34 +162,58 @@ def guess_encoding(data: bytes) -> str | None:
     """Guess the encoding of text that is not UTF-8. None if several fit: wrong letters
     are worse than a refusal.
     """
-    end = data.rfind(b"\n", 0, SAMPLE_BYTES) if len(data) > SAMPLE_BYTES else len(data)
-    sample = data[: end if end > 0 else SAMPLE_BYTES]
+    sample = data[:SAMPLE_BYTES]
+    if len(data) > SAMPLE_BYTES:
+        lines, _, _ = sample.rpartition(b"\n")
+        if lines:
+            sample = lines
     # Western text has few accented letters, so encodings look alike; the alphabets of
     # its languages differ.
     western = sample.decode("cp1252", errors="replace")
-    foreign = [
-        char.lower()
-        for char in _POWER.sub("", western)
-        if ord(char) > 127 and char not in _WESTERN_MARKS
-    ]
-    few = len(foreign) * 2 < sum(map(str.isalpha, western))
-    if few and any(set(foreign) <= set(letters) for letters in _WESTERN):
+    if _is_western(western):
         return "cp1252"
     from charset_normalizer import from_bytes  # takes 30 ms, and is rarely needed
 
     guesses = from_bytes(sample, cp_isolation=list(_ENCODINGS))
-    matches = [match for match in guesses if not _SIGN_IN_WORD.search(str(match))]
+    matches = []
+    for match in guesses:
+        if not _SIGN_IN_WORD.search(str(match)):
+            matches.append(match)
     matches.sort(key=lambda match: (match.chaos, -match.coherence))
-    if not matches or matches[0].coherence < 0.1:
+    if not matches:
         return None
-    best = matches[0]
-    text = str(matches[0])
-    near = (
-        m
-        for m in matches[1:]
-        if m.chaos <= best.chaos + 0.02 and m.coherence >= best.coherence - 0.05
-    )
-    return best.encoding if all(str(match) == text for match in near) else None
+    best, *others = matches
+    if best.coherence < 0.1:
+        return None
+    text = str(best)
+    for match in others:
+        if match.chaos > best.chaos + 0.02:
+            continue
+        if match.coherence < best.coherence - 0.05:
+            continue
+        if str(match) != text:
+            return None
+    return best.encoding
+
+
+def _is_western(text: str) -> bool:
+    """Return whether its few accented letters are those of one western language."""
+    foreign = []
+    for char in _POWER.sub("", text):
+        if char.isascii():
+            continue
+        if char in _WESTERN_MARKS:
+            continue
+        foreign.append(char.lower())
+    letter_count = 0
+    for char in text:
+        if char.isalpha():
+            letter_count += 1
+    if len(foreign) * 2 < letter_count:
+        for letters in _WESTERN:
+            if set(foreign) <= set(letters):
+                return True
+    return False
 
 
 def _is_binary(data: bytes) -> bool:

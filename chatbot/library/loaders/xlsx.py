@@ -212,19 +212,29 @@ def fill_merged(
 ) -> None:
     """Repeat a merged cell in its range. A title over a whole row stays alone."""
     first = rows.get(top, [])
-    text = tables.label(first[left - 1]) if len(first) >= left else ""
-    beside = any(first[: left - 1]) or any(first[right:])
-    if not text or (top == bottom and not beside):
+    if len(first) < left:
         return
-    right = min(right, max(map(len, rows.values()))) if beside else left
-    for number in (
-        range(top, bottom + 1)
-        if bottom - top < len(rows)
-        else [row for row in rows if top <= row <= bottom]
-    ):
-        if number in rows:
-            rows[number] += [""] * (right - len(rows[number]))
-            rows[number][left - 1 : right] = [text] * (right - left + 1)
+    text = tables.label(first[left - 1])
+    if not text:
+        return
+    if any(first[: left - 1]) or any(first[right:]):
+        width = max(map(len, rows.values()))
+        right = min(right, width)
+    elif top == bottom:
+        return
+    else:
+        right = left
+    numbers = range(top, bottom + 1)
+    if len(numbers) <= len(rows):
+        merged = [number for number in numbers if number in rows]
+    else:
+        merged = [number for number in rows if number in numbers]
+    for number in merged:
+        cells = rows[number]
+        missing = right - len(cells)
+        cells.extend([""] * missing)
+        count = right - left + 1
+        cells[left - 1 : right] = [text] * count
 
 
 def sheet_sections(
@@ -267,6 +277,16 @@ _UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re
 _MAX_HEADING_ROWS = 4
 
 
+def _has_figure(row: list[str]) -> bool:
+    """Return whether a cell is a number and no year."""
+    for cell in row:
+        if not tables.is_number(cell):
+            continue
+        if not _YEAR.fullmatch(cell):
+            return True
+    return False
+
+
 def _heading_rows(table: Rows, start: int) -> list[str]:
     """Take the rows that name the columns from the top of a table, and return the
     names; [] if there are none.
@@ -292,22 +312,17 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
             # A row of units has no label of its own, or that of the heading, whose cell
             # reaches down to it.
             repeated = row[0] in {above[start] for above in table[:heads]}
-            units = (
-                heads > 0
-                and (repeated or not row[0])
-                and all(map(_UNIT.fullmatch, filter(None, row[1:])))
-            )
-            complete = (
-                heads > 0
-                and all(names[1:])
-                and len(set(names)) == len(names)
-                and not (units or repeated)
-            )
-            figures = not units and any(
-                tables.is_number(cell) and not _YEAR.fullmatch(cell) for cell in row
-            )
-            if complete or figures or tables.is_single(row):
+            if tables.is_single(row):
                 break
+            units = False
+            if heads and (repeated or not row[0]):
+                units = all(map(_UNIT.fullmatch, filter(None, row[1:])))
+            if not units and _has_figure(row):
+                break
+            if heads and not units and not repeated:
+                is_unique = len(set(names)) == len(names)
+                if is_unique and all(names[1:]):
+                    break
             heads += 1
         if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
             heads = int(len(table) > 1 and tables.looks_like_header(table[0][start:]))

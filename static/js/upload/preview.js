@@ -23,6 +23,7 @@ const ORIGINS = {
   "document properties": t("from the file's properties"),
   "web address": t("from a web address in the text"),
   "first pages": t("from the first pages"),
+  places: t("from places in the text"),
   file: t("from the file"),
 };
 
@@ -49,10 +50,11 @@ function show(item, { proposed, notes, error }) {
   showText(row.querySelector(".staged-note"), notes.map(translated).join(" "));
   showText(row.querySelector(".file-error"), translated(error));
   row.querySelector(".staged-fields").hidden = Boolean(error);
-  for (const { field, value, origin, taken } of proposed) {
+  for (const { field, value, origin, taken, words } of proposed) {
     const input = row.querySelector(`[data-name=${CSS.escape(field)}]`);
     if (!input || input.value) continue;
     input.value = value;
+    input.title = words ?? "";
     const from = ORIGINS[origin] ?? origin;
     input.previousElementSibling.textContent = taken
       ? from

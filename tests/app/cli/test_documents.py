@@ -256,8 +256,9 @@ class TestFolders:
         )
         shown = run("ingest", str(path), "--dry-run").err
         assert (
-            "    country_name: Mali (title)\n    year: 2019 (first pages; not "
-            "sure, please confirm)\n"
+            '    country_name: Mali (title: "Prices in Mali"; not sure, please '
+            'confirm)\n    year: 2019 (first pages: "2019 and 2020 were dry. So was '
+            '2019 in the north."; not sure, please confirm)\n'
         ) in shown
 
 

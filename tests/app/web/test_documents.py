@@ -303,6 +303,7 @@ class TestEdit:
             "value": 2019,
             "origin": "first pages",
             "taken": False,
+            "words": "2019 and 2020 were dry. So was 2019 in the north.",
         }
         assert (
             get(client, document_id)["year"],

@@ -1,0 +1,457 @@
+"""The country that a document is about, and what proves it.
+
+A name alone proves nothing: turkey is roasted, Chad is a colleague. The country is
+taken if two kinds of evidence agree, one of them its name beside a word of a state's
+affairs. Anything less is proposed.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+import pycountry
+
+from ..domain.documents import Proposal
+from ..domain.errors import read_table
+from ..domain.scope import NamedCountry
+from ..language.countries import (
+    ISO_CODE_LENGTH,
+    country_code,
+    normalise,
+    usual_name,
+)
+from ..language.country_names import find_countries
+from ..language.places import find_places
+
+__all__ = ["CountryEvidence", "clip_words", "count_countries"]
+
+_COUNTRY = read_table(__package__, "description")["country"]
+STATE_WORDS = frozenset(_COUNTRY["state"])
+"""Beside a name they say that the state is meant."""
+REPORT_WORDS = frozenset(_COUNTRY["reports"])
+ORDINARY_WORDS = frozenset(_COUNTRY["ordinary"])
+NAMESAKES = frozenset(_COUNTRY["namesakes"])
+GIVEN_NAMES = frozenset(_COUNTRY["given_names"])
+PREPOSITIONS = frozenset(_COUNTRY["prepositions"])
+LINKING_WORDS = frozenset(_COUNTRY["linking"])
+LONGER_NAMES = frozenset(_COUNTRY["longer_names"])
+GOVERNMENTS = tuple(_COUNTRY["governments"])
+MIN_MENTIONS = 3
+"""Of a country that only the text names."""
+_ADDRESS = re.compile(r",[^,]*$")
+"""The country of one: "FAO, Rome, Italy"."""
+_CODES_OF_TWO_LETTERS = frozenset({"US", "UK"})
+_GOVERNMENT_HOST = re.compile(
+    r"[\w-]\.(?:gov|gob|gouv|govt|go|gub|gc)(?:\.([a-z]{2}))?\b(?!\.?\w)"
+)
+_YEAR_IN_NAME = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_NO_LETTERS = re.compile(r"[\W_]+")
+_NUMBER = re.compile(r"\d+")
+_CONTINENT = re.compile(r"\b(?:north|south|central|latin) $", re.IGNORECASE)
+_NEXT_WORD = re.compile(r" ([A-Z]\w+)")
+_LOCATIVE = re.compile(
+    r"\b(?:in|across|throughout|within|inside|en|au|aux|im|em|no|na)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class CountryEvidence:
+    """What the parts of a document say of its country.
+
+    ``places`` are lines by the name of their place, the surest first: "title" has the
+    title alone. ``text`` is that of the first pages without these lines. ``titles``
+    are those of the library.
+    """
+
+    lines: Mapping[str, Sequence[str]]
+    text: str
+    stem: str
+    titles: Sequence[str] = field(default=())
+
+    @cached_property
+    def title(self) -> str:
+        return "".join(self.lines["title"])
+
+    @cached_property
+    def mentions(self) -> Counter[str]:
+        return count_countries(self.text)
+
+    @cached_property
+    def marks(self) -> dict[str, tuple[str, ...]]:
+        """Cities, provinces and the like by country."""
+        everything: dict[str, None] = {}
+        for lines in self.lines.values():
+            everything |= dict.fromkeys(lines)
+        everything[self.text] = None
+        return find_places("\n".join(everything))
+
+    @cached_property
+    def is_ordinary(self) -> bool:
+        """Whether the document is no report on a state: minutes, a menu, a lesson."""
+        lines = [self.title, self.stem, *self.lines["title block"][:4]]
+        return not ORDINARY_WORDS.isdisjoint(normalise(" ".join(lines)).split())
+
+    def proposal(self) -> Proposal | None:
+        """Return the country with the words that name it, None if nothing does."""
+        if len(_states(self.title)) > 1:
+            return None
+        for code, origin, words in self._named():
+            if self._is_proven(code, origin, words):
+                return self._propose(code, origin, words, taken=True)
+            if not self.is_ordinary:
+                return self._propose(code, origin, words, taken=False)
+            if not self._is_namesake(code):
+                return self._propose(code, origin, words, taken=False)
+        return self._likeliest()
+
+    def _propose(self, code: str, origin: str, words: str, *, taken: bool) -> Proposal:
+        return Proposal(
+            "country_name",
+            usual_name(code),
+            origin,
+            taken,
+            clip_words(words),
+        )
+
+    def _named(self) -> Iterator[tuple[str, str, str]]:
+        """Yield the countries that a place names alone, with the place and the line."""
+        for origin, lines in self.lines.items():
+            by_code: dict[str, str] = {}
+            for line in lines:
+                kept = line if origin == "title" else _without_address(line)
+                for code in _states(kept):
+                    by_code.setdefault(code, line)
+            if origin == "file name" and not by_code:
+                by_code = self._codes_in_stem()
+            if len(by_code) == 1:
+                ((code, line),) = by_code.items()
+                yield code, origin, line
+
+    def _codes_in_stem(self) -> dict[str, str]:
+        """Return codes in the file name of countries that the text names."""
+        words = normalise(self.stem.replace("_", " ")).split()
+        codes: dict[str, str] = {}
+        for code in self.mentions:
+            if code.lower() in words:
+                codes[code] = self.stem
+        return codes
+
+    def _is_proven(self, code: str, origin: str, words: str) -> bool:
+        if self.is_ordinary:
+            return False
+        is_catalogued = origin == "title block" and self._is_catalogued(code)
+        if is_catalogued or self._is_named_as_filed(code, origin):
+            return True
+        if self._is_in_series(code) and origin in {"title", "file name"}:
+            return not self._is_namesake(code) or self._agreeing(code)
+        head = self._head_line(code)
+        is_about_state = self._is_about_state(words, code)
+        if not is_about_state and head:
+            is_about_state = self._is_about_state(head, code)
+        if not is_about_state:
+            return False
+        if self._agreeing(code):
+            return True
+        if self._is_namesake(code):
+            return False
+        if self._text_agrees(code):
+            return True
+        if head and origin != "running head":
+            return True
+        if origin == "file name" or code not in _states(self._spoken_stem):
+            return False
+        return _is_beside(words, code)
+
+    @property
+    def _spoken_stem(self) -> str:
+        return "\n".join(self.lines.get("file name", ()))
+
+    def _head_line(self, code: str) -> str:
+        """Return the running head that names the country, "" if there is none."""
+        for line in self.lines.get("running head", ()):
+            if code in _states(_without_address(line)):
+                return line
+        return ""
+
+    def _is_about_state(self, line: str, code: str) -> bool:
+        """Return whether the line has the name beside a word of a state's affairs, or
+        the name alone below a title that has one or above a text of such words.
+        """
+        words = set(normalise(line).split())
+        if words & STATE_WORDS or _is_beside(line, code):
+            return True
+        is_alone = country_code(_NUMBER.sub("", line).strip(" ,:-")) == code
+        if is_alone and line == self.title:
+            text_words = set(normalise(self.text).split())
+            return len(text_words & STATE_WORDS) >= 2
+        title_words = set(normalise(self.title).split())
+        return is_alone and bool(title_words & (STATE_WORDS | REPORT_WORDS))
+
+    def _is_catalogued(self, code: str) -> bool:
+        """Return whether a list of properties names the country beside the title."""
+        block = self.lines["title block"]
+        is_titled = False
+        is_named = False
+        for line in block:
+            label, colon, value = line.partition(":")
+            if not colon:
+                continue
+            label = normalise(label)
+            if label in _COUNTRY["catalogue"]:
+                is_titled = True
+            if label in _COUNTRY["labels"] and country_code(value) == code:
+                is_named = True
+        return is_titled and is_named
+
+    def _is_named_as_filed(self, code: str, origin: str) -> bool:
+        """Return whether the file is named "kenya-2024", and its title says nothing
+        else.
+        """
+        name = self._spoken_stem
+        rest = normalise(_NUMBER.sub(" ", _without_country(name, code))).split()
+        is_dated = _YEAR_IN_NAME.search(name) is not None
+        if not is_dated or not LINKING_WORDS.issuperset(rest):
+            return False
+        if self._is_namesake(code):
+            return False
+        return origin == "file name" or code in _states(self.title)
+
+    def _is_in_series(self, code: str) -> bool:
+        """Return whether the library has the same title with another country in it."""
+        for own in {series_of(self.title), series_of(self._spoken_stem)}:
+            if own is None:
+                continue
+            word = max(own.split(), key=len)
+            # Reading the countries of all titles of a large library takes long.
+            for title in self.titles:
+                if word not in normalise(title):
+                    continue
+                # The title of a file that has none is its name: "cash-yemen-2024".
+                spoken = title
+                if title.islower():
+                    spoken = _NO_LETTERS.sub(" ", title).title()
+                if series_of(spoken) != own:
+                    continue
+                if set(_states(spoken)) - {code} - NAMESAKES:
+                    return True
+        return False
+
+    def _is_namesake(self, code: str) -> bool:
+        """Return whether the name has other usual meanings: a person, a bird, a state
+        of the United States.
+        """
+        others = self.mentions.keys() | self.marks.keys()
+        return code in NAMESAKES or bool(_countries_with_part(code) & others)
+
+    def _agreeing(self, code: str) -> bool:
+        """Return whether places or the name of the state's government agree."""
+        return self._places_agree(code) or self._government_named(code)
+
+    def _places_agree(self, code: str) -> bool:
+        """Return whether the document names the country's places and no other's as
+        often.
+        """
+        count = len(self.marks.get(code, ()))
+        if not count:
+            return False
+        rival = 0
+        for other, marks in self.marks.items():
+            if other != code:
+                rival = max(rival, len(marks))
+        if self._is_namesake(code):
+            return count > rival
+        if count == 1:
+            return rival <= 1
+        return 2 * count > rival
+
+    def _government_named(self, code: str) -> bool:
+        text = "\n".join([*self.lines["title block"], self.text])
+        for country in _named_states(text):
+            before = normalise(text[max(0, country.start - 40) : country.start])
+            if code in country.keys and before.endswith(GOVERNMENTS):
+                return True
+        return False
+
+    def _text_agrees(self, code: str) -> bool:
+        """Return whether the text names the country as a place, and none much more
+        often.
+        """
+        count = self.mentions[code]
+        is_place = _is_named_as_place(self.text, code)
+        if not is_place:
+            if code in GIVEN_NAMES:
+                return False
+            if count < MIN_MENTIONS:
+                return False
+        is_elsewhere = bool(self.marks) and code not in self.marks
+        # A town of that name lies elsewhere: Lebanon in Pennsylvania.
+        if is_elsewhere and code in GIVEN_NAMES:
+            return False
+        limit = max(MIN_MENTIONS, 2 * count)
+        for other, rival in self.mentions.items():
+            if other == code:
+                continue
+            if rival > limit:
+                return False
+        return True
+
+    def _likeliest(self) -> Proposal | None:
+        """Return the country that addresses, the text or places point to."""
+        hosts: dict[str, str] = {}
+        for match in _GOVERNMENT_HOST.finditer(self.text):
+            host = country_code(match[1] or "us")
+            if host is not None:
+                hosts[host] = match[0]
+        if len(hosts) == 1 and len(self.mentions) < 2:
+            for code, address in hosts.items():
+                return self._propose(code, "web address", address, taken=False)
+        for code in self.mentions:
+            if not self._is_most_named(code):
+                continue
+            if self._is_namesake(code) and not self._places_agree(code):
+                continue
+            words = _sentence_with(self.text, code)
+            return self._propose(code, "first pages", words, taken=False)
+        total = 0
+        for marks in self.marks.values():
+            total += len(marks)
+        for code, marks in self.marks.items():
+            if len(marks) < 2:
+                continue
+            if 3 * len(marks) < 2 * total:
+                continue
+            words = ", ".join(marks)
+            return self._propose(code, "places", words, taken=False)
+        return None
+
+    def _is_most_named(self, code: str) -> bool:
+        if len(self.mentions) == 1:
+            return True
+        count = self.mentions[code]
+        if count < MIN_MENTIONS:
+            return False
+        return 2 * count > self.mentions.total()
+
+
+def clip_words(words: str) -> str:
+    """Return the beginning of the words that a proposal comes from."""
+    return words[:120]
+
+
+def count_countries(text: str) -> Counter[str]:
+    """Return how often a text names each country; not its people, nor its language."""
+    counts: Counter[str] = Counter()
+    for country in _named_states(text):
+        counts[country.keys[0]] += 1
+    return counts
+
+
+def series_of(title: str) -> str | None:
+    """Return what titles of one series share: without the country and without numbers.
+    None if that is nothing, or if the title names no country or several.
+    """
+    states = _named_states(title)
+    if len(states) != 1:
+        return None
+    rest = f"{title[: states[0].start]} {title[states[0].end :]}"
+    shared = " ".join(normalise(_NUMBER.sub(" ", rest)).split())
+    return shared or None
+
+
+def _states(text: str) -> list[str]:
+    return list(count_countries(text))
+
+
+def _named_states(text: str) -> list[NamedCountry]:
+    """Return where a text names one country by its name, with a capital letter."""
+    named = []
+    for country in find_countries(text, misspelt=False):
+        # A code of two letters is hardly a country: "C.A.".
+        short = country.text.replace(".", "").upper()
+        is_name = len(short) > len("UK") or short in _CODES_OF_TWO_LETTERS
+        is_one = len(country.keys) == 1 and len(country.keys[0]) == ISO_CODE_LENGTH
+        if not is_one or not is_name:
+            continue
+        if country.by_people or country.text[0].islower():
+            continue
+        if _CONTINENT.search(text[: country.start]):
+            continue
+        following = _NEXT_WORD.match(text, country.end)
+        if following is not None and following[1].lower() in LONGER_NAMES:
+            continue
+        named.append(country)
+    return named
+
+
+def _without_country(line: str, code: str) -> str:
+    for country in reversed(_named_states(line)):
+        if code in country.keys:
+            line = f"{line[: country.start]} {line[country.end :]}"
+    return line
+
+
+def _is_beside(line: str, code: str) -> bool:
+    """Return whether only linking words stand between the name and a word of reports or
+    of a state's affairs, or such a word is said of what is in the country.
+    """
+    words = STATE_WORDS | REPORT_WORDS
+    for country in _named_states(line):
+        if code not in country.keys:
+            continue
+        before = normalise(_NUMBER.sub(" ", line[: country.start])).split()
+        after = normalise(_NUMBER.sub(" ", line[country.end :])).split()
+        for near in (before[::-1], after):
+            for word in near:
+                if word in words:
+                    return True
+                if word not in LINKING_WORDS:
+                    break
+        # "Survey of wells in Kenya".
+        is_in_it = bool(before) and before[-1] in PREPOSITIONS
+        if is_in_it and not words.isdisjoint(before):
+            return True
+    return False
+
+
+def _without_address(line: str) -> str:
+    """Return the line without the country of an address."""
+    words = set(normalise(line).split())
+    if words & (STATE_WORDS | REPORT_WORDS):
+        return line
+    return _ADDRESS.sub("", line)
+
+
+def _is_named_as_place(text: str, code: str) -> bool:
+    for country in _named_states(text):
+        if code in country.keys and _LOCATIVE.search(text[: country.start][-20:]):
+            return True
+    return False
+
+
+def _sentence_with(text: str, code: str) -> str:
+    """Return some words around the first mention of a country."""
+    for country in _named_states(text):
+        if code in country.keys:
+            start = text.rfind("\n", 0, country.start) + 1
+            start = max(start, country.start - 60)
+            line, _, _ = text[start:].partition("\n")
+            return line.strip()
+    return ""
+
+
+@cache
+def _countries_with_part(code: str) -> set[str]:
+    """Return the countries that have a part of the same name, as the United States have
+    Georgia.
+    """
+    countries: set[str] = set()
+    for part in pycountry.subdivisions:
+        if len(part.name) <= ISO_CODE_LENGTH:
+            continue
+        if country_code(part.name) == code:
+            countries.add(str(country_code(part.country_code)))
+    countries.discard(code)
+    return countries

@@ -1,0 +1,110 @@
+"""What proves the country, the year and the title of a new document."""
+
+from pathlib import Path
+
+import pytest
+
+from chatbot.domain import Loaded, Section
+from chatbot.domain.documents import Proposal
+from chatbot.library.description import propose
+from chatbot.library.loaders import loader_for, read_file
+from tests.data import cases
+
+CASES = cases(__file__)
+
+
+def proposals(path: Path, text: str, *titles: str) -> dict[str, Proposal]:
+    path.write_text(text, encoding="utf-8")
+    loaded = read_file(loader_for(path), path)
+    return {one.field: one for one in propose(loaded, path, titles)}
+
+
+def of_rows(*rows: str, stem: str = "cash", suffix: str = ".xlsx") -> Loaded:
+    return Loaded(stem, tuple(Section(("Cash",), row) for row in rows))
+
+
+@pytest.mark.parametrize(("name", "text"), CASES["ordinary"].items())
+def test_a_demonym_a_language_or_a_namesake_files_nothing_under_a_country(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    found = proposals(tmp_path / name, text).get("country_name")
+    assert found is None or not found.taken
+
+
+@pytest.mark.parametrize(("name", "case"), CASES["taken"].items())
+def test_a_name_beside_a_word_of_states_and_a_second_kind_of_evidence_are_taken(
+    tmp_path: Path, name: str, case: list[str]
+) -> None:
+    text, country = case
+    found = proposals(tmp_path / name, text)["country_name"]
+    assert (found.value, found.taken) == (country, True)
+
+
+@pytest.mark.parametrize(("name", "case"), CASES["proposed"].items())
+def test_less_evidence_is_proposed_with_the_words_it_comes_from(
+    tmp_path: Path, name: str, case: list[str]
+) -> None:
+    text, country, words = case
+    found = proposals(tmp_path / name, text)["country_name"]
+    assert (found.value, found.taken, found.words) == (country, False, words)
+
+
+@pytest.mark.parametrize(
+    ("titles", "taken"),
+    [
+        ((), False),
+        (("06-cash-yemen-2024",), True),
+        (("cash-sudan-2023",), True),
+        (("cash-jordan-2024",), False),
+        (("cash-lebanon-2023",), False),
+        (("grants-yemen-2024",), False),
+    ],
+)
+def test_a_sibling_on_another_country_in_the_library_proves_the_country(
+    titles: tuple[str, ...], taken: bool
+) -> None:
+    loaded = of_rows("Households: 1000", stem="07-cash-lebanon-2024")
+    found = propose(loaded, Path("07-cash-lebanon-2024.xlsx"), titles)
+    assert [one.taken for one in found if one.field == "country_name"] == [taken]
+
+
+@pytest.mark.parametrize(
+    ("row", "year"),
+    [
+        ("Month: 2024-01; Households: 2000; USD paid: 90000", 2024),
+        ("Households: 2000; Camps: 2001", None),
+        ("Year: 2023; Households: 2000", 2023),
+        ("January to March 2024; Households: 2003", 2024),
+    ],
+)
+def test_the_number_of_a_cell_is_no_year(row: str, year: int | None) -> None:
+    found = {one.field: one for one in propose(of_rows(row), Path("cash.xlsx"))}
+    taken = found.get("year")
+    assert (taken.value if taken and taken.taken else None) == year
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "ActiveReports Document",
+        "Agriculture Statistics 2012-13..psd",
+        "kilograms 2.5 CO2e/boe",
+        "Job Announcement Number:",
+        "Clave Clave Clave Nombre",
+        "HIGHLIGHTS",
+        "RAPPORT PROVISOIRE",
+    ],
+)
+def test_a_default_a_head_of_a_column_and_a_figure_are_no_title(title: str) -> None:
+    loaded = Loaded(title, (Section((), "12"),), properties={"title": title})
+    found = {one.field: one for one in propose(loaded, Path("x.pdf"))}
+    assert "title" not in found
+
+
+def test_a_workbook_of_several_sheets_is_not_named_after_the_first() -> None:
+    sheets = (
+        Section(("Survey of cocoa exports",), "Note: prices at noon."),
+        Section(("Survey of cotton exports",), "Note: prices at night."),
+    )
+    found = {one.field: one for one in propose(Loaded("x", sheets), Path("x.xlsx"))}
+    assert "title" not in found
