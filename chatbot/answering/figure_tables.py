@@ -311,13 +311,11 @@ class FigureTables:
         subjects: Collection[str],
     ) -> IndicatorFigures:
         words = self._words(heading)
-        near = [
-            name
-            for name in pairs
-            if name == heading
-            or self._words(name) <= words
-            or self._words(name) >= words
-        ]
+        near: list[str] = []
+        for name in pairs:
+            others = self._words(name)
+            if name == heading or others <= words or others >= words:
+                near.append(name)
         named: dict[tuple[str, str], list[ReportedFigure]] = defaultdict(list)
         for figure in self._figures.find(scope, headings=near):
             if not subjects or figure.subject in subjects:

@@ -19,7 +19,12 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedYears, Reading
 from ..language.analysis import Analyzer
 from .english import number_of, pattern, words
-from .kinds import asks_what_it_is_about, series_words, small_talk
+from .kinds import (
+    asks_what_is_here,
+    asks_what_it_is_about,
+    series_words,
+    small_talk,
+)
 from .reading import (
     ARTICLE,
     COUNTRY,
@@ -59,6 +64,16 @@ _OF_SEVERAL = pattern(
     r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
 )
 _MORE = pattern(r"\b{more_or_less}\b")
+_OF_THE_LIBRARY = pattern(
+    r"\b(?:(?:{edition_noun}|document|file)s|here|(?:can|could|may) i"
+    r"|you (?:know|cover|have|hold|contain)|library|database|knowledge base)\b"
+)
+"""Asks of everything that is here, whatever was talked about."""
+_EXTREME = pattern(r"\b(?:{superlative}|bottom)\b")
+_IN_A_PLACE = pattern(
+    r"\b(?:in|at|near)\s+(?:the\s+)?(?!{no_places}\b)(?-i:[A-ZÀ-Þ][a-zß-ÿ]{2,})"
+)
+"""Names a place behind a preposition, by its capital."""
 _YEARS_FROM = pattern(
     r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
 )
@@ -108,7 +123,7 @@ class FollowUps:
             state = self._after(full, state, message.cited, scope)
         return (
             query
-            if state is None or small_talk(query)
+            if state is None or _is_aside(query)
             else self._completed(query, state, scope)
         )
 
@@ -144,7 +159,7 @@ class FollowUps:
             if (
                 message.role == "user"
                 and message.content.strip(" ?!.")
-                and not small_talk(message.content)
+                and not _is_aside(message.content)
             ):
                 questions.append(message)
             elif message.role == "assistant" and questions and message.cited != Cited():
@@ -163,6 +178,7 @@ class FollowUps:
             not reading.countries
             and len(cited.countries) == 1
             and not scope.get(COUNTRY)
+            and not _OF_ALL.search(full)
         ):
             reading = read_names(add_name(full, cited.countries[0]), self.catalog)
         countries = tuple(
@@ -193,6 +209,8 @@ class FollowUps:
             word.lower() for word in self._telling(Reading(reading.text))
         ):
             return _with(state.reading.text, [message.strip(" ?.!")])
+        if turned := _turned(reading, rest, state):
+            return turned
         if compared := self._compared(reading, rest, state):
             return compared
         if not rest and (reading.countries or reading.every_year or series):
@@ -222,8 +240,8 @@ class FollowUps:
             complete = self._names_a_thing(words, state.cited.headings)
         if not complete:
             return _with(message, [self._thing(message, state), *names])
-        of_all = _OF_ALL.search(message) and not _THEIRS.search(message)
-        if not has_country or reading.about or (chosen and is_sentence) or of_all:
+        has_country = has_country and not _has_own_subject(reading)
+        if not has_country or (chosen and is_sentence):
             return message
         return (
             _with(message, names)
@@ -284,6 +302,8 @@ class FollowUps:
                 [*before, *years],
             )
         if len(state.together) < 2 or not _OF_SEVERAL.search(message):
+            return ""
+        if others and _OF_ALL.search(message) and not _THEIRS.search(message):
             return ""
         if not others:
             return self._sentence("compare", state, state.together, before)
@@ -432,6 +452,48 @@ class FollowUps:
 
     def _words(self, text: str) -> list[str]:
         return [word for word in _WORD.findall(text) if self._analyzer.terms(word)]
+
+
+def _is_aside(text: str) -> bool:
+    """Return whether a message has nothing to do with what is talked about: a greeting,
+    or a question about the library.
+    """
+    if small_talk(text):
+        return True
+    return asks_what_is_here(text) and _OF_THE_LIBRARY.search(text) is not None
+
+
+def _has_own_subject(reading: Reading) -> bool:
+    """Return whether a complete question says what it is about: a country, a report,
+    all countries, or another place.
+    """
+    if reading.about or reading.document:
+        return True
+    message = reading.text
+    if _THEIRS.search(message):
+        return False
+    is_of_place = _COMPLETE.match(message) and _IN_A_PLACE.search(message)
+    return bool(is_of_place or _OF_ALL.search(message))
+
+
+def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> str:
+    """Return the ranking of the last question from the end that a message names ("and
+    the lowest?"); "" where it asks for something else, or that was no ranking.
+    """
+    end = _EXTREME.search(reading.text)
+    full = state.reading.text
+    before = _EXTREME.search(full)
+    if end is None or before is None or reading.countries or reading.every_year:
+        return ""
+    if any(not _EXTREME.fullmatch(word) for word in rest):
+        return ""
+    end_word = end[0].lower()
+    if before[0].lower().startswith("rank"):
+        question = full.rstrip(" ?.!")
+        return f"{question}, {end_word} first?"
+    beginning = full[: before.start()]
+    topic = full[before.end() :]
+    return f"{beginning}{end_word}{topic}"
 
 
 def _in_words(

@@ -255,10 +255,10 @@ def topic_of(question: str, reading: Reading) -> Topic | None:
     listed = _listed(question, reading)
     if listed in {"countries", "years"} or reading.names:
         return listed
-    return "content" if _asks_what_is_here(question) else listed
+    return "content" if asks_what_is_here(question) else listed
 
 
-def _asks_what_is_here(question: str) -> bool:
+def asks_what_is_here(question: str) -> bool:
     """Return whether a question that names nothing asks what there is to know."""
     if any(character.isdigit() for character in question):
         # Of a year, a page, a number.
