@@ -76,7 +76,9 @@ class IndicatorFigures:
 
     @property
     def name(self) -> str:
-        return f"{self.heading}: {self.label}" if self.label else self.heading
+        if not self.label:
+            return self.heading
+        return f"{self.heading}: {self.label}"
 
     def newest(
         self, subject: str, years: Sequence[Condition] = ()
@@ -104,7 +106,10 @@ class IndicatorFigures:
             years.append(
                 {year_of(one) for one in of_subject if _edition(one.edition) == newest}
             )
-        return max(set.intersection(*years) - {0}, default=None) if years else None
+        if not years:
+            return None
+        shared = set.intersection(*years)
+        return max(shared - {0}, default=None)
 
 
 class FigureTables:
@@ -274,7 +279,10 @@ class FigureTables:
         meant = {
             self._meant(part, pairs, request, least=LEAST_OF_PART) for part in parts
         }
-        return parts if len(meant - {None}) > 1 else [topic]
+        sure = meant - {None}
+        if len(sure) < 2:
+            return [topic]
+        return parts
 
     def _meant(
         self,
@@ -382,11 +390,18 @@ def _only_newest(figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
     """The figure of the newest year; None where that year has several values."""
     year = max((year_of(figure) for figure in figures), default=0)
     newest = [figure for figure in figures if year_of(figure) == year]
-    return newest[0] if len({figure.value for figure in newest}) == 1 else None
+    values = {figure.value for figure in newest}
+    if len(values) != 1:
+        return None
+    return newest[0]
 
 
 def _share(some: frozenset[str], others: frozenset[str]) -> float:
-    return len(some & others) / max(len(some | others), 1)
+    common = some & others
+    every = some | others
+    if not every:
+        return 0.0
+    return len(common) / len(every)
 
 
 def _by_subject(
@@ -409,4 +424,6 @@ def _by_subject(
 
 
 def _edition(edition: Value | None) -> int:
-    return edition if isinstance(edition, int) else 0
+    if isinstance(edition, int):
+        return edition
+    return 0

@@ -218,7 +218,10 @@ class FollowUps:
             if series and not reading.figure_years:
                 for old in reversed(read_names(full, self.catalog).figure_years):
                     full = f"{_BEFORE_YEARS.sub('', full[: old.start]).rstrip()}{full[old.end :]}"  # noqa: E501
-            return f"{full.rstrip(' ?.!')} {series}?" if series else full
+            if not series:
+                return full
+            question = full.rstrip(" ?.!")
+            return f"{question} {series}?"
         return self._filled(read_names(message, self.catalog, scope), state, scope)
 
     def _filled(self, reading: Reading, state: ConversationState, scope: Scope) -> str:
