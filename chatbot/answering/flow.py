@@ -21,10 +21,11 @@ question inside its budget; ``say`` translates fixed words. The caller's ``send`
 each event at once (``chatbot/app/web/streaming.py`` passes them on to the browser).
 
 To add a stage: a class with ``run`` in a file of its own, its name in `STAGES` where it
-belongs, and a line in ``chatbot/app/services/flow.py``, where all stages are built.
-Presets (``chatbot/config/presets.toml``) list the stages that they have; a setting may
-also name those that are left out (``STAGES=-small_talk,-glossary``). What is said of an
-answer after it was written belongs into ``stages/finish.py``.
+belongs, and a line in ``chatbot/app/services/flow.py``, where all stages are built. It
+runs for everybody but the presets (``chatbot/config/presets.toml``), which list what
+their systems have. The setting STAGES wins over a preset, and may also name what is
+left out (``STAGES=-small_talk,-glossary``). What is said of an answer after it was
+written belongs into ``stages/finish.py``.
 """
 
 import time
@@ -181,8 +182,8 @@ class Write:
 
 
 def stages_of(names: Sequence[str]) -> Sequence[str]:
-    """Return the stages that a setting means, in their order: those it lists, all but
-    those with a minus before them, all for none.
+    """Return the stages that a setting means, in their order: those that it lists; or
+    all but those that it lists with a minus; or all, where it lists none.
     """
     if not names:
         return STAGES
@@ -200,6 +201,12 @@ def check_stages(names: Sequence[str]) -> None:
     for name in names:
         if name.removeprefix("-") not in STAGES:
             raise UnknownNameError.among("STAGES", "stage", name, STAGES)
+    with_minus = [name for name in names if name.startswith("-")]
+    if with_minus and len(with_minus) < len(names):
+        raise SettingsError(
+            "STAGES lists stages that run, or with a minus those that are left out: "
+            "not both."
+        )
     meant = stages_of(names)
     lacking = [name for name in REQUIRED_STAGES if name not in meant]
     if lacking:

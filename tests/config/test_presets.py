@@ -57,6 +57,7 @@ def test_a_presets_stages_are_stages_that_a_question_can_do_with(name: str) -> N
     [
         ("route,serach", "'serach'.*Valid: .*gather"),
         ("route,gather,write", "STAGES leaves out reports"),
+        ("route,-glossary", "not both"),
     ],
 )
 def test_stages_that_cannot_answer_stop_the_start(stages: str, message: str) -> None:
