@@ -266,47 +266,60 @@ def _statements(items: Sequence[tuple[list[str], str]], comma: bool) -> list[Sta
     """The statements of one line; the label of its first item counts for all, where the
     others have none.
     """
-    shared = items[0][0] if items and not any(labels for labels, _ in items[1:]) else []
-    if (
-        len(items) > 1
-        and len(items[0][0]) == 1
-        and not _DIGIT.search(items[0][1])
-        and all(one for one, _ in items)
-    ):
-        row = items[0][1]  # "Source: Loans; 2020: 268.8; Share: 23.3%"
-        items = [([row, *labels], words) for labels, words in items[1:]]
+    if not items:
+        return []
+    (shared, row), *others = items
+    labelled = [labels for labels, _ in others if labels]
+    is_named = len(shared) == 1 and not _DIGIT.search(row)
+    if is_named and others and len(labelled) == len(others):
+        # "Source: Loans; 2020: 268.8; Share: 23.3%"
+        items = []
+        for labels, words in others:
+            items.append(([row, *labels], words))
+    if labelled:
+        shared = []
     of_row = led = frozenset[int]()
     statements: list[Stated] = []
     for labels, words in items:
         names = list[str]()
         years = frozenset[int]()
         for name in labels or shared:
-            if match := _LED_BY_YEAR.fullmatch(
-                name
-            ):  # a column for each year: "2018", "2018 Men"
-                years = frozenset({int(match["year"])})
-            if not match or match["rest"]:
-                names.append(match["rest"] if match else name)
+            match = _LED_BY_YEAR.fullmatch(name)
+            if match is None:
+                names.append(name)
+                continue
+            # A column for each year: "2018", "2018 Men".
+            years = frozenset({int(match["year"])})
+            if match["rest"]:
+                names.append(match["rest"])
         if re.fullmatch(_YEAR, words) and (
             not names or _YEAR_COLUMN.fullmatch(names[-1])
         ):
             of_row = frozenset({int(words)})
         else:
-            led = years if years and names else frozenset() if years else led
+            if years and names:
+                led = years
+            elif years:
+                led = frozenset()
             statements += _item(names, words, years or led, comma)
+    _take_year_of_end(statements)
+    if not of_row:
+        return statements
+    dated = []
+    for figure in statements:
+        years = figure.years or of_row
+        dated.append(figure._replace(years=years))
+    return dated
+
+
+def _take_year_of_end(statements: list[Stated]) -> None:
+    """Give the items of one line the year of its end."""
     for place in reversed(range(len(statements) - 1)):
         last = statements[place + 1]
-        if (
-            last.years and not statements[place].years
-        ):  # the items of one line have the year of its end
-            statements[place] = statements[place]._replace(
-                years=last.years, estimate=last.estimate
-            )
-    return (
-        [figure._replace(years=figure.years or of_row) for figure in statements]
-        if of_row
-        else statements
-    )
+        statement = statements[place]
+        if statement.years or not last.years:
+            continue
+        statements[place] = statement._replace(years=last.years, estimate=last.estimate)
 
 
 def _take_labels(item: str) -> tuple[list[str], str]:
@@ -325,26 +338,29 @@ def _item(
     10,447,425/female 10,349,611)".
     """
     estimate = False
-    if dated := _DATED.search(words):
+    dated = _DATED.search(words)
+    if dated:
         years = years or _years(dated)
         estimate = bool(dated["estimate"])
         words = f"{words[: dated.start()]}{words[dated.end() :]}"
     asides = [aside[1] for aside in _ASIDE.finditer(words)]
     core = _ASIDE.sub("", words).strip()
-    named = next(
-        (aside for aside in asides if aside[:1].isupper() and not _DIGIT.search(aside)),
-        "",
-    )
+    named = ""
+    for aside in asides:
+        if _DIGIT.search(aside):
+            continue
+        if aside[:1].isupper():
+            named = aside
+            break
     main = _figure(labels, core, comma, named)
     names = [main.label] if main else [*labels, core.strip(" -")]
     if main is None and (_DIGIT.search(core) or len(core.split()) > MOST_WORDS):
         return  # prose, as in "takes the following five (5) measures of ..."
-    parts = [
-        _figure(names, part, comma)
-        for aside in asides
-        for part in _PART_END.split(aside)
-    ]
-    for figure in [main, *parts]:
+    figures = [main]
+    for aside in asides:
+        for part in _PART_END.split(aside):
+            figures.append(_figure(names, part, comma))
+    for figure in figures:
         if figure is not None:
             yield (
                 figure._replace(years=years, estimate=estimate)

@@ -183,7 +183,8 @@ class CountryEvidence:
         words = set(normalise(line).split())
         if words & STATE_WORDS or _is_beside(line, code):
             return True
-        is_alone = country_code(_NUMBER.sub("", line).strip(" ,:-")) == code
+        name, _, _ = line.partition(",")
+        is_alone = country_code(_NUMBER.sub("", name).strip(" :-")) == code
         if is_alone and line == self.title:
             text_words = set(normalise(self.text).split())
             return len(text_words & STATE_WORDS) >= 2
@@ -284,7 +285,10 @@ class CountryEvidence:
         if not is_place:
             if code in GIVEN_NAMES:
                 return False
-            if count < MIN_MENTIONS:
+            if not count:
+                return False
+            title_words = normalise(self.title).split()
+            if count < MIN_MENTIONS and STATE_WORDS.isdisjoint(title_words):
                 return False
         is_elsewhere = bool(self.marks) and code not in self.marks
         # A town of that name lies elsewhere: Lebanon in Pennsylvania.
