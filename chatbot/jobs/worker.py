@@ -12,7 +12,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -247,12 +247,14 @@ class IngestionWorker(Worker):
             return {"state": "superseded", "detail": error.message}
         except errors.ChatbotError as error:
             return self._failed(file, error, control)
+        # The job outlives its report: no words of the text stay in it.
+        proposed = tuple(replace(proposal, words="") for proposal in result.proposed)
         return {
             "state": "done",
             "detail": "",
             "done_chunks": result.chunks,
             "file_id": file_id,
-            **asdict(result),
+            **asdict(replace(result, proposed=proposed)),
         }
 
     def _failed(
