@@ -437,7 +437,7 @@ class IngestionService:
                 if upload_number is None
                 else upload_number
             )
-            document = self._document(source, stated, leased)
+            document = self._document(source, stated, leased, limit)
             leased.check()
             about = Registration(
                 stated.get("collection"),
@@ -555,13 +555,14 @@ class IngestionService:
         source: Source,
         *,
         overrides: Mapping[str, Any] | None = None,
+        limit: Scope = EVERYTHING,
         control: JobControl | None = None,
     ) -> tuple[Document, str]:
         """Return the document and what `ingest` would do with it: "new", "changed",
         "unchanged". Raises as it does.
         """
         old, stated, ingestor = self._known(source, overrides or {})
-        document = self._document(source, stated, control or JobControl())
+        document = self._document(source, stated, control or JobControl(), limit)
         outcome = "new"
         if old is not None and _is_complete(old):
             version = ingestor.version(
@@ -578,12 +579,19 @@ class IngestionService:
         return old, stated, self.ingestors(stated)
 
     def _document(
-        self, source: Source, stated: Mapping[str, Any], control: JobControl
+        self,
+        source: Source,
+        stated: Mapping[str, Any],
+        control: JobControl,
+        limit: Scope = EVERYTHING,
     ) -> Document:
+        """Read a file. What the library says of it comes from reports inside of
+        ``limit``: its uploader sees no others.
+        """
         loaded = self.load(source.path, cancel=control.cancel, on_page=control.reading)
         with request_cache():
-            countries = self.documents.values("country_name")
-            titles = [record.title for record in self.documents.all()]
+            countries = self.documents.values("country_name", limit)
+            titles = [record.title for record in self.documents.all(limit)]
         return make_document(
             source, loaded, overrides=stated, countries=countries, titles=titles
         )

@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from chatbot.domain import Loaded, Section
+from chatbot.app.services import Services
+from chatbot.domain import Loaded, Scope, Section
 from chatbot.domain.documents import Proposal
+from chatbot.domain.scope import Values
 from chatbot.library.description import propose
 from chatbot.library.loaders import loader_for, read_file
+from chatbot.library.sources import Source
+from tests.conftest import ingest_file, write_report
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -108,3 +112,21 @@ def test_a_workbook_of_several_sheets_is_not_named_after_the_first() -> None:
     )
     found = {one.field: one for one in propose(Loaded("x", sheets), Path("x.xlsx"))}
     assert "title" not in found
+
+
+def test_a_sibling_outside_of_the_uploaders_limit_proves_nothing(
+    services: Services, tmp_path: Path
+) -> None:
+    path = write_report(tmp_path, "# Cash paid in Yemen, 2024\n\nPaid.\n", "yemen")
+    ingest_file(services, path, "yemen", country_name="Yemen")
+    path = write_report(tmp_path, "# Cash paid in Lebanon, 2024\n\nPaid.\n", "other")
+    source = Source(path, "other")
+    limit = Scope.of({"country_name": Values(("Lebanon",))})
+
+    def is_taken(limit: Scope) -> list[bool]:
+        document, _ = services.ingesting.service.plan(source, limit=limit)
+        proposed = document.proposed
+        return [one.taken for one in proposed if one.field == "country_name"]
+
+    assert is_taken(Scope()) == [True]
+    assert is_taken(limit) == [False]

@@ -22,6 +22,7 @@ from ...database.repositories.caches import request_cache
 from ...domain import Cancellation, DocumentRecord, RequestContext, errors
 from ...domain.documents import Proposal
 from ...domain.json import to_json
+from ...domain.scope import Scope
 from ...domain.validation import parse
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
@@ -261,7 +262,7 @@ def preview_documents() -> Response:
         RequestContext().within(30.0) as request,
         TemporaryDirectory(prefix="report-chat-") as folder,
     ):
-        looked = partial(_look, cancel=request.cancel)
+        looked = partial(_look, limit=caller().limit, cancel=request.cancel)
         if not is_form(most=MAX_PREVIEWED_FILES):
             url = parse(PreviewPage, json_body() or {}).url
             download = services().ingesting.originals.download
@@ -276,13 +277,15 @@ def preview_documents() -> Response:
     return jsonify(to_json({"files": files}))
 
 
-def _look(name: str, fetch: Callable[[], Path], cancel: Cancellation) -> FilePreview:
+def _look(
+    name: str, fetch: Callable[[], Path], *, limit: Scope, cancel: Cancellation
+) -> FilePreview:
     try:
         source = Source(
             fetch(), name if name.startswith("http") else f"{UPLOADS}{name}"
         )
         document, _ = services().ingesting.service.plan(
-            source, control=JobControl(cancel=cancel)
+            source, limit=limit, control=JobControl(cancel=cancel)
         )
     except errors.LoadError as error:
         return FilePreview(name, error=error.message)
