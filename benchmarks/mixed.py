@@ -24,12 +24,13 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from flask.testing import FlaskClient
 
@@ -238,16 +239,6 @@ def _read(path: Path) -> Any:
 
 
 @contextmanager
-def _replaced(holder: Any, name: str, value: Any) -> Iterator[None]:
-    before = getattr(holder, name)
-    setattr(holder, name, value)
-    try:
-        yield
-    finally:
-        setattr(holder, name, before)
-
-
-@contextmanager
 def _without_stage(name: str) -> Iterator[None]:
     """Leave out a stage of all questions."""
 
@@ -255,26 +246,15 @@ def _without_stage(name: str) -> Iterator[None]:
         def run(self, turn: object) -> None:
             """Do nothing."""
 
-    flow = services().everything.flow
-    with _replaced_stage(flow.stages, name, Nothing()):
+    with patch.dict(services().everything.flow.stages, {name: Nothing()}):
         yield
-
-
-@contextmanager
-def _replaced_stage(stages: Any, name: str, stage: object) -> Iterator[None]:
-    before = stages[name]
-    stages[name] = stage
-    try:
-        yield
-    finally:
-        stages[name] = before
 
 
 @contextmanager
 def _no_heading_bonus() -> Iterator[None]:
     refiner = services().everything.retriever._refiner
     assert refiner is not None
-    with _replaced(refiner, "_weight", 0.0):
+    with patch.object(refiner, "_weight", 0.0):
         yield
 
 
@@ -283,20 +263,20 @@ def _no_edition_order() -> Iterator[None]:
     def unordered(hits: Any, *others: Any) -> Any:
         return list(hits)
 
-    with ExitStack() as off:
-        off.enter_context(_replaced(ordering, "by_edition", unordered))
-        off.enter_context(_replaced(pipeline, "by_edition", unordered))
-        off.enter_context(_replaced(ordering, "OLDER", 0.0))
+    with (
+        patch.object(pipeline, "by_edition", unordered),
+        patch.object(ordering, "OLDER", 0.0),
+    ):
         yield
 
 
 STEPS: dict[str, Callable[[], Any]] = {
     "by_heading": _no_heading_bonus,
     "by_edition": _no_edition_order,
-    "said_first": lambda: _replaced(
+    "said_first": lambda: patch.object(
         Judge, "said_first", lambda self, reading, hits: hits
     ),
-    "sure_headings": lambda: _replaced(
+    "sure_headings": lambda: patch.object(
         ordering.IndicatorIndex, "sure_headings", lambda *arguments: []
     ),
     "judge": lambda: _without_stage("enough"),

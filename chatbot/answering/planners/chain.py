@@ -32,14 +32,8 @@ class Chain:
 
     @property
     def so_far(self) -> str:
-        """The chain so far for a prompt, without citations: their numbers were those of
-        a single round.
-        """
-        lines = [
-            f"- {query}\n  {' '.join(without_numbers(answer).split()) or 'Unknown.'}"
-            for query, answer in self._links
-        ]
-        return "\n".join(lines) or "Nothing yet."
+        """The chain so far, for a prompt."""
+        return chain_so_far(self._links)
 
     def plan(self, turn: Turn) -> Sequence[Search]:
         if self._rounds == turn.settings.chain_rounds:
@@ -103,3 +97,15 @@ class Chain:
         ]
         turn.events.step("intermediate", short, hits=supporting)
         return short, supporting or hits
+
+
+def chain_so_far(links: Sequence[tuple[str, str]]) -> str:
+    """Return questions and short answers for a prompt, without citations: their numbers
+    were those of a single round.
+    """
+    lines: list[str] = []
+    for query, answer in links:
+        short = " ".join(without_numbers(answer).split())
+        lines.append(f"- {query}")
+        lines.append(f"  {short or 'Unknown.'}")
+    return "\n".join(lines) or "Nothing yet."

@@ -101,17 +101,7 @@ class Deep:
 
     def _sub_questions(self, turn: Turn) -> list[str]:
         question = turn.question
-        parts: Sequence[str] | None = None
-        if turn.has_model:
-            parts = self._tools.model.ask(
-                turn,
-                "plan",
-                replies.queries(MAX_SUB_QUESTIONS),
-                "Sub-questions by rule",
-                most=str(MAX_SUB_QUESTIONS),
-            )
-        if not parts:
-            parts = self._tools.figures.parts_of(turn, MAX_SUB_QUESTIONS)
+        parts = sub_questions(self._tools, turn)
         # The question itself is searched anyway.
         parts = new_questions(parts, [question.search_text]) or [question.search_text]
         if parts != [question.search_text]:
@@ -137,37 +127,74 @@ class Deep:
         """Return the new hits that the model calls relevant, in one call; all if its
         reply cannot be read (R-C9).
         """
-        chosen = self._tools.model.ask(
-            turn,
-            "relevance",
-            replies.numbers(len(new)),
-            "All passages are kept",
-            passages=number_passages([hit for _, hit in new]),
-            queries=bullet_list(self.searched),
-        )
+        hits = [hit for _, hit in new]
+        chosen = numbers_that_help(self._tools, turn, hits, self.searched)
         if chosen is None:
             return new
         count = count_of(len(new), "passage")
         turn.events.step("relevance", f"{len(chosen)} of {count} help")
-        return [new[number - 1] for number in sorted(chosen)]
+        return [new[number - 1] for number in chosen]
 
     def _gaps(self, turn: Turn) -> Sequence[str]:
         """Return questions for what is still missing; none if the model's reply cannot
         be read.
         """
-        gaps = self._tools.model.ask(
-            turn,
-            "reflect",
-            replies.queries(MAX_GAP_QUESTIONS),
-            "No further searches",
-            most=str(MAX_GAP_QUESTIONS),
-            passages=number_passages(
-                turn.found.hits, tokens=turn.settings.deep_context_tokens
-            ),
-            queries=bullet_list(self.searched),
-        )
+        tokens = turn.settings.deep_context_tokens
+        gaps = gap_questions(self._tools, turn, self.searched, tokens=tokens)
         if gaps is None:
             return []
         text = "Something is missing" if gaps else "The passages are enough"
         turn.events.step("reflect", text, items=gaps)
         return gaps
+
+
+def sub_questions(tools: Tools, turn: Turn) -> Sequence[str]:
+    """Return the model's sub-questions; by rule without a model, or where its reply
+    cannot be read.
+    """
+    parts: Sequence[str] | None = None
+    if turn.has_model:
+        parts = tools.model.ask(
+            turn,
+            "plan",
+            replies.queries(MAX_SUB_QUESTIONS),
+            "Sub-questions by rule",
+            most=str(MAX_SUB_QUESTIONS),
+        )
+    return parts or tools.figures.parts_of(turn, MAX_SUB_QUESTIONS)
+
+
+def numbers_that_help(
+    tools: Tools, turn: Turn, hits: Sequence[SearchHit], queries: Sequence[str]
+) -> list[int] | None:
+    """Return the numbers, from 1, of the hits that the model calls relevant for the
+    queries; None if its reply cannot be read (R-C9).
+    """
+    chosen = tools.model.ask(
+        turn,
+        "relevance",
+        replies.numbers(len(hits)),
+        "All passages are kept",
+        passages=number_passages(hits),
+        queries=bullet_list(queries),
+    )
+    if chosen is None:
+        return None
+    return sorted(chosen)
+
+
+def gap_questions(
+    tools: Tools, turn: Turn, searched: Sequence[str], *, tokens: int | None = None
+) -> Sequence[str] | None:
+    """Return the model's questions for what is still missing in what was kept, of which
+    it is shown ``tokens``, None = all; None if its reply cannot be read.
+    """
+    return tools.model.ask(
+        turn,
+        "reflect",
+        replies.queries(MAX_GAP_QUESTIONS),
+        "No further searches",
+        most=str(MAX_GAP_QUESTIONS),
+        passages=number_passages(turn.found.hits, tokens=tokens),
+        queries=bullet_list(searched),
+    )

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from ...checking.wording import without_numbers
 from ...domain import SearchHit
-from ...models.replies import follow_up, numbers, prose, queries
+from ...models.replies import follow_up, numbers, prose
 from ...search.pipeline import Retrieval
 from ..tools import Tools
-from ..tools.search import Search, bullet_list, new_questions, number_passages
+from ..tools.search import Search, new_questions, number_passages
 from ..turn import Turn
-from .deep import MAX_GAP_QUESTIONS, MAX_SUB_QUESTIONS
+from .chain import chain_so_far
+from .deep import gap_questions, numbers_that_help, sub_questions
 
 KEPT = "kept"
 """The name under which all passages are kept, in the order in which they were found."""
@@ -43,8 +44,6 @@ class SubQuestions:
         self._queries: Sequence[str] = ()
         self.searched: list[str] = []
         """All that was searched for."""
-        self.parts: list[str] = []
-        """The sub-questions of the first round."""
 
     def plan(self, turn: Turn) -> Sequence[Search]:
         rounds = turn.settings.deep_rounds if turn.has_model else 1
@@ -64,20 +63,9 @@ class SubQuestions:
         self._is_complete = not keep_new(turn, kept)
 
     def _sub_questions(self, turn: Turn) -> Sequence[str]:
-        parts: Sequence[str] | None = None
-        if turn.has_model:
-            parts = self._tools.model.ask(
-                turn,
-                "plan",
-                queries(MAX_SUB_QUESTIONS),
-                "Sub-questions by rule",
-                most=str(MAX_SUB_QUESTIONS),
-            )
-        if not parts:
-            parts = self._tools.figures.parts_of(turn, MAX_SUB_QUESTIONS)
-        self.parts = list(parts)
-        turn.events.step("plan", items=self.parts)
-        return self.parts
+        parts = sub_questions(self._tools, turn)
+        turn.events.step("plan", items=parts)
+        return parts
 
     def _relevant(
         self, turn: Turn, query: str, hits: Sequence[SearchHit]
@@ -88,28 +76,14 @@ class SubQuestions:
         if not hits or not turn.has_model:
             return hits
         others = [other for other in self._queries if other != query]
-        chosen = self._tools.model.ask(
-            turn,
-            "relevance",
-            numbers(len(hits)),
-            "All passages are kept",
-            passages=number_passages(hits),
-            queries=bullet_list([query, *others]),
-        )
+        queries = [query, *others]
+        chosen = numbers_that_help(self._tools, turn, hits, queries)
         if chosen is None:
             return hits
-        return [hits[number - 1] for number in sorted(chosen)]
+        return [hits[number - 1] for number in chosen]
 
     def _gaps(self, turn: Turn) -> Sequence[str]:
-        gaps = self._tools.model.ask(
-            turn,
-            "reflect",
-            queries(MAX_GAP_QUESTIONS),
-            "No further searches",
-            most=str(MAX_GAP_QUESTIONS),
-            passages=number_passages(turn.found.hits),
-            queries=bullet_list(self.searched),
-        )
+        gaps = gap_questions(self._tools, turn, self.searched)
         turn.events.step("reflect", items=gaps or ())
         return gaps or ()
 
@@ -129,8 +103,7 @@ class ChainOfRag:
     @property
     def so_far(self) -> str:
         """The chain so far, for a prompt."""
-        lines = [f"- {query}\n  {answer}" for query, answer in self._links]
-        return "\n".join(lines) or "Nothing yet."
+        return chain_so_far(self._links)
 
     def plan(self, turn: Turn) -> Sequence[Search]:
         if self._rounds == turn.settings.chain_rounds:
@@ -159,7 +132,7 @@ class ChainOfRag:
         )
         # Its citations are numbers of this round alone.
         short = " ".join(without_numbers(answer or "").split())
-        self._links.append((self._query, short or "Unknown."))
+        self._links.append((self._query, short))
         supporting = self._tools.model.ask(
             turn,
             "supported",

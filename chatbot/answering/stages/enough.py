@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from ...domain import SearchHit
 from ...domain.scope import NamedCountry
 from ...search.mentions import names_country
-from ...search.subjects import missing_figures
 from ..turn import Draft, Turn
-from ..writers.nothing import NothingFound
+from ..writers.nothing import NothingFound, years_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +65,3 @@ def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:
     if turn.settings.on_empty == "relax":
         return False
     return turn.judge.is_far(hits) or years_missing(turn, hits) is not None
-
-
-def years_missing(turn: Turn, hits: Sequence[SearchHit]) -> str | None:
-    """Return what is said where the hits have no figure of the years asked for; None
-    where they have.
-    """
-    return missing_figures(
-        turn.reading,
-        hits,
-        turn.question.scope,
-        turn.catalog,
-        turn.analyzer,
-        turn.say,
-    )

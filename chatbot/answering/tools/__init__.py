@@ -5,7 +5,6 @@ One toolbox for planners, writers, agents that ask over MCP, and other people's 
 
 from dataclasses import dataclass
 
-from ...domain.protocols import Catalog
 from .attachments import AttachmentTool
 from .figures import FigureTool
 from .model import ModelTool
@@ -22,4 +21,3 @@ class Tools:
     attachments: AttachmentTool
     model: ModelTool
     read: ReadTool
-    catalog: Catalog

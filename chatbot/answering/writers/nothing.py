@@ -120,12 +120,19 @@ class NothingFound:
         if turn.absent is not None:
             text = not_found(searched, closest, turn.say)
             return f"{turn.absent.offer} {text}".strip()
-        other_years = missing_figures(
-            turn.reading,
-            closest,
-            question.scope,
-            turn.catalog,
-            turn.analyzer,
-            turn.say,
-        )
+        other_years = years_missing(turn, closest)
         return other_years or not_found(searched, closest, turn.say)
+
+
+def years_missing(turn: Turn, hits: Sequence[SearchHit]) -> str | None:
+    """Return what is said where the hits have no figure of the years asked for; None
+    where they have.
+    """
+    return missing_figures(
+        turn.reading,
+        hits,
+        turn.question.scope,
+        turn.catalog,
+        turn.analyzer,
+        turn.say,
+    )

@@ -75,7 +75,6 @@ def build_flow(
         attachments=attachments,
         model=ModelTool(small_chat_model, catalog),
         read=ReadTool(passages, reader.figures),
-        catalog=catalog,
     )
     desk = Desk(
         chat_model=chat_model,
