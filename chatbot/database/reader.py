@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..domain import Chunk, DocumentRecord, Match, Scope, Vector
-from ..domain.documents import Matrix, Part
+from ..domain.documents import NO_PUBLICATION, Matrix, Part
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
 from ..domain.scope import Value
@@ -103,6 +103,7 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
         error="",
         proposed=(),
         notes=(),
+        publication=NO_PUBLICATION,
         row_countries=(),
         overrides={},
         fingerprint="",

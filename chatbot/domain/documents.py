@@ -80,6 +80,42 @@ def _headline(section: Section, before: Section | None) -> str:
     return f"{section.path[-1]}\n"
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """By whom and when a report was published, and where; empty where nothing says
+    so.
+    """
+
+    publisher: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    authors: Annotated[tuple[str, ...], Field(exclude_if=_is_empty)] = ()
+    publication_date: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    """A year, a month or a day: 2024, 2024-03 or 2024-03-15."""
+    source_url: Annotated[str, Field(exclude_if=_is_empty)] = ""
+    """The address that the report was published at."""
+
+    def described_by(self, stated: Mapping[str, Any]) -> "Publication":
+        """Return the publication with the fields that are stated; None empties one."""
+
+        def value(name: str) -> Any:
+            if name in stated:
+                return stated[name]
+            return getattr(self, name)
+
+        return Publication(
+            publisher=value("publisher") or "",
+            authors=tuple(value("authors") or ()),
+            publication_date=value("publication_date") or "",
+            source_url=value("source_url") or "",
+        )
+
+
+NO_PUBLICATION = Publication()
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A value that a document's text gives for one of its fields. ``taken``: it was
@@ -87,7 +123,7 @@ class Proposal:
     """
 
     field: str
-    """title, country_name, year, type or language."""
+    """title, country_name, year, type, language, or a field of `Publication`."""
     value: Value
     origin: str
     """The place that says so, such as "title" or "file name"."""
@@ -139,6 +175,7 @@ class Document:
     """Of a table without a column of text."""
     proposed: tuple[Proposal, ...] = ()
     notes: tuple[str, ...] = ()
+    publication: Publication = NO_PUBLICATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +257,8 @@ class DocumentRecord:
     """Values read from its text; a person's value for a field wins."""
     notes: tuple[str, ...] = ()
     """What was left out of its file."""
+    publication: Publication = NO_PUBLICATION
+    """Read from its file, or set by a person."""
     row_countries: tuple[str, ...] = ()
     """ISO codes of the countries that rows of its tables begin with, if it is about
     none.
@@ -286,15 +325,29 @@ class Report:
     chunks: int
     status: Status
     updated_at: str
+    publisher: str
+    authors: tuple[str, ...]
+    publication_date: str
+    source_url: str
 
     @classmethod
     def of(cls, record: DocumentRecord) -> "Report":
-        country_name, year, kind = (
-            record.metadata.get(name) for name in ("country_name", "year", "type")
-        )
-        about = (record.pages, record.chunks, record.status, record.updated_at)
+        publication = record.publication
         return cls(
-            record.id, record.name, record.title, country_name, year, kind, *about
+            document_id=record.id,
+            document_name=record.name,
+            title=record.title,
+            country_name=record.metadata.get("country_name"),
+            year=record.metadata.get("year"),
+            type=record.metadata.get("type"),
+            pages=record.pages,
+            chunks=record.chunks,
+            status=record.status,
+            updated_at=record.updated_at,
+            publisher=publication.publisher,
+            authors=publication.authors,
+            publication_date=publication.publication_date,
+            source_url=publication.source_url,
         )
 
 

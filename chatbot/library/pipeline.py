@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -49,7 +49,7 @@ an abbreviation as a code.
 """
 SUMMARY_HEADING = "Summary"
 EVERYTHING = Scope()
-READING = "8"
+READING = "9"
 """Raise it when files are read or passages are made differently: then every known file
 is read again, and a passage is embedded only if its text changed.
 """
@@ -133,6 +133,7 @@ class Ingestor(VersionWriter):
                 file_id=record.file_id,
                 fingerprint=record.fingerprint,
                 notes=record.notes,
+                publication=record.publication,
             )
             if same != old:
                 number = record.upload_number
@@ -482,6 +483,7 @@ class IngestionService:
             about,
             list(source.labels),
             source.description,
+            asdict(source.publication),
             stated,
         ]
         fingerprint = hashlib.sha256(

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cache
 from itertools import chain
 from operator import attrgetter
@@ -26,7 +27,12 @@ from pydantic_core import PydanticCustomError
 
 from ..config.settings_types import CHUNKING
 from ..domain import Document, Loaded
-from ..domain.documents import Proposal, common_fields
+from ..domain.documents import (
+    NO_PUBLICATION,
+    Proposal,
+    Publication,
+    common_fields,
+)
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.validation import NOT_BLANK, parse
@@ -38,8 +44,11 @@ MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
 """The folder in the identities of the sample reports."""
 METADATA = ("country_name", "year", "type")
+PUBLICATION = ("publisher", "authors", "publication_date", "source_url")
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
+AUTHOR_SEPARATOR = "; "
+"""Between the authors in the value of a proposal."""
 FIRST_YEAR, LAST_YEAR = 1000, 3000
 MAX_LABEL_CHARACTERS = 60
 MAX_LABELS = 30
@@ -87,6 +96,44 @@ def _labels(given: list[str]) -> list[str]:
     return labels
 
 
+def _authors(given: Any) -> Any:
+    """Return the names of a text with semicolons; anything else unchanged."""
+    if not isinstance(given, str):
+        return given
+    return [name for name in given.split(";") if name.strip()]
+
+
+def _each_once(names: list[str]) -> list[str]:
+    return list(dict.fromkeys(names))
+
+
+def _day(value: Any) -> Any:
+    """Check a year, a month or a day."""
+    text = str(value).strip()
+    match = _DAY.fullmatch(text)
+    if match is None:
+        raise _WRONG_DATE
+    year, month, day = match.groups("01")
+    try:
+        date(int(year), int(month), int(day))
+    except ValueError as error:
+        raise _WRONG_DATE from error
+    return text
+
+
+_DAY = re.compile(r"([12]\d{3})(?:-(\d\d)(?:-(\d\d))?)?")
+_WRONG_DATE = PydanticCustomError(
+    "date", "must be a year, month or day, like 2024, 2024-03 or 2024-03-15."
+)
+
+
+def _none_if_blank(value: Any) -> Any:
+    """Return None for "", which answers have where a report has no value."""
+    if isinstance(value, str) and not value.strip():
+        return None
+    return value
+
+
 _ON_ONE_LINE, _PRINTABLE, _NUMBER = (
     BeforeValidator(_on_one_line),
     AfterValidator(_printable),
@@ -117,6 +164,26 @@ Labels = Annotated[
     list[str], Field(max_length=MAX_LABELS), AfterValidator(_labels), _split
 ]
 """A list, or a text with commas."""
+Authors = Annotated[
+    list[Text],
+    Field(max_length=50),
+    AfterValidator(_each_once),
+    BeforeValidator(_authors, json_schema_input_type=list[Text] | str),
+]
+"""A list, or a text with semicolons: names have commas."""
+Day = Annotated[
+    str,
+    BeforeValidator(
+        _day, json_schema_input_type=Annotated[str, Field(pattern=_DAY.pattern)]
+    ),
+]
+WebAddress = Annotated[
+    str, Field(pattern=r"^https?://[^\s/][^\s]*$", max_length=2000), _ON_ONE_LINE
+]
+_NONE_IF_BLANK = BeforeValidator(_none_if_blank)
+Publisher = Annotated[Text | None, _NONE_IF_BLANK]
+PublicationDay = Annotated[Day | None, _NONE_IF_BLANK]
+PublishedAt = Annotated[WebAddress | None, _NONE_IF_BLANK]
 Size = Annotated[int, Field(strict=True, ge=100, le=999_999), _NUMBER]
 Overlap = Annotated[int, Field(strict=True, ge=0, le=999_999), _NUMBER]
 
@@ -132,6 +199,10 @@ class About(BaseModel):
     type: Kind | None = None
     labels: Labels | None = None
     description: Description | None = None
+    publisher: Publisher = None
+    authors: Authors | None = None
+    publication_date: PublicationDay = None
+    source_url: PublishedAt = None
 
 
 class Cutting(BaseModel):
@@ -209,6 +280,7 @@ class Source:
     labels: tuple[str, ...] = ()
     description: str = ""
     listed: bool = False
+    publication: Publication = NO_PUBLICATION
 
 
 def folder_sources(
@@ -244,6 +316,9 @@ def folder_sources(
                 labels=entry.labels,
                 description=entry.description,
                 listed=True,
+                publication=NO_PUBLICATION.described_by(
+                    entry.model_dump(include=set(PUBLICATION))
+                ),
             )
         sources.append(source)
     return sources
@@ -324,7 +399,27 @@ def make_document(
         else one
         for one in proposed
     )
+    values["publication"] = publication_of(source, sure, stated)
     return Document(id=document_id(source.identity), source=source.identity, **values)
+
+
+def publication_of(
+    source: Source, read: Mapping[str, Value], stated: Mapping[str, Any]
+) -> Publication:
+    """Return the publication of a report: what its file says beyond doubt (``read``),
+    its manifest, and a person; the later wins.
+    """
+    of_file = dict[str, Any](read)
+    if "authors" in read:
+        of_file["authors"] = str(read["authors"]).split(AUTHOR_SEPARATOR)
+    if source.identity.startswith(WEB):
+        of_file.setdefault("source_url", source.identity.partition("#")[0])
+    of_manifest = {
+        name: getattr(source.publication, name)
+        for name in PUBLICATION
+        if getattr(source.publication, name)
+    }
+    return NO_PUBLICATION.described_by(of_file | of_manifest | dict(stated))
 
 
 def typed(
@@ -364,6 +459,10 @@ class ManifestEntry(BaseModel):
     type: str | None = None
     labels: tuple[str, ...] = ()
     description: str = ""
+    publisher: Publisher = None
+    authors: Authors | None = None
+    publication_date: PublicationDay = None
+    source_url: PublishedAt = None
 
 
 _ENTRIES = TypeAdapter(list[ManifestEntry])

@@ -26,7 +26,7 @@ from ..database.repositories.figures import (
     VersionFigures,
 )
 from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
-from ..domain.documents import Matrix, Part
+from ..domain.documents import Matrix, Part, Publication
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..language.country_names import keys_in
@@ -475,7 +475,9 @@ class VersionWriter:
             description=description,
             collection=collection,
         )
+        publication = old.publication.described_by(stated)
         if edited == old:
+            self._describe(old, publication, overrides)
             return
         # The passages get a version of their own: questions see all of the old ones or
         # all of these.
@@ -495,6 +497,7 @@ class VersionWriter:
             fingerprint="",
             replacing="",
             writer=new_token(),
+            publication=publication,
         )
         chunks = []
         for chunk in self.store.stored(old.id)[0]:
@@ -519,6 +522,24 @@ class VersionWriter:
         self.write(
             edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old
         )
+
+    def _describe(
+        self,
+        old: DocumentRecord,
+        publication: Publication,
+        overrides: Mapping[str, Any],
+    ) -> None:
+        """Change the publication of a report alone: passages do not have it."""
+        if publication == old.publication:
+            return
+        described = replace(
+            old,
+            publication=publication,
+            overrides=overrides,
+            fingerprint="",
+            writer=new_token(),
+        )
+        self._swap(described, old)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document.

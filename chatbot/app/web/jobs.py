@@ -127,6 +127,7 @@ class Upload(UploadFields):
 
     files: list[File] = Field(min_length=1, max_length=MAX_FILES)
     labels: str | None = None  # type: ignore[assignment]  # a text, not a list
+    authors: str | None = None  # type: ignore[assignment]
 
 
 @jobs.post(

@@ -80,6 +80,10 @@ REPORT = {
     "chunks",
     "status",
     "updated_at",
+    "publisher",
+    "authors",
+    "publication_date",
+    "source_url",
 }
 DOCUMENT = REPORT | {
     "source",

@@ -38,6 +38,9 @@ LONG_VALUES: dict[str, Any] = {
     "title": "x" * 301,
     "labels": ["x"] * 31,
     "description": "x" * 2001,
+    "publisher": "x" * 301,
+    "authors": ["x"] * 51,
+    "source_url": "https://example.org/" + "x" * 2000,
 }
 TOO_MUCH = [({name: value}, name) for name, value in LONG_VALUES.items()]
 TOO_LONG = [({name: "9" * 5000}, name) for name in ("limit", "cursor", "year")]
@@ -286,6 +289,23 @@ class TestEdit:
         assert fields_of(client.get("/api/documents?country_name=Kenya")) == [
             "country_name"
         ]
+
+    def test_an_edit_of_the_publication_writes_no_passage_and_holds(
+        self, client: FlaskClient, uploaded: str
+    ) -> None:
+        def passages() -> list[str]:
+            answer = client.get(f"/api/documents/{uploaded}/chunks").get_json()
+            return [chunk["chunk_id"] for chunk in answer["chunks"]]
+
+        before = passages()
+        self.edit(client, uploaded, publisher="Office of Tables", authors="Lo, Ada")
+        assert passages() == before
+        added(
+            client, (KENYA, KENYA_2023 + "\n\n## More\n\nNew."), on_conflict="replace"
+        )
+        after = get(client, uploaded)
+        assert after["publisher"] == "Office of Tables"
+        assert after["authors"] == ["Lo, Ada"]
 
     def test_proposed_values_are_confirmed_and_the_collection_follows(
         self, client: FlaskClient
