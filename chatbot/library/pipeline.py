@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection as AnyOf
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from operator import attrgetter
@@ -385,6 +386,14 @@ def passages(
     return store.get(record.chunk_ids()[offset : None if last else offset + limit])
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A report before and after an edit; the same where nothing changed."""
+
+    before: DocumentRecord
+    after: DocumentRecord
+
+
 @dataclass(frozen=True, kw_only=True)
 class IngestionService:
     """Makes files searchable: one way for uploads, web pages and the command line.
@@ -531,12 +540,18 @@ class IngestionService:
                 )
 
     def edit(
-        self, document_id: str, stated: Mapping[str, Any], *, limit: Scope = EVERYTHING
-    ) -> DocumentRecord:
-        """Apply checked overrides to a report, and store them with it. ``limit``: where
-        the report must stay. Raises NotFoundError; ConflictError: another worker reads
-        or edits it; ForbiddenError: it would leave the limit; InvalidRequestError: it
-        is not ready to be edited; DependencyError.
+        self,
+        document_id: str,
+        stated: Mapping[str, Any],
+        *,
+        unconfirmed: AnyOf[str] = (),
+        limit: Scope = EVERYTHING,
+    ) -> Edited:
+        """Apply checked overrides to a report, and store them with it. ``unconfirmed``:
+        fields whose value counts as its file's again. ``limit``: where the report must
+        stay. Raises NotFoundError; ConflictError: another worker reads or edits it;
+        ForbiddenError: it would leave the limit; InvalidRequestError: it is not ready
+        to be edited; DependencyError.
         """
         # Seconds that a request waits for the searches to follow, and for another edit.
         patient = JobControl(patience=60.0)
@@ -546,11 +561,24 @@ class IngestionService:
             record = self.documents.get(document_id)
             if record is None:
                 raise errors.NotFoundError(f"There is no report {document_id!r}.")
-            if record.status != "ready" or not record.version:
-                problem = f"this report cannot be edited: it is {record.status}."
-                raise errors.InvalidRequestError.for_field("document_id", problem)
-            self.ingestors({}).edit(record, stated, control, limit)
-            return self.documents.get(document_id) or record
+            planned = self.plan_edit(record, stated, unconfirmed, limit)
+            self.ingestors({}).edit(record, planned, control)
+            return Edited(record, self.documents.get(document_id) or record)
+
+    def plan_edit(
+        self,
+        record: DocumentRecord,
+        stated: Mapping[str, Any],
+        unconfirmed: AnyOf[str],
+        limit: Scope,
+    ) -> DocumentRecord:
+        """Return what `edit` would make of a report. Raises ForbiddenError,
+        InvalidRequestError.
+        """
+        if record.status != "ready" or not record.version:
+            problem = f"this report cannot be edited: it is {record.status}."
+            raise errors.InvalidRequestError.for_field("document_id", problem)
+        return self.ingestors({}).plan_edit(record, stated, unconfirmed, limit)
 
     def plan(
         self,

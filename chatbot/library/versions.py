@@ -26,7 +26,7 @@ from ..database.repositories.figures import (
     VersionFigures,
 )
 from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
-from ..domain.documents import Matrix, Part, Publication
+from ..domain.documents import Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..language.country_names import keys_in
@@ -422,15 +422,15 @@ class VersionWriter:
             else general
         )
 
-    def edit(
+    def plan_edit(
         self,
         old: DocumentRecord,
         stated: Mapping[str, Any],
-        control: JobControl,
+        unconfirmed: AnyOf[str],
         limit: Scope,
-    ) -> None:
-        """Rewrite the passages with another title or metadata; unchanged texts keep
-        their vectors.
+    ) -> DocumentRecord:
+        """Return the report as `edit` would write it; ``old`` itself where nothing
+        changes. Raises ForbiddenError: it would leave the limit.
         """
         metadata: dict[str, Value] = {
             **old.metadata,
@@ -440,6 +440,8 @@ class VersionWriter:
             name: value for name, value in metadata.items() if value is not None
         }
         overrides = {**old.overrides, **stated}
+        for name in unconfirmed:
+            overrides.pop(name, None)
         if not old.several:
             was_review = (
                 old.metadata.get("type") == YEAR_IN_REVIEW
@@ -477,8 +479,16 @@ class VersionWriter:
         )
         publication = old.publication.described_by(stated)
         if edited == old:
-            self._describe(old, publication, overrides)
-            return
+            if overrides == old.overrides and publication == old.publication:
+                return old
+            # Passages do not have the publication, nor who stated a value.
+            return replace(
+                old,
+                publication=publication,
+                overrides=overrides,
+                fingerprint="",
+                writer=new_token(),
+            )
         # The passages get a version of their own: questions see all of the old ones or
         # all of these.
         shown = [
@@ -490,7 +500,7 @@ class VersionWriter:
             collection,
         ]
         version = hashlib.sha256(json.dumps(shown).encode()).hexdigest()[:12]
-        edited = replace(
+        return replace(
             edited,
             version=version,
             overrides=overrides,
@@ -499,6 +509,18 @@ class VersionWriter:
             writer=new_token(),
             publication=publication,
         )
+
+    def edit(
+        self, old: DocumentRecord, edited: DocumentRecord, control: JobControl
+    ) -> None:
+        """Store a report as `plan_edit` returned it, and rewrite the passages if their
+        title or metadata changed; unchanged texts keep their vectors.
+        """
+        if edited == old:
+            return
+        if edited.version == old.version:
+            self._swap(edited, old)
+            return
         chunks = []
         for chunk in self.store.stored(old.id)[0]:
             if Chunk.version_of(chunk.id)[1] == old.version:
@@ -508,38 +530,22 @@ class VersionWriter:
                     for name, value in chunk.metadata.items()
                     if old.metadata.get(name) != value
                 }
-                id = Chunk.make_id(old.id, version, chunk.ordinal)
-                about = {
-                    "title": title,
-                    "document_name": title,
-                    "labels": labels,
-                    "description": description,
-                }
-                about["collection"] = collection
+                id = Chunk.make_id(old.id, edited.version, chunk.ordinal)
                 chunks.append(
-                    replace(chunk, id=id, metadata={**metadata, **extra}, **about)
+                    replace(
+                        chunk,
+                        id=id,
+                        title=edited.title,
+                        document_name=edited.title,
+                        labels=edited.labels,
+                        description=edited.description,
+                        collection=edited.collection,
+                        metadata={**edited.metadata, **extra},
+                    )
                 )
         self.write(
             edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old
         )
-
-    def _describe(
-        self,
-        old: DocumentRecord,
-        publication: Publication,
-        overrides: Mapping[str, Any],
-    ) -> None:
-        """Change the publication of a report alone: passages do not have it."""
-        if publication == old.publication:
-            return
-        described = replace(
-            old,
-            publication=publication,
-            overrides=overrides,
-            fingerprint="",
-            writer=new_token(),
-        )
-        self._swap(described, old)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document.

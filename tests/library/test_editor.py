@@ -32,7 +32,7 @@ Edit = Callable[..., DocumentRecord]
 
 @pytest.fixture
 def edit(services: Services) -> Edit:
-    return lambda **said: services.ingesting.service.edit(REPORT_ID, said)
+    return lambda **said: services.ingesting.service.edit(REPORT_ID, said).after
 
 
 @pytest.fixture
@@ -107,11 +107,21 @@ def test_an_edit_that_changes_nothing_writes_nothing(
     services: Services, report: Path, edit: Edit
 ) -> None:
     before, position = record_of(services), services.storage.changes.position()
-    edit(country_name="Kenya", title="Report")
+    edit(country_name="Kenya", year=2023)
     assert (record_of(services), services.storage.changes.position()) == (
         before,
         position,
     )
+
+
+def test_a_value_that_a_person_confirms_is_kept_as_theirs_without_new_passages(
+    services: Services, report: Path, edit: Edit
+) -> None:
+    before = record_of(services)
+    edit(title="Report", type=None)
+    after = record_of(services)
+    assert after.overrides == {**before.overrides, "title": "Report", "type": None}
+    assert after.version == before.version
 
 
 def test_the_rows_of_a_table_keep_their_own(

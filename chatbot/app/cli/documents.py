@@ -1,12 +1,17 @@
-"""`documents`: list and delete the reports of the library."""
+"""`documents`: list, review, change and delete the reports of the library."""
+
+from collections.abc import Iterator
 
 import click
 
 from ...domain import DocumentRecord
-from ...domain.errors import NotFoundError
+from ...domain.callers import ANYBODY
+from ...domain.errors import InvalidRequestError, NotFoundError
 from ...language.counts import count_of
 from ..services import Services
-from . import Commands
+from ..services.library import Library
+from ..services.reviewing import ReportEdit, Review, ReviewedReport
+from . import FAILED, Commands
 
 documents = Commands("documents")
 
@@ -61,3 +66,70 @@ def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
         storage.audit.record("documents delete", record.id)
     storage.database.empty_log()
     click.echo(f"{len(records)} deleted.")
+
+
+@documents.command("review")
+@click.option(
+    "--set",
+    "changes",
+    type=(str, str),
+    multiple=True,
+    metavar="ID FIELD=VALUE",
+    help="Change a field of a report; without a value it has none. Repeat for several.",
+)
+def review_documents(services: Services, changes: tuple[tuple[str, str], ...]) -> None:
+    """List what a person should look at: values that reports only propose, countries
+    that an older release took without proof, and reports that look the same. With --set
+    change several reports; either all changes are made or, if one is wrong, none.
+
+    Example: python -m chatbot documents review --set 73d71e792634f475d551 year=2023"""
+    review = Review(Library(services, ANYBODY))
+    if changes:
+        _edit(services, review, changes)
+        return
+    count = 0
+    for reviewed in review.reports(services.storage.documents.all()):
+        lines = list(_lines(reviewed))
+        if not lines:
+            continue
+        count += 1
+        click.echo(f"{reviewed.record.id}  {reviewed.record.title}")
+        for line in lines:
+            click.echo(f"    {line}")
+    click.echo(f"{count_of(count, 'report')} to review")
+    if count:
+        click.echo(
+            "Nothing was changed. Change them on the page /documents (select, Review), "
+            "or: python -m chatbot documents review --set ID FIELD=VALUE"
+        )
+
+
+def _lines(reviewed: ReviewedReport) -> Iterator[str]:
+    for doubt in reviewed.doubts:
+        words = f": {doubt.words!r}" if doubt.words else ""
+        if doubt.reason == "proposed":
+            yield f"{doubt.field} {doubt.value}? ({doubt.origin}{words})"
+        else:
+            yield f"{doubt.field} {doubt.value} without proof ({doubt.origin}{words})"
+    for other in reviewed.alike:
+        yield f"same title, country and year as {other.id}"
+
+
+def _edit(
+    services: Services, review: Review, changes: tuple[tuple[str, str], ...]
+) -> None:
+    stated: dict[str, dict[str, str | None]] = {}
+    for document_id, change in changes:
+        field, sign, value = change.partition("=")
+        if not sign:
+            raise InvalidRequestError.for_field("--set", f"{change!r} has no =.")
+        stated.setdefault(document_id, {})[field] = value or None
+    edits = [ReportEdit(id, fields) for id, fields in stated.items()]
+    outcome = review.apply(review.check(edits))
+    for edited in outcome.edited:
+        services.storage.audit.record("documents review", edited.after.id)
+    for failed in outcome.failed:
+        click.echo(f"{failed.id} was not changed: {failed.message}", err=True)
+    click.echo(f"{count_of(len(outcome.edited), 'report')} changed.")
+    if outcome.failed:
+        raise click.exceptions.Exit(FAILED)

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Annotated, ClassVar, Literal
 
 from flask import Response
-from pydantic import Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from ...answering.context import texts_of
 from ...answering.guide import Guide, guide
@@ -18,12 +18,21 @@ from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...library.control import JobControl
 from ...library.description import language_notes
+from ...library.review import MAX_REVIEWED, Doubt
 from ...library.sources import About, shown_source
 from ..services.library import Library
+from ..services.reviewing import (
+    FailedEdit,
+    ReportEdit,
+    Review,
+    ReviewedReport,
+    undo_of,
+)
 from .access import library, query_scope
 from .files import disposition
 from .routes import (
     FILE,
+    Body,
     Number,
     Page,
     Query,
@@ -39,6 +48,23 @@ from .routes import language as page_language
 
 documents = Views("documents", __name__)
 PDF = b"%PDF-"
+SPLIT = BeforeValidator(
+    lambda ids: ids.split(",") if isinstance(ids, str) else ids,
+    json_schema_input_type=str,
+)
+AboutField = Literal[
+    "title",
+    "country_name",
+    "year",
+    "type",
+    "labels",
+    "description",
+    "publisher",
+    "authors",
+    "publication_date",
+    "source_url",
+]
+"""The fields of `About`."""
 SANDBOX = "sandbox; default-src 'none'; frame-ancestors 'none'"
 """A file that is shown under this server's name can do nothing but be seen."""
 
@@ -102,6 +128,65 @@ def list_documents(query: DocumentQuery) -> Json:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class NamedReport:
+    """A report that another one is compared with."""
+
+    document_id: str
+    title: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow(Inlines):
+    """A report with what a person should look at before it is used."""
+
+    INLINED: ClassVar = ("document",)
+    document: LibraryReport
+    doubts: tuple[Doubt, ...]
+    alike: tuple[NamedReport, ...]
+    """Some of the reports with the same title, country and year."""
+
+
+class ReviewQuery(Query):
+    ids: Annotated[
+        list[str],
+        Field(
+            min_length=1,
+            max_length=MAX_REVIEWED,
+            description="Ids of reports, with commas between.",
+        ),
+        SPLIT,
+    ]
+
+
+@documents.get(
+    "/api/documents/review",
+    need="read",
+    returns=answer_type("Review", documents=list[ReviewRow]),
+)
+def review_documents(query: ReviewQuery) -> Json:
+    """Return what a person should look at in these reports: values that their text only
+    proposes, countries that nothing proves, and reports that look the same. Ids that
+    the caller does not see are left out.
+    """
+    mine = library()
+    records = []
+    for document_id in dict.fromkeys(query.ids):
+        record = mine.reader.documents.get(document_id)
+        if record is not None:
+            records.append(record)
+    return {"documents": list(map(_review_row, Review(mine).reports(records)))}
+
+
+def _review_row(reviewed: ReviewedReport) -> ReviewRow:
+    others = []
+    for record in reviewed.alike:
+        source = shown_source(record.source)
+        others.append(NamedReport(record.id, record.title, source))
+    return ReviewRow(_shown(reviewed.record), reviewed.doubts, tuple(others))
+
+
 @documents.get("/api/documents/<document_id>", need="read")
 def get_document(document_id: str) -> LibraryReport:
     """Get a report."""
@@ -136,7 +221,65 @@ def update_document(document_id: str, body: Edit) -> LibraryReport:
     ingesting = services().ingesting
     record = mine.own_record(document_id)
     stated = mine.inside_limit(ingesting.check_overrides(body, mine.reader))
-    return _shown(ingesting.service.edit(record.id, stated, limit=mine.who.limit))
+    edited = ingesting.service.edit(record.id, stated, limit=mine.who.limit)
+    return _shown(edited.after)
+
+
+class EditOfOne(BaseModel):
+    """New metadata of one of several reports."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    fields: Edit = Edit()
+    unconfirmed: tuple[AboutField, ...] = ()
+    """Fields whose value counts as its file's again: a later reading of the file may
+    change it. With `fields` that are null or have the earlier value this undoes an
+    edit.
+    """
+
+
+class Edits(Body):
+    """New metadata of several reports, each of which is named once."""
+
+    documents: list[EditOfOne] = Field(min_length=1, max_length=MAX_REVIEWED)
+
+
+@documents.patch(
+    "/api/documents",
+    need="write",
+    errors=(403, 404, 409, 422, 507),
+    returns=answer_type(
+        "EditedDocuments",
+        documents=list[LibraryReport],
+        undo=list[ReportEdit],
+        failed=list[FailedEdit],
+    ),
+    example={
+        "documents": [{"id": "73d71e792634f475d551", "fields": {"year": 2023}}],
+    },
+)
+def update_documents(body: Edits) -> Json:
+    """Change the metadata of several reports. All rows are checked first: if one is
+    wrong, nothing is changed, and the error names its row and field
+    (`documents.3.fields.year`).
+
+    Then each report is changed by itself. `undo` is what to send as `documents` to give
+    the changed reports back what they had. `failed` names reports that another request
+    changed at the same moment, or that a failing service left as they were.
+    """
+    review = Review(library())
+    edits = []
+    for row in body.documents:
+        fields = row.fields.model_dump(exclude_unset=True)
+        edits.append(ReportEdit(row.id, fields, row.unconfirmed))
+    outcome = review.apply(review.check(edits))
+    undo = [undo_of(edited) for edited in outcome.edited]
+    return {
+        "documents": [_shown(edited.after) for edited in outcome.edited],
+        "undo": [row for row in undo if row is not None],
+        "failed": outcome.failed,
+    }
 
 
 @documents.delete(

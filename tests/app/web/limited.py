@@ -351,6 +351,10 @@ QUERIES: Mapping[str, tuple[str, ...]] = {
     ),
     "GET /api/glossary": ("?limit=1000&labels=false",),
     "GET /api/documents": ("?q=camel", "?q=table", "?status=ready"),
+    "GET /api/documents/review": (
+        "?ids=" + ",".join(PARAMETERS["document_id"]),
+        "?ids=none",
+    ),
     "GET /api/changes": ("?limit=1", "?since=2020-01-01T00:00:00Z"),
     "GET /api/documents/<document_id>/text": ("?limit=2", "?around={table#3}"),
     "GET /api/documents/<document_id>/chunks": ("?limit=1", "?limit=1&cursor=1"),
@@ -404,6 +408,11 @@ BODIES: Mapping[str, tuple[Any, ...]] = {
     "PATCH /api/documents/<document_id>": (
         {"country_name": "Somalia"},
         {"country_name": "zomalia"},
+    ),
+    "PATCH /api/documents": tuple(
+        {"documents": [{"id": id, "fields": {"country_name": country}}]}
+        for id in PARAMETERS["document_id"]
+        for country in ("Somalia", "zomalia")
     ),
     "POST /changes": ({},),
 }

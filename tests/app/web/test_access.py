@@ -163,7 +163,12 @@ def tried(world: World, who: Person, method: str, rule: str) -> TestResponse:
     path = path.replace("<path:", "<")
     for name, value in world.ids.items():
         path = path.replace(f"<{name}>", value)
+    if rule == "/api/documents/review":
+        path += f"?ids={world.ids['document_id']}"
     request = dict(ROUTES[method, rule][1])
+    if "documents" in request.get("json", {}):
+        row = {"id": world.ids["document_id"], "fields": {"title": "Another title"}}
+        request["json"] = {"documents": [row]}
     if "conversation_id" in request.get("json", {}):
         request["json"] = {
             **request["json"],
