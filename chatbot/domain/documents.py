@@ -427,6 +427,10 @@ class Chunk:
     """Mean confidence of the OCR that read its page, from 0 to 1; None = the file has
     the text.
     """
+    zone: Annotated[str, Field(exclude_if=lambda zone: not zone)] = ""
+    """What it is beside the body of its document, e.g. "references" (`zones.toml`); ""
+    = body.
+    """
 
     @computed_field
     @property

@@ -43,6 +43,7 @@ from .description import language_notes
 from .loaders.text import opened
 from .sources import Source, check_collection, document_id, make_document
 from .versions import SUPERSEDED, VersionWriter, with_parts
+from .zones import with_zones
 
 _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
 """The first cell of a row, without the name of its column. Three letters are as often
@@ -282,6 +283,7 @@ class Ingestor(VersionWriter):
         chunks = self.chunker.chunk(
             document, version=version, collection=collection, check=check
         )
+        chunks = with_zones(chunks, document.sections)
         texts = [chunk.text for chunk in chunks]
         cancel = control and control.cancel
         years = zip(

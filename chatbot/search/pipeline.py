@@ -35,16 +35,25 @@ from ..domain.protocols import (
 from ..domain.scope import Reading
 from ..language.analysis import Analyzer, analyzer
 from ..language.sentences import sentences
+from ..language.zones import zones_in
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
-from .ordering import DEPTH, Refiner, SearchText, by_edition, search_text
+from .ordering import (
+    DEPTH,
+    Refiner,
+    SearchText,
+    by_edition,
+    first_in_both,
+    search_text,
+)
 from .ranking import (
     adaptive_threshold,
     merge_untagged,
     searched_scopes,
     split_by_country_tag,
 )
+from .zones import body_first, headings_of, titles_of
 
 PAGE_CANDIDATES = 1000
 """Candidates of a search on one page of the reports: no index knows pages."""
@@ -189,11 +198,19 @@ class Retriever:
         if refiner:
             parts = split_by_country_tag(scope, refiner.catalog, refiner.general, kept)
             reading = reading or read_names(query, refiner.catalog, scope)
-            texts = [
-                (part, search_text(reading, part, language=refiner.language))
-                for part in parts
-                if part is not None
-            ]
+            search.zones = zones_in(query)
+            titles = titles_of(search.zones)
+            headings = headings_of(search.zones)
+            texts = []
+            for part in parts:
+                if part is None:
+                    continue
+                text = search_text(reading, part, language=refiner.language)
+                if search.zones:
+                    question = f"{text.question} {titles}"
+                    topic = f"{text.topic} {headings}"
+                    text = replace(text, question=question, topic=topic)
+                texts.append((part, text))
         with (
             store.traced() if isinstance(store, TracedStore) else nullcontext() as sent
         ):
@@ -210,6 +227,8 @@ class Retriever:
                 hits = merge_untagged(
                     hits, search.nearness(search.hits(*untagged)[0], texts[0][1]), scope
                 )[:fetched]
+        if refiner:
+            hits = body_first(hits, search.zones, first_in_both(hits))
         hits = with_rank(hits)
         if reranker:
             reranked = reranker.rerank(
@@ -244,6 +263,8 @@ class _Search:
     request: RequestContext | None
     scopes: Sequence[Scope] = ()
     """Scopes that are searched together in place of the chosen one; none = only it."""
+    zones: frozenset[str] = frozenset()
+    """The zones that the question asks for."""
 
     def hits(
         self, scope: Scope, text: SearchText
@@ -284,6 +305,7 @@ class _Search:
         if self.refiner:
             hits = self.refiner.by_heading(text, hits, self.request)
             hits = by_edition(hits, text, scope, analyzer(self.refiner.language).terms)
+            hits = body_first(hits, self.zones, first_in_both(hits))
             self.clock.lap("order")
         return hits[: self.top_k], threshold
 

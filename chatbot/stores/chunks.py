@@ -305,6 +305,7 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
         "figure_years": list(chunk.figure_years),
         "url": chunk.url,
         "confidence": chunk.confidence,
+        "data_zone": chunk.zone,
         **chunk.metadata,
     }
 
@@ -336,6 +337,7 @@ def chunk_from_json(
         figure_years=tuple(year for year in years if isinstance(year, int)),
         url=forms.text_value(row.get("url")),
         confidence=row.get("confidence"),
+        zone=forms.text_value(row.get("data_zone")),
     )
 
 

@@ -342,6 +342,7 @@ def test_a_chunk_comes_back_as_it_was_written(harness: Harness, store: Store) ->
         labels=("table",),
         figure_years=(2023, 2021),
         confidence=0.97,
+        zone="references",
         description="A table.",
     )
     general = chunk("b", collection=GENERAL)

@@ -6,13 +6,16 @@ from collections.abc import Sequence
 
 from ...domain import SearchHit
 from ...language.countries import usual_name
+from ...language.zones import zones_in
 from ...search.mentions import (
     CANDIDATES,
     longer_than_reports,
     names_country,
     without_namesakes,
 )
+from ...search.ordering import first_in_both
 from ...search.pipeline import Retrieval, with_rank
+from ...search.zones import body_first
 from ..tools import Tools
 from ..tools.search import Search
 from ..turn import Turn, distinct
@@ -96,4 +99,6 @@ class ByRules(OneSearch):
             naming = [hit for hit in hits if names_country(hit.chunk, countries)]
             hits = turn.judge.said_of(turn.reading, countries, naming) or hits
         hits = turn.judge.said_first(turn.reading, hits)
+        zones = zones_in(turn.question.search_text)
+        hits = body_first(hits, zones, first_in_both(hits))
         return with_rank(hits[: turn.question.top_k])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...domain import SearchHit
 from ...domain.scope import NamedCountry
+from ...language.zones import zones_in
 from ...search.mentions import names_country
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
@@ -29,6 +30,8 @@ class IsEnough:
         if turn.mode.searches_often:
             return self.nothing.write(turn, found.closest) if empty else None
         verdict = "nothing" if empty else turn.judge.verdict(turn.reading, hits)
+        if hits and is_zone_asked(turn, hits):
+            verdict = "answers"
         may_doubt = turn.has_model and not turn.is_general
         if verdict == "nothing" and not empty and may_doubt:
             # A doubt, which a model can tell from a fact.
@@ -56,6 +59,14 @@ class IsEnough:
         if turn.is_general or not can_write:
             return self.nothing.write(turn, ())
         return None
+
+
+def is_zone_asked(turn: Turn, hits: Sequence[SearchHit]) -> bool:
+    """Return whether the first hit is of a zone that the question asks for: a list of
+    names or addresses has no words of "Who attended?".
+    """
+    is_of_zone = hits[0].chunk.zone in zones_in(turn.question.search_text)
+    return is_of_zone and years_missing(turn, hits) is None
 
 
 def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:

@@ -34,7 +34,7 @@ _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
 COLUMNS = tuple(_COLUMN_NAMES.get(field.name, field.name) for field in fields(Chunk))
 COLUMN_LIST = ", ".join(COLUMNS)
 _TABLE = files(__package__).joinpath("table.sql").read_text("utf-8")
-_ADDED = ("figure_years", "url", "language", "confidence")
+_ADDED = ("figure_years", "url", "language", "confidence", "zone")
 """Columns that tables of older releases lack."""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute

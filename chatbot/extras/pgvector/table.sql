@@ -23,4 +23,5 @@ ALTER TABLE {table}
     ADD COLUMN IF NOT EXISTS figure_years integer[] NOT NULL DEFAULT '{{}}',
     ADD COLUMN IF NOT EXISTS url text NOT NULL DEFAULT '',
     ADD COLUMN IF NOT EXISTS language text NOT NULL DEFAULT '',
-    ADD COLUMN IF NOT EXISTS confidence double precision;
+    ADD COLUMN IF NOT EXISTS confidence double precision,
+    ADD COLUMN IF NOT EXISTS zone text NOT NULL DEFAULT '';

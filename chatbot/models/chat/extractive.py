@@ -181,12 +181,15 @@ def _in_order(
             _line(one) for one in passages if PROSE_SENTENCE.search(one.hit.chunk.text)
         }
 
-    def place_of(passage: Passage) -> tuple[bool, bool, int, int, int, bool]:
+    is_body_first = bool(passages) and not passages[0].hit.chunk.zone
+
+    def place_of(passage: Passage) -> tuple[bool, bool, bool, int, int, int, bool]:
         line = _line(passage)
         chunk = passage.hit.chunk
         named = sum(map(chunk.text.__contains__, names))
         is_note = _NOTE.match(chunk.text) is not None
         return (
+            is_body_first and bool(chunk.zone),
             is_chart(chunk),
             line not in prose,
             first[line],
