@@ -20,6 +20,7 @@ COMMANDS = {
     "table_structure": "tables of PDFs against ICDAR's",
     "foreign": "documents of other people, read and asked about",
     "mixed": "the order of what is found, on libraries that are mixed",
+    "fit": "fit the weights of the order on mixed libraries",
     "approximate_search": "clusters against the exact scan",
     "small_files": "many small files with an embedding endpoint that takes its time",
     "growth": "100 and 10,000 reports",

@@ -254,7 +254,8 @@ def _without_stage(name: str) -> Iterator[None]:
 def _no_heading_bonus() -> Iterator[None]:
     refiner = services().everything.retriever._refiner
     assert refiner is not None
-    with patch.object(refiner, "_weight", 0.0):
+    others = {**refiner.weights, "heading": 0.0, "prose_heading": 0.0}
+    with patch.object(refiner, "weights", others):
         yield
 
 
@@ -263,9 +264,11 @@ def _no_edition_order() -> Iterator[None]:
     def unordered(hits: Any, *others: Any) -> Any:
         return list(hits)
 
+    refiner = services().everything.retriever._refiner
+    assert refiner is not None
     with (
         patch.object(pipeline, "by_edition", unordered),
-        patch.object(ordering, "OLDER", 0.0),
+        patch.object(refiner, "weights", {**refiner.weights, "older": 0.0}),
     ):
         yield
 

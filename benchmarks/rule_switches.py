@@ -22,7 +22,7 @@ import numpy as np
 from chatbot.questions import english
 
 QUESTIONS = ["names", "reading", "sides", "kinds", "follow_ups"]
-SEARCH = ["subjects", "ordering", "relevance"]
+SEARCH = ["search_text", "features", "subjects", "ordering", "relevance"]
 LANGUAGE = ["country_names", "statements"]
 MODULES = [importlib.import_module(f"chatbot.language.{name}") for name in LANGUAGE]
 MODULES += [importlib.import_module(f"chatbot.questions.{name}") for name in QUESTIONS]
@@ -48,7 +48,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "ordering.Refiner.by_heading": lambda self, text, hits, request: list(hits),
     "ordering.by_edition": lambda hits, text, scope, terms: list(hits),
-    "ordering._is_older": lambda hits: np.zeros(len(hits)),
     "subjects.missing_figures": lambda *_, **__: None,
     "relevance.Judge._loss": lambda self, question, needed, names, hits: 0.0,
 }

@@ -26,6 +26,7 @@ SMALLEST = {
     "table_structure": "{loader_cases}/icdar",
     "foreign": "",
     "mixed": "{all_sets} --library uploads",
+    "fit": "{all_sets} --library uploads",
     "approximate_search": "{sentences} 50",
     "small_files": "--files 2 --delay 0 --rounds 1",
     "growth": "--large 110 --rounds 1",

@@ -99,6 +99,7 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
         part_of=max(record.chunks, 1),
         several=several,
         mentions=mentions,
+        heading_counts=None,
         pages=None,
         error="",
         proposed=(),

@@ -1,5 +1,6 @@
 """Reports, their passages, search hits, and the calibration of a model's scores."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
@@ -25,6 +26,10 @@ UNSURE = "[?]"
 SUMMARY_ORDINAL = 99_999
 """Far from all other ordinals, so that a summary is no neighbour of a passage; ids have
 five digits for it.
+"""
+_NUMBERED = re.compile(r"\W*\b\w*\d\w*\b\W*|\W+")
+"""What differs between the titles of two editions: "Kenya: Country Report 2024" and
+"Kenya: Country Report (2023)".
 """
 ATTACHMENTS = "attachments"
 """The `Chunk.collection` of attachments, which are in no collection."""
@@ -207,6 +212,24 @@ class Part:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class HeadingCounts:
+    """The different headings of a document, and how many of them are indicators: a
+    figure stands below that is of the heading itself.
+    """
+
+    headings: int
+    indicators: int
+
+
+def series_of(title: str, metadata: Mapping[str, Value]) -> tuple[Value | None, ...]:
+    """Return what the editions of one report share: the country, the type, and the
+    title without numbers. Two different reports on a country are no editions.
+    """
+    name = _NUMBERED.sub(" ", title).casefold().strip()
+    return metadata.get("country_name"), metadata.get("type"), name
+
+
 def common_fields(kind: type, *sources: object) -> dict[str, Any]:
     """Return the values of the fields of a dataclass that the sources have under the
     same names; the later wins.
@@ -267,6 +290,8 @@ class DocumentRecord:
     """The parts with different metadata; empty = all passages have the document's."""
     mentions: Mapping[str, int] | None = None
     """See `Part.mentions`, which has them where there are several parts."""
+    heading_counts: HeadingCounts | None = None
+    """Of all its passages; None = they were not counted, as `Part.mentions`."""
     owner: str = ""
     """The uploader, who may change it besides administrators; "" = nobody."""
     upload_number: int = 0
@@ -297,6 +322,11 @@ class DocumentRecord:
     def has_mentions(self) -> bool:
         """True if it is known which countries its passages name."""
         return all(part.mentions is not None for part in self.parts)
+
+    @property
+    def is_counted(self) -> bool:
+        """True if all is known that is counted of its passages."""
+        return self.has_mentions and self.heading_counts is not None
 
     @property
     def visible_version(self) -> str:
@@ -484,6 +514,11 @@ class Chunk:
     @property
     def heading(self) -> str:
         return self.section.rpartition(SECTION_SEPARATOR)[2]
+
+    @property
+    def series(self) -> tuple[Value | None, ...]:
+        """See `series_of`."""
+        return series_of(self.title, self.metadata)
 
     @property
     def about(self) -> dict[str, Value]:

@@ -14,6 +14,7 @@ from .documents import (
     Chunk,
     Document,
     DocumentRecord,
+    HeadingCounts,
     Holdings,
     Match,
     Matrix,
@@ -302,6 +303,9 @@ class Catalog(Protocol):
 
     def mentions(self, codes: AnyOf[str], scope: Scope) -> Mentions:
         """Count the passages in the scope that name these countries."""
+
+    def heading_counts(self, document_id: str) -> HeadingCounts | None:
+        """Return the counts of a report's headings; None if they are not known."""
 
 
 class Chunker(Protocol):

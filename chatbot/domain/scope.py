@@ -400,6 +400,10 @@ class NamedDocument:
     start: int
     end: int
 
+    def holds(self, name: NamedCountry | NamedYears) -> bool:
+        """Return whether a name stands in the title."""
+        return self.start <= name.start < self.end
+
 
 Named = NamedCountry | NamedYears
 
@@ -445,3 +449,23 @@ class Reading:
     def with_years_of_reports(self) -> "Reading":
         """Return the reading with every year taken for one of reports."""
         return replace(self, editions=tuple(self.every_year), figure_years=())
+
+
+@dataclass(frozen=True, slots=True)
+class SearchText:
+    """What a question is searched with under a scope.
+
+    ``question`` reads as one, for vectors of passages; ``topic`` has nothing of what
+    the scope says, for words.
+
+    ``figure_years`` and ``editions`` are those the question names, whether or not the
+    scope has them. ``foreign``: it is in another language than the keywords of the
+    reports. ``prose``: it asks why or how, which no heading names.
+    """
+
+    question: str
+    topic: str
+    figure_years: tuple[NamedYears, ...] = ()
+    editions: tuple[NamedYears, ...] = ()
+    foreign: bool = False
+    prose: bool = False

@@ -42,7 +42,7 @@ from .derived import NONE, Summary
 from .description import language_notes
 from .loaders.text import opened
 from .sources import Source, check_collection, document_id, make_document
-from .versions import SUPERSEDED, VersionWriter, with_parts
+from .versions import SUPERSEDED, VersionWriter, heading_counts, with_parts
 from .zones import with_zones
 
 _ROW_NAME = re.compile(r"^(?:[^:;\n]{1,60}: )?([^:;\n]{4,60})[:;] ", re.MULTILINE)
@@ -168,8 +168,8 @@ class Ingestor(VersionWriter):
         registered = self._register(record, old, control)
         if registered is None:
             assert old is not None
-            if not old.has_mentions:
-                self._note_mentions(document, record, control)
+            if not old.is_counted:
+                self._count_passages(document, record, control)
             return Ingested(
                 document.id, "unchanged", old.chunks, document.proposed, document.notes
             )
@@ -188,11 +188,12 @@ class Ingestor(VersionWriter):
         notes = (*document.notes, *language_notes(document.proposed, self.embedder))
         return Ingested(document.id, outcome, len(chunks), document.proposed, notes)
 
-    def _note_mentions(
+    def _count_passages(
         self, document: Document, record: DocumentRecord, control: JobControl
     ) -> None:
-        """Note which countries the passages of this version name, which an older
-        release did not. Nothing is embedded. Raises like `_swap`.
+        """Note which countries the passages of this version name, and which of its
+        headings are indicators, which an older release did not. Nothing is embedded.
+        Raises like `_swap`.
         """
         current = self.documents.get(record.id)
         if current is None or current.version != record.version:
@@ -207,7 +208,10 @@ class Ingestor(VersionWriter):
             replace(part, mentions=named.get(_key(part.metadata), {}))
             for part in current.parts
         )
-        noted = with_parts(current, parts)
+        figures = self.figures.find(EVERYTHING, document_id=record.id)
+        stated = {(figure.chunk_id, figure.heading) for figure in figures}
+        counts = heading_counts(chunks, stated)
+        noted = replace(with_parts(current, parts), heading_counts=counts)
         self._swap(replace(noted, writer=record.writer), current)
 
     def store_ready(
@@ -503,7 +507,7 @@ class IngestionService:
         if (
             old is not None
             and _is_complete(old)
-            and old.has_mentions
+            and old.is_counted
             and (old.fingerprint, old.file_id) == (fingerprint, file_id)
             and self.documents.note_upload(old, upload_number or 0)
         ):

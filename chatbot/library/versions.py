@@ -26,7 +26,7 @@ from ..database.repositories.figures import (
     VersionFigures,
 )
 from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
-from ..domain.documents import Matrix, Part
+from ..domain.documents import HeadingCounts, Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..language.country_names import keys_in
@@ -53,6 +53,22 @@ def with_parts(record: DocumentRecord, parts: tuple[Part, ...]) -> DocumentRecor
     if [part.metadata for part in parts] == [record.metadata]:
         return replace(record, several=(), mentions=parts[0].mentions)
     return replace(record, several=parts, mentions=None)
+
+
+def heading_counts(
+    chunks: Iterable[Chunk], figures: AnyOf[tuple[str, str]]
+) -> HeadingCounts:
+    """Count the headings of a document's passages. ``figures``: the passage and the
+    heading of each figure.
+    """
+    headings = set[str]()
+    indicators = set[str]()
+    for chunk in chunks:
+        if chunk.heading and not chunk.is_summary:
+            headings.add(chunk.heading)
+            if (chunk.id, chunk.heading) in figures:
+                indicators.add(chunk.heading)
+    return HeadingCounts(len(headings), len(indicators))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -113,6 +129,8 @@ class VersionWriter:
                 figures = self._store_all(
                     record, chunks, vectors, again=old is not None, control=control
                 )
+                counts = heading_counts(chunks, figures.headings())
+                shown = replace(shown, heading_counts=counts)
                 # From this step on questions see the new version; then the old one is
                 # removed.
                 if old is not None and replaces:

@@ -14,7 +14,7 @@ from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
 from ..language.analysis import analyzer
 from ..language.countries import normalise
-from ..language.country_names import keys_in
+from ..language.country_names import find_countries
 from ..language.figures import MONTHS
 from .english import number_of, pattern, words
 
@@ -172,4 +172,19 @@ def _titles(title: str) -> tuple[str, ...]:
     ]
     if _DATE.search(parts[0]) and len(set(terms(parts[0]))) > MIN_TELLING_WORDS:
         titles.append(parts[0])  # "World in 2023: Global Overview" tells by its date
-    return tuple(one for one in titles if not keys_in(one))
+    return tuple(filter(_tells_beside_country, titles))
+
+
+def _tells_beside_country(title: str) -> bool:
+    """Return whether a title tells its report also without the countries in it: "Kenya
+    water programme", and not "Kenya: country report", which the country and the year
+    of a question find.
+    """
+    countries = find_countries(title, misspelt=False)
+    if not countries:
+        return True
+    rest = title
+    for country in reversed(countries):
+        rest = f"{rest[: country.start]} {rest[country.end :]}"
+    telling = set(analyzer("english").terms(_DATE.sub(" ", rest))) - _NO_TELLING
+    return len(telling) >= MIN_TELLING_WORDS

@@ -64,8 +64,15 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = find_years(text)
+    if document is not None and any(map(document.holds, countries)):
+        if all(map(document.holds, countries)):
+            # The title says which report; the country in it is no second condition.
+            countries = ()
+            about = ()
+        else:
+            document = None  # it is about several countries, which have sides
     if document is not None:
-        years = [one for one in years if not document.start <= one.start < document.end]
+        years = [one for one in years if not document.holds(one)]
     if EDITIONS.search(text):
         inside = [
             scope.having(COUNTRY, [country]) for country in values_of(about, catalog)

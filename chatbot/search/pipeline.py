@@ -32,27 +32,21 @@ from ..domain.protocols import (
     Reranker,
     TracedStore,
 )
-from ..domain.scope import Reading
+from ..domain.scope import Reading, SearchText
 from ..language.analysis import Analyzer, analyzer
 from ..language.sentences import sentences
 from ..language.zones import zones_in
 from ..models.caches import CachedEmbedder
 from ..questions.reading import read_names
 from . import RETRIEVAL_METHODS, RetrievalMethod
-from .ordering import (
-    DEPTH,
-    Refiner,
-    SearchText,
-    by_edition,
-    first_in_both,
-    search_text,
-)
+from .ordering import DEPTH, Refiner, by_edition, first_in_both
 from .ranking import (
     adaptive_threshold,
     merge_untagged,
     searched_scopes,
     split_by_country_tag,
 )
+from .search_text import search_text
 from .zones import body_first, headings_of, titles_of
 
 PAGE_CANDIDATES = 1000

@@ -27,7 +27,7 @@ from ..language.sentences import sentences
 from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
-from .ordering import JUDGED_HITS, sentences_of_years
+from .features import JUDGED_HITS, sentences_of_years
 from .weights import read_weight
 
 Verdict = Literal["answers", "closest", "nothing"]

@@ -25,7 +25,7 @@ from ..questions.reading import (
     values_of,
 )
 from ..questions.sides import COMPARES, DOCUMENT, compared_countries
-from .ordering import JUDGED_HITS, sentences_of_years
+from .features import JUDGED_HITS, sentences_of_years
 from .scope import describe, nearest_scope
 
 MOST_NAMED = 6

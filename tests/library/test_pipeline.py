@@ -8,7 +8,7 @@ import pytest
 
 from chatbot.app.services import Services
 from chatbot.domain import Document, Scope, Section
-from chatbot.domain.documents import Mentions
+from chatbot.domain.documents import HeadingCounts, Mentions
 from chatbot.domain.errors import LoadError
 from chatbot.domain.scope import Values
 from chatbot.library.pipeline import Ingested
@@ -108,18 +108,47 @@ def test_a_limited_reader_counts_only_the_passages_inside(services: Services) ->
         assert reader.documents.mentions(codes, Scope()) == seen
 
 
+def test_a_report_counts_its_headings_and_those_that_are_indicators(
+    services: Services,
+) -> None:
+    sections = (
+        Section(("Economy", "Inflation"), "4.5% (2024 est.)", 0),
+        Section(("Economy", "Inflation"), "It fell again.", 40),
+        Section(("Economy", "Overview"), "Most people farm.", 80),
+    )
+    services.ingesting.ingestor.ingest(Document("d1", "n", "t", "s", KENYA, sections))
+    counts = services.storage.documents.heading_counts("d1")
+    assert counts == HeadingCounts(headings=2, indicators=1)
+    assert services.storage.documents.heading_counts("unknown") is None
+
+
+def test_a_reader_of_a_part_does_not_see_the_headings_of_the_others(
+    services: Services,
+) -> None:
+    sections = (
+        Section(("Inflation",), "4.5% (2024 est.)", 0),
+        Section(("Trade",), "Tea.", 40, metadata={"year": 2021}),
+    )
+    services.ingesting.ingestor.ingest(Document("d1", "n", "t", "s", KENYA, sections))
+    reader = services.readers.within(Scope.of({"year": Values((2021,))}))
+    assert reader.documents.heading_counts("d1") is None
+
+
 def test_an_unchanged_file_that_nobody_has_looked_through_is_looked_through(
     services: Services, kenya: Ingested, add_report: AddReport
 ) -> None:
     documents = services.storage.documents
     record = record_of(services, kenya.document_id)
     assert record.mentions is not None
-    documents.put(replace(record, mentions=None))
+    assert record.heading_counts is not None
+    documents.put(replace(record, mentions=None, heading_counts=None))
     ids = stored_ids(services)
     assert documents.mentions(["DEU"], Scope()).is_older
     again = add_report(KENYA_2023, "kenya-2023", **KENYA)
     assert (again.outcome, stored_ids(services)) == ("unchanged", ids)
-    assert record_of(services, kenya.document_id).mentions == record.mentions
+    counted = record_of(services, kenya.document_id)
+    assert counted.mentions == record.mentions
+    assert counted.heading_counts == record.heading_counts
 
 
 def test_a_document_without_text_is_an_error_and_is_not_registered(

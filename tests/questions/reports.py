@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Range, Scope
-from chatbot.domain.documents import Holdings, Mentions
+from chatbot.domain.documents import HeadingCounts, Holdings, Mentions
 from chatbot.domain.scope import Value, Values
 
 
@@ -38,6 +38,9 @@ class Reports:
 
     def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
         return Mentions(dict.fromkeys(codes, 0))
+
+    def heading_counts(self, document_id: str) -> HeadingCounts | None:
+        return None
 
     def unsettled(self) -> dict[str, str]:
         return {}

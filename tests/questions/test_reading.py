@@ -95,6 +95,39 @@ def test_the_title_of_a_report_is_its_scope() -> None:
     ) == scope(document_name="gfsr.pdf")
 
 
+WATER = "Kenya Water Programme: Annual Review 2024"
+OTHER_LIBRARY = Reports(("Kenya", 2023), ("Kenya", 2024), ("Mali", 2024))
+OTHER_LIBRARY._records.append(
+    DocumentRecord(
+        WATER, WATER, WATER, "s", "c", "ready", "v", {"document_name": WATER}
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        (f"How many people were served by the {WATER}?", WATER),
+        ("Who was served by the Kenya Water Programme?", WATER),
+        ("Who was served by the water programme in Kenya?", None),
+        ("What does Kenya: Country Report 2024 say on water?", None),
+        ("Is the Kenya Water Programme larger than that of Mali?", None),
+    ],
+)
+def test_a_title_with_a_country_is_a_scope_if_it_tells_more_than_the_country(
+    question: str, document: str | None
+) -> None:
+    reading = read_names(question, OTHER_LIBRARY)
+    if document is None:
+        assert reading.document is None
+        assert reading.about
+        return
+    assert reading.document is not None
+    assert reading.document.names == (document,)
+    chosen = suggest_scope(reading, Scope(), OTHER_LIBRARY)
+    assert chosen == scope(document_name=document)
+
+
 def test_a_long_list_is_read_in_linear_time() -> None:
     assert len(read_names("in " + "Mali, " * 600, LIBRARY).about) == 30
 

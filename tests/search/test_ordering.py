@@ -6,11 +6,13 @@ from typing import Any
 import pytest
 
 from chatbot.domain import Chunk, Range, Scope, SearchHit
-from chatbot.domain.scope import NamedYears, Values
+from chatbot.domain.documents import HeadingCounts
+from chatbot.domain.scope import NamedYears, SearchText, Values
 from chatbot.language.analysis import analyzer
 from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.search.features import WEIGHTS
 from chatbot.search.indicators import IndicatorIndex
-from chatbot.search.ordering import Refiner, SearchText, by_edition
+from chatbot.search.ordering import Refiner, by_edition
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -119,6 +121,13 @@ def test_without_a_figure_of_that_year_the_edition_of_that_year() -> None:
     assert ordered(hits, asked(2023))[0] == "middle"
 
 
+def test_two_different_reports_on_a_country_are_no_editions() -> None:
+    review = replace(hit("review", 2025), chunk=replace(NEW.chunk, title="Review"))
+    review = replace(review, chunk=replace(review.chunk, id="review"))
+    assert ordered([OLD, review]) == ["old", "review"]
+    assert ordered([OLD, NEW]) == ["new", "old"]
+
+
 def test_passages_of_one_edition_keep_their_order() -> None:
     parts = [hit("first", 2025), hit("second", 2025), hit("third", 2023)]
     assert ordered(parts) == ["first", "second", "third"]
@@ -142,13 +151,31 @@ def test_years_that_someone_chose_are_all_there(years: Values | Range) -> None:
     assert ordered([OLD, MIDDLE], scope=Scope.of({"year": years})) == ["old", "middle"]
 
 
+class Counted:
+    """A catalogue that knows the headings of some documents."""
+
+    def __init__(self, counts: dict[str, HeadingCounts]) -> None:
+        self.heading_counts = counts.get
+
+
+def of_another_document(name: str, score: float) -> SearchHit:
+    other = hit(name, 2021, "Transport › Roadways", score=score)
+    return replace(other, chunk=replace(other.chunk, document_id="another"))
+
+
 class TestHeadings:
     def order(
-        self, topic: str, hits: list[SearchHit], weight: float = 1.0, **text: Any
+        self,
+        topic: str,
+        hits: list[SearchHit],
+        weight: float = 1.0,
+        counts: dict[str, HeadingCounts] | None = None,
+        **text: Any,
     ) -> list[str]:
         index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
-        catalog: Any = None
-        refiner = Refiner(catalog, index, weight=weight, language="english")
+        weights = {**WEIGHTS, "heading": weight, "prose_heading": weight / 2}
+        catalog: Any = Counted(counts or {})
+        refiner = Refiner(catalog, index, weights=weights, language="english")
         found = refiner.by_heading(SearchText(topic, topic, **text), hits, None)
         return [one.chunk.id for one in found]
 
@@ -193,6 +220,56 @@ class TestHeadings:
         lifted = hit("lifted", 2025, "People › Displaced families", score=0.5)
         hits = [of_kind(own, kind, 0.9), of_kind(lifted, "country_report", 0.6)]
         assert self.order("displaced families", hits, weight=9.0)[0] == first
+
+    @pytest.mark.parametrize(
+        ("indicators", "first"), [(0, "told"), (40, "heading"), (None, "heading")]
+    )
+    def test_headings_count_as_far_as_those_of_the_document_are_indicators(
+        self, indicators: int | None, first: str
+    ) -> None:
+        heading = hit("heading", 2021, "People › Population", score=0.8)
+        told = of_another_document("told", score=1.0)
+        counts = {}
+        if indicators is not None:
+            counts[heading.chunk.document_id] = HeadingCounts(50, indicators)
+        assert self.order("the population", [told, heading], 2.0, counts)[0] == first
+
+    def test_a_document_of_few_headings_has_not_earned_that_they_count(self) -> None:
+        heading = hit("heading", 2021, "People › Population", score=0.8)
+        told = of_another_document("told", score=1.0)
+        few = HeadingCounts(1, 1)
+        counts = {heading.chunk.document_id: few, "another": few}
+        assert self.order("the population", [told, heading], 2.0, counts)[0] == "told"
+
+    def test_headings_order_the_passages_of_a_document_whatever_they_are(self) -> None:
+        hits = [
+            hit("told", 2021, "Transport › Roadways", score=1.0),
+            hit("heading", 2021, "People › Population", score=0.8),
+        ]
+        counts = {"d-2021": HeadingCounts(50, 0)}
+        assert self.order("the population", hits, 2.0, counts)[0] == "heading"
+
+    def test_no_heading_lifts_above_what_both_searches_put_first_in_prose(self) -> None:
+        told = of_another_document("told", score=0.9)
+        told = replace(told, score=0.9, keyword_score=9.0)
+        # Of the same series: a heading of both.
+        alike = hit("alike", 2021, "Transport › Roadways", score=0.1)
+        lifted = hit("lifted", 2021, "People › Displaced families", score=0.8)
+        for indicators, first in ((0, "told"), (40, "lifted")):
+            counts = {"another": HeadingCounts(50, indicators)}
+            counts["d-2021"] = HeadingCounts(50, 40)
+            hits = [told, lifted, alike]
+            order = self.order("displaced families", hits, 9.0, counts)
+            assert order[0] == first
+
+    def test_both_searches_may_put_different_passages_of_one_report_first(self) -> None:
+        nearest = replace(hit("nearest", 2024, "Report › Money", score=0.8), score=0.9)
+        worded = hit("worded", 2024, "Report › Wells", score=0.9)
+        worded = replace(worded, score=0.8, keyword_score=9.0)
+        lifted = hit("lifted", 2025, "People › Displaced families", score=0.8)
+        counts = {"d-2024": HeadingCounts(3, 0), "d-2025": HeadingCounts(50, 40)}
+        hits = [nearest, worded, lifted]
+        assert self.order("displaced families", hits, 9.0, counts)[0] == "worded"
 
     def test_a_passage_without_a_heading_is_an_average_one(self) -> None:
         """A report without headings is not behind every other."""

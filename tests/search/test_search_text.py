@@ -3,9 +3,9 @@
 import pytest
 
 from chatbot.domain import Range, Scope
-from chatbot.domain.scope import Condition, Values
+from chatbot.domain.scope import Condition, SearchText, Values
 from chatbot.questions.reading import read_names
-from chatbot.search.ordering import SearchText, search_text
+from chatbot.search.search_text import search_text
 from tests.data import cases
 
 CASES = cases(__file__)

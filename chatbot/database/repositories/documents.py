@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from ...domain import Chunk, DocumentRecord, Scope
-from ...domain.documents import Holdings, Mentions, Part
+from ...domain.documents import HeadingCounts, Holdings, Mentions, Part
 from ...domain.scope import Condition, Value, Values, each_value
 from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
@@ -422,6 +422,10 @@ class ReportCatalog(Protocol):
 
     def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
         return self.index().mentions(codes, scope)
+
+    def heading_counts(self, document_id: str) -> HeadingCounts | None:
+        record = self.index().records.get(document_id)
+        return record.heading_counts if record is not None else None
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as

@@ -70,6 +70,10 @@ class VersionFigures:
     summary: Json
     """Fields of the version's row in `figure_versions`."""
 
+    def headings(self) -> set[tuple[str, str]]:
+        """Return the passage and the heading of each figure."""
+        return {(_passage_of(row), row["heading"]) for row in self.rows}
+
 
 @dataclass(frozen=True, slots=True)
 class FigurePage:
@@ -548,6 +552,11 @@ def _joined(*parts: str) -> str:
     return SEPARATOR.join(part.replace(SEPARATOR, " ") for part in parts)
 
 
+def _passage_of(row: Json) -> str:
+    chunk_id: str = row["_id"].rpartition("#")[0]
+    return chunk_id
+
+
 def _figure(row: Json) -> ReportedFigure:
     edition = row.get("year")
     if edition == NO_VALUE:
@@ -557,7 +566,7 @@ def _figure(row: Json) -> ReportedFigure:
         value=Decimal(row["value"]),
         year=row["of_year"],
         document_id=row["document_id"],
-        chunk_id=row["_id"].rpartition("#")[0],
+        chunk_id=_passage_of(row),
         edition=edition,
     )
 

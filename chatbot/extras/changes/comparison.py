@@ -2,23 +2,18 @@
 it and its own former version.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...database.repositories.figures import FigureReader
 from ...domain import DocumentRecord, Scope
-from ...domain.documents import Report
+from ...domain.documents import Report, series_of
 
 Key = tuple[str, str]
 """Subject, "" = that of the whole report, and indicator."""
 Stated = Mapping[Key, Mapping[int | None, Sequence[str]]]
 """The texts of the figures of each year, each once, in reading order."""
-_NUMBERED = re.compile(r"\W*\b\w*\d\w*\b\W*|\W+")
-"""What differs between the titles of two editions: "Kenya: Country Report 2024" and
-"Kenya: Country Report (2023)".
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +65,8 @@ class ChangeLog:
             if record.status == "ready" and isinstance(
                 record.metadata.get("year"), int
             ):
-                self._series.setdefault(_series(record), []).append(record)
+                series = series_of(record.title, record.metadata)
+                self._series.setdefault(series, []).append(record)
 
     def of(self, record: DocumentRecord) -> ReportChanges:
         """Hold one report against the edition before it and its former version. Raises
@@ -79,7 +75,7 @@ class ChangeLog:
         edition = record.metadata.get("year")
         earlier = [
             one
-            for one in self._series.get(_series(record), ())
+            for one in self._series.get(series_of(record.title, record.metadata), ())
             if str(one.metadata["year"]) < str(edition)
         ]
         former = max(earlier, key=lambda one: str(one.metadata["year"]), default=None)
@@ -126,12 +122,6 @@ class ChangeLog:
             for row in rows
             if row.at == rows[0].at
         ]
-
-
-def _series(record: DocumentRecord) -> tuple[object, ...]:
-    """What the editions of one report share."""
-    title = _NUMBERED.sub(" ", record.title).casefold().strip()
-    return record.metadata.get("country_name"), record.metadata.get("type"), title
 
 
 def _compared(old: Stated, new: Stated) -> Iterator[ChangedFigure]:

@@ -1,0 +1,256 @@
+"""What speaks for a passage and against it: the features whose weighted sum orders what
+was found.
+
+Each weight has a row in `weights.toml`, with the measurement that set it.
+`python -m benchmarks fit` fits the weights on libraries of many kinds.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, filterfalse, islice
+
+import numpy as np
+
+from ..domain import SearchHit
+from ..domain.documents import HeadingCounts, ScoreArray, standard, word_scores
+from ..domain.scope import NamedYears, SearchText
+from ..language.analysis import YEAR_PATTERN
+from ..language.detection import analyzer_for, is_foreign
+from ..language.sentences import PROSE_SENTENCE, sentences
+from ..questions.reading import NAME, YEAR
+from .weights import read_weight
+
+__all__ = [
+    "JUDGED_HITS",
+    "WEIGHTS",
+    "Candidates",
+    "compare",
+    "edition_of",
+    "features",
+    "in_passage",
+    "matched",
+    "sentences_of_years",
+]
+
+WEIGHTS: Mapping[str, float] = {
+    "found": read_weight("features.found"),
+    "chance": read_weight("features.chance"),
+    "heading": read_weight("features.heading"),
+    "prose_heading": read_weight("features.prose_heading"),
+    "statement": read_weight("features.statement"),
+    "older": read_weight("features.older"),
+}
+NAMED = read_weight("order.named")
+PEAK = read_weight("order.peak")
+EARNED = read_weight("order.earned")
+FEW_HEADINGS = read_weight("order.few_headings")
+JUDGED_HITS = 3
+"""First hits that say whether a question is answered: by their headings, or by what
+they tell of a year.
+"""
+READ = 20
+"""First hits whose language says whether the embedding model knows that of the
+passages.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """A question and the passages found for it, each compared with the others.
+
+    Of each passage, in the order of ``hits``: ``found``, ``headings`` and
+    ``statements`` are its score, the similarity of its heading and what its best
+    statement says, in standard deviations; ``earned`` is how much the headings of its
+    document count beside those of others, from 0 to 1.
+
+    ``nearness``: of the nearest heading, from 0 to 1 (it names what is asked).
+    ``is_story``: a sentence tells what happened in the year asked, and no near heading
+    has a figure of it.
+    """
+
+    text: SearchText
+    hits: Sequence[SearchHit]
+    found: ScoreArray
+    headings: ScoreArray
+    earned: ScoreArray
+    statements: ScoreArray
+    newest: Mapping[Hashable, int]
+    """The newest edition of each series among the passages."""
+    nearness: float
+    is_story: bool
+
+
+def features(question: Candidates, passage: int) -> dict[str, float]:
+    """Return what speaks for a passage, by the names of the weights. ``passage`` is its
+    position among those found. "older" is 0 or 1; the others are standard deviations.
+    """
+    text = question.text
+    hit = question.hits[passage]
+    found = float(question.found[passage])
+    # Where no heading is near, the nearest one says nothing.
+    heading = question.nearness * float(question.headings[passage])
+    chance = 0.0
+    if question.is_story:
+        # A heading names what happened in a year only where its passage has the year.
+        if in_passage(text.figure_years, hit):
+            heading = max(heading, 0.0)
+        else:
+            heading = min(heading, 0.0)
+    elif question.nearness == 1 and not text.prose:
+        names = NAME.findall(text.topic)
+        if not any(name in hit.chunk.text for name in names):
+            chance = max(found - PEAK, 0.0)
+    older = False
+    if not (text.figure_years or text.editions):
+        older = 0 < edition_of(hit) < question.newest[hit.chunk.series]
+    return {
+        "found": found,
+        "chance": chance,
+        "heading": 0.0 if text.prose else heading,
+        "prose_heading": heading if text.prose else 0.0,
+        "statement": (1 - question.nearness) ** 2 * float(question.statements[passage]),
+        "older": float(older),
+    }
+
+
+def compare(
+    text: SearchText,
+    hits: Sequence[SearchHit],
+    similar: ScoreArray,
+    counts: Sequence[HeadingCounts | None],
+    language: str,
+) -> Candidates:
+    """Compare the passages found with each other. ``similar``: how near the heading of
+    each is to what is asked, nan without one; at least one has one. ``counts``:
+    of the headings of each passage's document. ``language``: of the reports.
+    """
+    # A passage without a heading is taken for an average one.
+    similar = np.where(np.isnan(similar), np.nanmean(similar), similar)
+    nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
+    earned = np.array([earned_by(one) for one in counts])
+    statements = np.zeros(len(hits))
+    if nearness < 1 and _has_words_of(text, hits):
+        statements = standard(_best_statements(text.topic, hits, language))
+    newest: dict[Hashable, int] = {}
+    for hit in hits:
+        series = hit.chunk.series
+        newest[series] = max(newest.get(series, 0), edition_of(hit))
+    return Candidates(
+        text=text,
+        hits=hits,
+        found=standard(np.array([hit.fused_score or 0.0 for hit in hits])),
+        headings=_counted_headings(hits, standard(similar), earned),
+        earned=earned,
+        statements=statements,
+        newest=newest,
+        nearness=nearness,
+        is_story=_is_story(text, hits, similar, language),
+    )
+
+
+def earned_by(counts: HeadingCounts | None) -> float:
+    """Return how much the headings of a document count, from 0 to 1: in full where
+    enough of them are indicators, which name a figure below them. Those of a document
+    that was stored before they were counted count in full.
+    """
+    if counts is None:
+        return 1.0
+    # A few headings say little about a document.
+    share = counts.indicators / (counts.headings + FEW_HEADINGS)
+    return min(1.0, share / EARNED)
+
+
+def _counted_headings(
+    hits: Sequence[SearchHit], headings: ScoreArray, earned: ScoreArray
+) -> ScoreArray:
+    """Return how much the heading of each passage says. Within a document headings
+    order the passages; beside other documents they count as far as the document has
+    earned it.
+    """
+    documents = np.array([hit.chunk.document_id for hit in hits])
+    counted = np.empty(len(hits))
+    for document in np.unique(documents):
+        own = documents == document
+        mean = headings[own].mean()
+        counted[own] = earned[own] * mean + headings[own] - mean
+    return counted
+
+
+def _has_words_of(text: SearchText, hits: Sequence[SearchHit]) -> bool:
+    """Return whether most passages are in the language of the question."""
+    if not text.foreign:
+        return True
+    foreign = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]]
+    return 2 * sum(foreign) > len(foreign)
+
+
+def _best_statements(
+    question: str, hits: Sequence[SearchHit], language: str
+) -> ScoreArray:
+    """Return how much of the question a single line or sentence of each passage says,
+    below its heading.
+    """
+    terms = analyzer_for(question, language).terms
+    lines = [
+        [terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)]
+        for hit in hits
+    ]
+    scores = iter(word_scores(terms(question), [*chain(*lines)]))
+    return np.array([max(islice(scores, len(of_hit)), default=0.0) for of_hit in lines])
+
+
+def _is_story(
+    text: SearchText, hits: Sequence[SearchHit], similar: ScoreArray, language: str
+) -> bool:
+    """Return whether a sentence has a year asked and a word of the question, and no
+    near heading a figure of it.
+    """
+    if not text.figure_years:
+        return False
+    for hit, similarity in zip(hits, similar, strict=True):
+        if similarity >= NAMED and matched(text.figure_years, hit.chunk.figure_years):
+            return False
+    terms = analyzer_for(text.topic, language).terms
+    words = set(filterfalse(str.isdigit, terms(text.topic)))
+    return any(
+        not words.isdisjoint(terms(sentence))
+        for sentence in sentences_of_years(text.figure_years, hits)
+    )
+
+
+def sentences_of_years(
+    years: Sequence[NamedYears], hits: Iterable[SearchHit]
+) -> Iterator[str]:
+    """Yield the sentences of passages, which are no labels with their values, that name
+    one of the years.
+    """
+    for hit in filter(partial(in_passage, years), hits):
+        for sentence in filter(PROSE_SENTENCE.search, sentences(hit.chunk.text)):
+            if matched(years, map(int, YEAR_PATTERN.findall(sentence))):
+                yield sentence
+
+
+def in_passage(years: Sequence[NamedYears], hit: SearchHit) -> int:
+    """Return how many of the years a passage names, with figures or in its text."""
+    return (
+        matched(
+            years,
+            [*hit.chunk.figure_years, *map(int, YEAR_PATTERN.findall(hit.chunk.text))],
+        )
+        if years
+        else 0
+    )
+
+
+def matched(named_years: Sequence[NamedYears], years: Iterable[int]) -> int:
+    """Return how many of the requested years or ranges these passages cover."""
+    passage_years = list(years) if named_years else ()
+    return sum(
+        any(map(named.condition.matches, passage_years)) for named in named_years
+    )
+
+
+def edition_of(hit: SearchHit) -> int:
+    year = hit.chunk.metadata.get(YEAR)
+    return year if isinstance(year, int) else 0
