@@ -136,7 +136,9 @@ def _texts(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
         yield from known[node.id]
     elif isinstance(node, ast.IfExp):
         yield from (*_texts(node.body, known), *_texts(node.orelse, known))
-    elif isinstance(node, ast.BoolOp):
+    elif isinstance(node, ast.Subscript):
+        yield from _texts(node.value, known)
+    elif isinstance(node, ast.BoolOp | ast.Dict):
         for value in node.values:
             yield from _texts(value, known)
 

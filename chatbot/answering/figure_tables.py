@@ -120,6 +120,10 @@ class FigureTables:
         self._index = index
         self._terms = terms
 
+    def indicators(self, scope: Scope) -> Indicators:
+        """Return the labels of each heading in a scope."""
+        return self._figures.indicators(scope)
+
     def compile(
         self,
         topic: str,
@@ -153,7 +157,7 @@ class FigureTables:
             if any(meant.values()):
                 every = self._figures.indicators(scope)
                 by_pair = {
-                    pair: self._measured(*pair, every, scope, subjects)
+                    pair: self.measured(*pair, every, scope, subjects)
                     for pair in meant.values()
                     if pair
                 }
@@ -214,7 +218,7 @@ class FigureTables:
             chosen += _in_turn(rest, chapters(list(rest.values())))
         pairs = self._figures.indicators(scope)
         return [
-            self._measured(name, label, pairs, scope, subjects)
+            self.measured(name, label, pairs, scope, subjects)
             for name, label in list(dict.fromkeys(chosen))[:KEY_FIGURES]
         ]
 
@@ -310,7 +314,7 @@ class FigureTables:
             else None
         )
 
-    def _measured(
+    def measured(
         self,
         heading: str,
         label: str,
@@ -318,6 +322,10 @@ class FigureTables:
         scope: Scope,
         subjects: Collection[str],
     ) -> IndicatorFigures:
+        """Return the figures of a heading and label, with those that other editions
+        name otherwise. ``pairs``: all indicators in the scope; ``subjects``: only of
+        these, none = of all.
+        """
         words = self._words(heading)
         near: list[str] = []
         for name in pairs:

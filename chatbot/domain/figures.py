@@ -84,6 +84,7 @@ class GlossaryEntry:
     """``other_words``: ways to say the term or to ask for its figures.
 
     ``heading`` and ``label`` are those of the figures that it stands for, "" = none.
+    ``formula``: how it is computed from other figures, "[Exports] - [Imports]".
     ``source``: the id of the report that defines it, SAMPLE_GLOSSARY, or "" for an
     imported entry. ``passage``: the ordinal of the defining passage.
     """
@@ -93,5 +94,6 @@ class GlossaryEntry:
     other_words: tuple[str, ...] = ()
     heading: str = ""
     label: str = ""
+    formula: str = ""
     source: str = ""
     passage: Hidden[int | None] = None

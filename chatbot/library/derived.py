@@ -13,6 +13,7 @@ from ..domain.cancellation import Cancellation
 from ..domain.documents import SECTION_SEPARATOR, document_text
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
+from ..domain.formulas import read_formula
 from ..domain.protocols import ChatModel
 from ..domain.request import RequestContext
 from ..language.sentences import sentences
@@ -27,7 +28,7 @@ _SUBSTANCE = re.compile(
     r"(?![^.:]{0,24}: )[\"“‘(]?[^\W\d_a-z].{58,448}(?<! est)[.!?][\"”’]?", re.DOTALL
 )
 """A whole sentence: no figure, no label with its value, no source line."""
-COLUMNS = ("term", "meaning", "other_words", "heading", "label")
+COLUMNS = ("term", "meaning", "other_words", "heading", "label", "formula")
 NEEDED = COLUMNS[:2]
 SEPARATOR = "|"
 """Between the other words of a cell."""
@@ -197,9 +198,16 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
                 filter(None, map(str.strip, row["other_words"].split(SEPARATOR)))
             )
         )
+        if row["formula"]:
+            read_formula(row["formula"])
         entries.append(
             GlossaryEntry(
-                row["term"], row["meaning"], words, row["heading"], row["label"]
+                row["term"],
+                row["meaning"],
+                words,
+                row["heading"],
+                row["label"],
+                row["formula"],
             )
         )
     return entries

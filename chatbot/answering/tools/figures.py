@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...domain import Passage, ReportedFigure, Scope, SearchHit
+from ...domain.figure_query import FigureAnswer, FigureQuery, FigureSource
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Values
@@ -15,6 +16,7 @@ from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
+from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, read_request
 from ...questions.reading import (
     COUNTRY,
@@ -34,6 +36,8 @@ from ...questions.sides import (
     sub_questions,
 )
 from ...search.subjects import with_article
+from ..figure_queries import FigureQueries
+from ..figure_sentences import in_words
 from ..figure_tables import FigureTables
 from ..figure_words import Rendered, render
 from ..turn import Turn
@@ -61,6 +65,21 @@ class FigureTool:
             SearchHit(by_id[chunk_id], found_by=("figures",))
             for chunk_id in rendered.chunk_ids
         ]
+
+    def answer(self, query: FigureQuery, scope: Scope, say: Say) -> FigureAnswer:
+        """Return the table of a query over the figures in a scope, in words of
+        ``say``, with its passages. Raises as `FigureQueries.run` does.
+        """
+        table = FigureQueries(self.tables, self.catalog, self.glossary).run(
+            query, scope
+        )
+        by_id = {chunk.id: chunk for chunk in self.store.get(table.chunk_ids)}
+        citations = tuple(
+            FigureSource(number, by_id[chunk_id])
+            for number, chunk_id in enumerate(table.chunk_ids, 1)
+            if chunk_id in by_id
+        )
+        return FigureAnswer(in_words(query, table, say), table, citations)
 
     def asked_for(self, turn: Turn) -> tuple[Request, list[str]]:
         """Return what kind of request the question is, and the countries it is about,

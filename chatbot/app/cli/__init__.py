@@ -36,6 +36,7 @@ COMMANDS = {
         "ask",
         "Ask one question after the other, each with the ones before as...",
     ),
+    "figures": ("figures", "Compute over the figures of the reports."),
     "documents": ("documents", "The reports in the database."),
     "keys": ("operation", "The API keys: create, list, revoke."),
     "index": (

@@ -2,7 +2,7 @@
 collections and passages.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
@@ -17,12 +17,13 @@ from ...domain import Scope, SearchHit
 from ...domain.chat import ScopeSummary
 from ...domain.documents import MEGABYTE, Report
 from ...domain.errors import InvalidRequestError
+from ...domain.figure_query import FigureAnswer, FigureQuery
 from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...domain.scope import Value
 from ...language.characters import evenly_spaced
 from ...language.countries import numeric_code
-from ...language.words import ENGLISH
+from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
@@ -31,6 +32,7 @@ from ...search.scope import summarise
 from ...search.subjects import inferred_scope
 from . import routes
 from .access import library, query_scope
+from .asking import Filter
 from .callers import caller
 from .exports import table_response
 from .files import XLSX
@@ -166,7 +168,7 @@ def get_coverage(query: ScopeQuery) -> Json:
     }
 
 
-class FigureQuery(ScopeQuery):
+class FigureListQuery(ScopeQuery):
     limit: Number = page_size(100, MOST_LISTED)
     cursor: Cursor = ""
     indicator: Annotated[str, Field(description="A heading, or a part below it.")] = ""
@@ -188,7 +190,7 @@ class FigureQuery(ScopeQuery):
     returns=listing("Figures", "figures", ReportedFigure),
     media=(JSON, "text/csv", XLSX),
 )
-def list_figures(query: FigureQuery) -> Json | Response:
+def list_figures(query: FigureListQuery) -> Json | Response:
     """List the figures of the reports as data, of all editions, by indicator and year.
 
     A file (`csv`, `xlsx`) without `limit` has all of them; in its `wide` layout, those
@@ -233,6 +235,37 @@ def list_figures(query: FigureQuery) -> Json | Response:
     return table_response(
         table, ("indicator", "subject", "unit", *years), "figures", query.format
     )
+
+
+class FigureQuestion(FigureQuery):
+    """A query, the scope it is asked in, and the language of its sentence."""
+
+    filters: Mapping[str, Filter] | None = None
+    collections: list[str] | None = Field(None, max_length=300)
+    language: Language = ENGLISH
+
+
+@catalog.post(
+    "/api/figures/query",
+    need="read",
+    example={
+        "indicators": ["Population"],
+        "subjects": ["Kenya", "Peru"],
+        "steps": [{"op": "ratio"}],
+    },
+)
+def query_figures(body: FigureQuestion) -> FigureAnswer:
+    """Compute over the figures of the reports: differences, ratios, shares, changes,
+    ranks, filters, counts and other units, each cell with the passages it comes from.
+    """
+    routes.require_samples()
+    of_caller = library()
+    scope = of_caller.scopes.resolve(body.filters, collections=body.collections)
+    query = FigureQuery(
+        **{name: getattr(body, name) for name in FigureQuery.model_fields}
+    )
+    figures = of_caller.search.flow.tools.figures
+    return figures.answer(query, scope, speaking(body.language))
 
 
 class GlossaryQuery(Page):

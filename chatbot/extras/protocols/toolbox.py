@@ -26,9 +26,11 @@ from ...domain.callers import ANYBODY, Caller
 from ...domain.cancellation import Cancellation
 from ...domain.documents import Report
 from ...domain.errors import ChatbotError, InvalidRequestError, NotFoundError
+from ...domain.figure_query import FigureQuery
 from ...domain.json import to_json
 from ...domain.validation import parse
 from ...language.characters import evenly_spaced
+from ...language.words import in_english
 
 Json = dict[str, Any]
 Progress = Callable[[int, str], None]
@@ -115,6 +117,13 @@ class ReadFigures(Scoped):
         None, description="The year that the figures are of."
     )
     limit: int = Field(50, ge=1, le=500)
+    query: FigureQuery | None = Field(
+        None,
+        description=(
+            "Computes instead of listing: differences, ratios, shares, changes, ranks, "
+            "filters, counts, other units."
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +234,14 @@ class Toolbox:
         }
 
     def read_figures(self, arguments: ReadFigures) -> Json:
-        """Figures of the reports as data: value, unit, year, edition, passage."""
+        """Figures of the reports as data: value, unit, year, edition, passage; or with
+        `query` what is computed from them.
+        """
         scope = arguments.scope(self.library)
+        if arguments.query is not None:
+            figures = self.library.search.flow.tools.figures
+            computed: Json = to_json(figures.answer(arguments.query, scope, in_english))
+            return computed
         page = self.library.read.figure_rows(
             scope, arguments.indicator, arguments.figure_year, limit=arguments.limit
         )

@@ -394,6 +394,12 @@ BODIES: Mapping[str, tuple[Any, ...]] = {
         *({"query": query, "retrieval_method": "bm25"} for query in QUESTIONS),
         *({"query": query, "retrieval_method": "vector"} for query in QUESTIONS[:4]),
     ),
+    "POST /api/figures/query": (
+        {"indicators": ["zyntharex output"]},
+        {"indicators": ["Population growth rate"], "steps": [{"op": "rank"}]},
+        {"indicators": ["Population growth rate"], "subjects": ["Somalia"]},
+        {"indicators": ["Population growth rate"], "steps": [{"op": "mean"}]},
+    ),
     "POST /api/session": ({"key": "none"},),
     "POST /v1/embeddings": ({"model": "hashing:384", "input": "tea"},),
     "POST /v1/chat/completions": tuple(
@@ -428,7 +434,13 @@ ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
     "list_reports": ({}, {"country_name": ["Somalia"]}),
     "facets": ({},),
     "read_passage": tuple({"chunk_id": id} for id in PARAMETERS["chunk_id"]),
-    "read_figures": ({}, {"indicator": "zyntharex output"}, {"indicator": "Exports"}),
+    "read_figures": (
+        {},
+        {"indicator": "zyntharex output"},
+        {"indicator": "Exports"},
+        {"query": {"indicators": ["zyntharex output"]}},
+        {"query": {"indicators": ["Population growth rate"], "subjects": ["Somalia"]}},
+    ),
 }
 """Arguments of each tool of the Model Context Protocol."""
 IN_ANY_ORDER = {"POST /query", "GET /api/usage"}

@@ -146,3 +146,46 @@ class TestFigures:
             2023,
             True,
         )
+
+
+@pytest.mark.usefixtures("editions")
+class TestQuery:
+    def test_computes_with_citations_in_the_language_asked(
+        self, client: FlaskClient
+    ) -> None:
+        body = {
+            "indicators": ["Inflation rate (consumer prices)"],
+            "subjects": ["Kenya"],
+            "editions": [2023, 2025],
+            "steps": [{"op": "difference"}],
+            "language": "fr",
+        }
+        found = client.post("/api/figures/query", json=body).get_json()
+        [[cell]] = [row["cells"] for row in found["rows"]]
+        assert (cell["value"], cell["text"]) == (-1.59, "-1.59 percentage points")
+        assert cell["how"] == "6.11% in 2021 - 7.7% in 2023"
+        assert [one["year"] for one in found["citations"]] == [2023, 2025]
+        assert found["text"].startswith("Kenya, Inflation rate (consumer prices) : ")
+
+    def test_stays_inside_the_filters(self, client: FlaskClient) -> None:
+        body = {"indicators": ["Median age"], "filters": {"year": [2023]}}
+        found = client.post("/api/figures/query", json=body).get_json()
+        assert [one["year"] for one in found["citations"]] == [2023]
+
+    @pytest.mark.parametrize(
+        ("fields", "field"),
+        [
+            ({}, "indicators"),
+            ({"indicators": ["Nothing"]}, "indicators"),
+            ({"indicators": ["Median age"], "subjects": ["Atlantis"]}, "subjects.0"),
+            ({"indicators": ["Median age"], "steps": [{"op": "no"}]}, "steps.0"),
+            (
+                {"indicators": ["Median age"], "steps": [{"op": "ratio"}]},
+                "steps.0",
+            ),
+        ],
+    )
+    def test_names_the_field_that_is_wrong(
+        self, client: FlaskClient, fields: dict[str, Any], field: str
+    ) -> None:
+        assert fields_of(client.post("/api/figures/query", json=fields)) == [field]

@@ -6,11 +6,11 @@ from tests.app.cli.conftest import Run
 from tests.data import cases
 
 CASES = cases(__file__)
-HEADER = "term,meaning,other_words,heading,label\n"
-ROWS = """GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),
-men's age,"How old men are, on average.",,Median age,male
+HEADER = "term,meaning,other_words,heading,label,formula\n"
+ROWS = """GDP,Value of all goods made in a year.,output | PIB,GDP (official exchange rate),,
+men's age,"How old men are, on average.",,Median age,male,
 """  # noqa: E501
-FLIGHT = "IDP,Someone who had to flee.,,,\n"
+FLIGHT = "IDP,Someone who had to flee.,,,,\n"
 
 
 def table(folder: Path, text: str) -> str:

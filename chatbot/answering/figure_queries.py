@@ -1,0 +1,443 @@
+"""Answers a `FigureQuery` from the table of figures: finds the indicators and subjects
+that it names, chooses the figure of each cell, and runs its steps.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ..domain import Scope
+from ..domain.errors import InvalidRequestError
+from ..domain.figure_query import (
+    AnyStep,
+    Difference,
+    FigureCell,
+    FigureColumn,
+    FigureQuery,
+    FigureRow,
+    FigureTable,
+    Growth,
+    MissingFigure,
+    Ratio,
+)
+from ..domain.figures import GlossaryEntry, Indicators
+from ..domain.formulas import Formula, Term, evaluate, read_formula
+from ..domain.protocols import Catalog
+from ..domain.scope import Range
+from ..language.country_names import country_key
+from ..language.reported_figures import year_of
+from ..language.units import read_unit
+from ..questions.reading import COUNTRY, YEAR
+from ..questions.sides import MOST_SIDES
+from .figure_steps import Grid, in_unit, run
+from .figure_tables import FigureTables, IndicatorFigures
+
+
+class UnitCell(NamedTuple):
+    """A cell and the unit of its value."""
+
+    cell: FigureCell
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """An indicator that reports state."""
+
+    figures: IndicatorFigures
+
+    @property
+    def name(self) -> str:
+        """The heading and its part."""
+        return self.figures.name
+
+    @property
+    def subjects(self) -> Sequence[str]:
+        """Those that have a figure."""
+        return list(self.figures.by_subject)
+
+    def years(self, subject: str) -> Sequence[int]:
+        """The years of a subject's figures, the oldest first."""
+        return [year_of(figure) for figure in self.figures.by_subject.get(subject, ())]
+
+    def cell(self, subject: str, year: int | None) -> UnitCell | None:
+        """The figure of a year, None = the newest."""
+        years = () if year is None else (Range(year, year),)
+        figure = self.figures.newest(subject, years)
+        if figure is None:
+            return None
+        cell = FigureCell(
+            figure.value,
+            figure.text,
+            year=figure.year,
+            estimate=figure.estimate,
+            sources=(figure,),
+        )
+        return UnitCell(cell, figure.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """An indicator that is computed from others: of the newest year that all have."""
+
+    name: str
+    formula: Formula
+    parts: Mapping[str, Reported]
+    """By the names in the formula."""
+
+    @property
+    def subjects(self) -> Sequence[str]:
+        """Those that have a figure of each part."""
+        first, *others = self.parts.values()
+        return [
+            subject
+            for subject in first.subjects
+            if all(subject in other.subjects for other in others)
+        ]
+
+    def years(self, subject: str) -> Sequence[int]:
+        """The years of which all parts have a figure, the oldest first."""
+        of_parts = [set(part.years(subject)) for part in self.parts.values()]
+        return sorted(set.intersection(*of_parts))
+
+    def cell(self, subject: str, year: int | None) -> UnitCell | None:
+        """The value for a year, None = the newest that all parts have; without one, of
+        the newest figure of each.
+        """
+        shared = self.years(subject)
+        if year is None and shared:
+            year = shared[-1]
+        cells = {
+            name: part.cell(subject, year) or part.cell(subject, None)
+            for name, part in self.parts.items()
+        }
+        present = {name: cell for name, cell in cells.items() if cell is not None}
+        if len(present) < len(cells):
+            return None
+        terms = {
+            name: Term(cell.value, unit, cell.text)
+            for name, (cell, unit) in present.items()
+        }
+        try:
+            term = evaluate(self.formula, terms, _computed)
+        except InvalidRequestError:
+            # Its parts have other units than those of the other subjects.
+            return None
+        parts = [cell for cell, _ in present.values()]
+        years = {cell.year for cell in parts if cell.year}
+        cell = FigureCell(
+            term.value,
+            in_unit(term.value, term.unit),
+            year=years.pop() if len(years) == 1 else None,
+            estimate=any(part.estimate for part in parts),
+            how=term.text,
+            sources=tuple(source for part in parts for source in part.sources),
+        )
+        return UnitCell(cell, term.unit)
+
+
+def _computed(sign: str, left: Term, right: Term) -> Term:
+    """Return what a sign of a formula makes of two terms. Raises
+    InvalidRequestError: their units differ, or the second one is zero.
+    """
+    text = f"{left.text} {sign} {right.text}"
+    if sign in {"+", "-"}:
+        if left.unit != right.unit:
+            raise InvalidRequestError(f"{left.unit!r} and {right.unit!r} differ.")
+        value = left.value + right.value
+        if sign == "-":
+            value = left.value - right.value
+        return Term(value, left.unit, text)
+    if sign == "*":
+        return Term(left.value * right.value, left.unit or right.unit, text)
+    if right.value == 0:
+        raise InvalidRequestError(f"{text} divides by zero.")
+    unit = left.unit
+    if right.unit and read_unit(left.unit).kinds == read_unit(right.unit).kinds:
+        unit = ""
+    elif right.unit:
+        unit = f"{left.unit} per {right.unit}".strip()
+    return Term(left.value / right.value, unit, text)
+
+
+Indicator = Reported | Derived
+Columns = Sequence[tuple[Indicator, int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class FigureQueries:
+    """Runs queries for the callers who see the same reports. Thread-safe."""
+
+    tables: FigureTables
+    catalog: Catalog
+    glossary: Callable[[], Sequence[GlossaryEntry]]
+
+    def run(self, query: FigureQuery, scope: Scope) -> FigureTable:
+        """Return the table of a query over the figures in a scope.
+
+        Raises InvalidRequestError: it names an indicator or a subject that no report
+        has, or a step that does not fit; DependencyError.
+        """
+        if query.editions:
+            return self._over_editions(query, scope)
+        indicators = self._indicators(query, scope)
+        subjects = self._subjects(query, indicators)
+        shared = self._shared_year(query, indicators, subjects)
+        columns = self._columns(query, indicators, subjects, shared)
+        return self._table(query, columns, subjects, shared)
+
+    def _over_editions(self, query: FigureQuery, scope: Scope) -> FigureTable:
+        """Return the table with a column for each edition: what that report states as
+        its newest.
+        """
+        columns: list[tuple[Indicator, int | None]] = []
+        for edition in query.editions:
+            of_edition = scope.having(YEAR, [edition])
+            for indicator in self._indicators(query, of_edition):
+                columns += [(indicator, year) for year in query.years or (None,)]
+        subjects = self._subjects(query, [indicator for indicator, _ in columns])
+        return self._table(query, columns, subjects, None)
+
+    def _table(
+        self,
+        query: FigureQuery,
+        columns: Columns,
+        subjects: Sequence[str],
+        shared: int | None,
+    ) -> FigureTable:
+        rows: list[FigureRow] = []
+        units = [""] * len(columns)
+        missing: list[MissingFigure] = []
+        for subject in subjects:
+            cells: list[FigureCell | None] = []
+            for number, (indicator, year) in enumerate(columns):
+                found = indicator.cell(subject, year)
+                if found is None:
+                    missing.append(MissingFigure(subject, indicator.name, year))
+                    cells.append(None)
+                    continue
+                units[number] = units[number] or found.unit
+                cells.append(found.cell)
+            if any(cells) or query.subjects:
+                rows.append(FigureRow(subject, tuple(cells)))
+        heads = []
+        for (indicator, year), unit in zip(columns, units, strict=True):
+            heads.append(FigureColumn(indicator.name, unit, year))
+        whole = sum(1 for row in rows if row.cells[0] is not None)
+        grid = run(query.steps, Grid(tuple(heads), tuple(rows), whole))
+        chunk_ids: dict[str, int] = {}
+        numbered = tuple(_cited(row, chunk_ids) for row in grid.rows)
+        return FigureTable(
+            grid.columns,
+            numbered,
+            whole,
+            missing=tuple(missing),
+            shared_year=shared,
+            compared=grid.compared,
+            counted=grid.counted,
+            chunk_ids=tuple(chunk_ids),
+        )
+
+    def _columns(
+        self,
+        query: FigureQuery,
+        indicators: Sequence[Indicator],
+        subjects: Sequence[str],
+        shared: int | None,
+    ) -> Columns:
+        """Return the columns: each indicator of each year that is asked for."""
+        if query.years:
+            years: Sequence[int | None] = query.years
+        elif any(_is_over_time(step) for step in query.steps):
+            years = _ends(indicators[0], subjects)
+        else:
+            years = (shared,)
+        return [(indicator, year) for indicator in indicators for year in years]
+
+    def _shared_year(
+        self,
+        query: FigureQuery,
+        indicators: Sequence[Indicator],
+        subjects: Sequence[str],
+    ) -> int | None:
+        """Return the newest year that all figures of a comparison have: of few
+        subjects, or of two indicators that are subtracted or divided. None where there
+        is none, or the query names years.
+        """
+        compares = any(isinstance(step, Difference | Ratio) for step in query.steps)
+        few = 1 < len(query.subjects) <= MOST_SIDES
+        over_time = any(_is_over_time(step) for step in query.steps)
+        if query.years or over_time or not (few or (compares and len(subjects) == 1)):
+            return None
+        years: list[set[int]] = []
+        for indicator in indicators:
+            for subject in subjects:
+                of_subject = set(indicator.years(subject))
+                if of_subject:
+                    years.append(of_subject)
+        if len(years) < 2:
+            return None
+        return max(set.intersection(*years) - {0}, default=None)
+
+    def _indicators(self, query: FigureQuery, scope: Scope) -> list[Indicator]:
+        """Return what the names of the query mean in a scope."""
+        pairs = self.tables.indicators(scope)
+        countries = self._countries(query.subjects)
+        found: list[Indicator] = []
+        for name in query.indicators:
+            entry = self._entry(name)
+            if entry is not None and entry.formula:
+                found.append(self._derived(entry, pairs, scope, countries))
+                continue
+            found.append(self._reported(name, entry, pairs, scope, countries))
+        return found
+
+    def _derived(
+        self,
+        entry: GlossaryEntry,
+        pairs: Indicators,
+        scope: Scope,
+        subjects: Sequence[str],
+    ) -> Derived:
+        formula = read_formula(entry.formula)
+        parts = {}
+        for name in formula.names:
+            entry_of_name = self._entry(name)
+            parts[name] = self._reported(name, entry_of_name, pairs, scope, subjects)
+        return Derived(entry.term, formula, parts)
+
+    def _reported(
+        self,
+        name: str,
+        entry: GlossaryEntry | None,
+        pairs: Indicators,
+        scope: Scope,
+        subjects: Sequence[str],
+    ) -> Reported:
+        pair = named_pair(name, pairs)
+        if pair is None and entry is not None:
+            pair = named_pair(
+                ": ".join(filter(None, [entry.heading, entry.label])), pairs
+            )
+        if pair is None:
+            raise _unknown(name, pairs)
+        return Reported(self.tables.measured(*pair, pairs, scope, subjects))
+
+    def _entry(self, name: str) -> GlossaryEntry | None:
+        """Return the entry of the glossary with this term or other word that stands for
+        figures; a term before another word.
+        """
+        key = name.casefold()
+        second = None
+        for entry in self.glossary():
+            if not (entry.heading or entry.formula):
+                continue
+            if entry.term.casefold() == key:
+                return entry
+            if second is None and key in map(str.casefold, entry.other_words):
+                second = entry
+        return second
+
+    def _countries(self, names: Sequence[str]) -> list[str]:
+        """Return names as the data has them; others as they are."""
+        by_key = {
+            country_key(str(value)): str(value)
+            for value in self.catalog.values(COUNTRY)
+        }
+        return [by_key.get(country_key(name), name) for name in names]
+
+    def _subjects(
+        self, query: FigureQuery, indicators: Sequence[Indicator]
+    ) -> list[str]:
+        """Return the rows: those named, in their order, else all that have a figure.
+        Raises InvalidRequestError: a name that neither a report nor a figure has.
+        """
+        having = dict.fromkeys(
+            subject for indicator in indicators for subject in indicator.subjects
+        )
+        countries = {str(value) for value in self.catalog.values(COUNTRY)}
+        if not query.subjects:
+            # The world's own reports, or rows of a table, are none of the countries.
+            of_countries = sorted(countries.intersection(having))
+            return of_countries if len(of_countries) > 1 else sorted(having)
+        known = countries.union(having)
+        by_key = {name.casefold(): name for name in known}
+        subjects = []
+        for number, name in enumerate(self._countries(query.subjects)):
+            subject = by_key.get(name.casefold())
+            if subject is None:
+                similar = difflib.get_close_matches(name, known)
+                hint = f" Did you mean {', '.join(similar)}?" if similar else ""
+                raise InvalidRequestError.for_field(
+                    f"subjects.{number}", f"no figure is of {name!r}.{hint}", similar
+                )
+            subjects.append(subject)
+        return list(dict.fromkeys(subjects))
+
+
+def _is_over_time(step: AnyStep) -> bool:
+    return isinstance(step, Growth) and step.of in {None, "years"}
+
+
+def named_pair(name: str, pairs: Indicators) -> tuple[str, str] | None:
+    """Return the heading and label of this name, in any case; None without one. The
+    heading's own figure, else the label that most subjects have.
+    """
+    key = name.casefold()
+    for heading, labels in pairs.items():
+        if heading.casefold() == key:
+            if "" in labels:
+                return heading, ""
+            return heading, max(labels, key=lambda label: (labels[label], label))
+        if not key.startswith(f"{heading.casefold()}: "):
+            continue
+        for label in labels:
+            if f"{heading}: {label}".casefold() == key:
+                return heading, label
+    return None
+
+
+def _unknown(name: str, pairs: Indicators) -> InvalidRequestError:
+    key = name.casefold()
+    by_key = {heading.casefold(): heading for heading in pairs}
+    similar = [heading for text, heading in by_key.items() if key in text]
+    if not similar:
+        close = difflib.get_close_matches(key, by_key, cutoff=0.5)
+        similar = [by_key[text] for text in close]
+    similar = similar[:5]
+    hint = f" Did you mean {', '.join(similar)}?" if similar else ""
+    return InvalidRequestError.for_field(
+        "indicators",
+        f"no report here has figures of {name!r}.{hint}",
+        similar,
+    )
+
+
+def _ends(indicator: Indicator, subjects: Sequence[str]) -> Sequence[int | None]:
+    """Return the oldest and the newest year that all subjects have."""
+    years = [set(indicator.years(subject)) for subject in subjects]
+    present = [of_subject - {0} for of_subject in years if of_subject]
+    if not present:
+        return (None,)
+    shared = sorted(set.intersection(*present))
+    if len(shared) < 2:
+        return (None,)
+    return shared[0], shared[-1]
+
+
+def _cited(row: FigureRow, chunk_ids: dict[str, int]) -> FigureRow:
+    """Return the row with the numbers of its passages; new ones are added to
+    ``chunk_ids``.
+    """
+    cells: list[FigureCell | None] = []
+    for cell in row.cells:
+        if cell is None:
+            cells.append(None)
+            continue
+        numbers: dict[int, None] = {}
+        for source in cell.sources:
+            number = chunk_ids.setdefault(source.chunk_id, len(chunk_ids) + 1)
+            numbers[number] = None
+        cells.append(replace(cell, citations=tuple(numbers)))
+    return replace(row, cells=tuple(cells))

@@ -1,0 +1,250 @@
+"""The table of a `FigureQuery` in words: one sentence that says what came out, how, and
+of which year; then what is missing.
+"""
+
+from ..domain.figure_query import (
+    Aggregate,
+    Count,
+    Difference,
+    FigureCell,
+    FigureQuery,
+    FigureRow,
+    FigureTable,
+    Filter,
+    Growth,
+    Rank,
+    Ratio,
+)
+from ..language.markdown import escape_markdown
+from ..language.words import Say, counted
+from ..questions.reading import list_in_words
+from .figure_steps import in_unit
+from .figure_words import MOST_LISTED
+
+COMPARED = {
+    ">": "{name} is above {value} in {number} of {whole}: {subjects}.",
+    ">=": "{name} is at least {value} in {number} of {whole}: {subjects}.",
+    "<": "{name} is below {value} in {number} of {whole}: {subjects}.",
+    "<=": "{name} is at most {value} in {number} of {whole}: {subjects}.",
+    "=": "{name} is {value} in {number} of {whole}: {subjects}.",
+    "!=": "{name} is not {value} in {number} of {whole}: {subjects}.",
+    "between": "{name} is between {value} in {number} of {whole}: {subjects}.",
+    "outside": "{name} is not between {value} in {number} of {whole}: {subjects}.",
+}
+OPPOSITE = {
+    ">": "<=",
+    ">=": "<",
+    "<": ">=",
+    "<=": ">",
+    "=": "!=",
+    "between": "outside",
+}
+AGGREGATES = {
+    "mean": "Average {name} of {whole}: {value}.",
+    "sum": "Total {name} of {whole}: {value}.",
+    "min": "Lowest {name}: {subject}, {value}.",
+    "max": "Highest {name}: {subject}, {value}.",
+}
+OF_SUBJECTS = {
+    ("ratio", False): "{name}: {first} has {value} what {second} has: {how}.",
+    ("ratio", True): "{name}: {first} has {value} what {second} has: {how}.",
+    ("change", False): "{name}: {second} is {value} above {first}: {how}.",
+    ("change", True): "{name}: {second} is {value} below {first}: {how}.",
+    ("difference", False): "{name}: {first} is {value} above {second}: {how}.",
+    ("difference", True): "{name}: {first} is {value} below {second}: {how}.",
+}
+"""By the operation, and whether its result is below zero."""
+
+
+def in_words(query: FigureQuery, table: FigureTable, say: Say) -> str:
+    """Return what a query found as one sentence, and a second one about its year and
+    what is missing.
+    """
+    sentences = [_main(query, table, say)]
+    if table.shared_year is not None:
+        text = "Figures of {year}, the newest year that all have."
+        sentences.append(say(text, year=table.shared_year))
+    missing = list(dict.fromkeys(one.subject for one in table.missing))
+    if missing and query.subjects:
+        names = list_in_words(map(escape_markdown, missing), say("and"), say(", "))
+        sentences.append(say("Not found: {names}.", names=names))
+    return " ".join(filter(None, sentences))
+
+
+def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
+    if not any(cell for row in table.rows for cell in row.cells):
+        filters = [step for step in query.steps if isinstance(step, Filter)]
+        if filters and table.whole:
+            return _filtered(filters[-1], table, say)
+        return say("No figure was found.")
+    for step in reversed(query.steps):
+        if isinstance(step, Count):
+            filters = [one for one in query.steps if isinstance(one, Filter)]
+            if filters:
+                return _filtered(filters[-1], table, say)
+            name = escape_markdown(table.columns[0].indicator)
+            whole = counted(say, table.whole, "country")
+            return say("{name}: {whole} with a figure.", name=name, whole=whole)
+        if isinstance(step, Filter):
+            return _filtered(step, table, say)
+        if isinstance(step, Rank):
+            return _ranked(step, table, say)
+        if isinstance(step, Aggregate):
+            return _aggregated(step, table, say)
+        if isinstance(step, Difference | Ratio | Growth):
+            return _compared(step, query, table, say)
+    return _each(table, say)
+
+
+def cell_text(cell: FigureCell, say: Say, *, with_how: bool = True) -> str:
+    """Return a cell with its year, how it was computed and its citations: "28,251 feet
+    (8,611 m) [1]".
+    """
+    marks = "".join(f"[{number}]" for number in cell.citations)
+    note = _when(cell, say)
+    if with_how and cell.how:
+        note = ", ".join(filter(None, [cell.how, note]))
+    text = escape_markdown(cell.text)
+    if note:
+        text = f"{text} ({escape_markdown(note)})"
+    return f"{text} {marks}".strip()
+
+
+def _when(cell: FigureCell, say: Say) -> str:
+    """Return the year of a cell; of a copied figure without one, its edition."""
+    if cell.year is not None:
+        return f"{cell.year} est." if cell.estimate else str(cell.year)
+    editions = {source.edition for source in cell.sources}
+    if len(cell.sources) != 1 or None in editions:
+        return ""
+    return say("{year} edition", year=editions.pop())
+
+
+def _each(table: FigureTable, say: Say) -> str:
+    """Each figure of the first subjects."""
+    parts = []
+    for row in table.rows[:MOST_LISTED]:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell is None:
+                continue
+            parts.append(
+                say(
+                    "{subject}, {name}: {value}.",
+                    subject=escape_markdown(row.subject),
+                    name=escape_markdown(column.indicator),
+                    value=cell_text(cell, say),
+                )
+            )
+    return " ".join(parts)
+
+
+def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
+    key = OPPOSITE[step.compare] if step.negated else step.compare
+    unit = step.unit or table.columns[0].unit
+    value = step.indicator
+    if not step.indicator and step.value is not None:
+        value = in_unit(step.value, unit)
+    elif step.times != 1:
+        value = f"{step.times.normalize():f} × {step.indicator}"
+    if step.compare == "between" and step.upper is not None and step.value is not None:
+        value = f"{step.value.normalize():f} - {in_unit(step.upper, unit)}"
+    listed = []
+    for row in table.rows:
+        cell = row.cells[0]
+        if cell is not None:
+            listed.append(f"{escape_markdown(row.subject)}, {cell_text(cell, say)}")
+    return say(
+        COMPARED[key],
+        name=escape_markdown(table.columns[0].indicator),
+        value=escape_markdown(value),
+        number=len(table.rows),
+        whole=counted(say, table.whole, "country"),
+        subjects="; ".join(listed[:MOST_LISTED]) or say("none"),
+    )
+
+
+def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
+    first = [
+        f"{escape_markdown(row.subject)}, {cell_text(row.cells[0], say)}"
+        for row in table.rows[: max(step.most, 1)]
+        if row.cells[0] is not None
+    ]
+    text = "Lowest {name}: {first}." if step.lowest else "Highest {name}: {first}."
+    return say(
+        text,
+        name=escape_markdown(table.columns[0].indicator),
+        first=list_in_words(first, say("and"), say(", ")),
+    )
+
+
+def _aggregated(step: Aggregate, table: FigureTable, say: Say) -> str:
+    parts = []
+    for row in table.rows:
+        for column, cell in zip(table.columns, row.cells, strict=True):
+            if cell is None:
+                continue
+            parts.append(
+                say(
+                    AGGREGATES[step.op],
+                    name=escape_markdown(column.indicator),
+                    whole=counted(say, table.whole, "country"),
+                    subject=escape_markdown(row.subject),
+                    value=cell_text(cell, say, with_how=step.op in {"min", "max"}),
+                )
+            )
+    return " ".join(parts)
+
+
+def _compared(
+    step: Difference | Ratio | Growth, query: FigureQuery, table: FigureTable, say: Say
+) -> str:
+    """Say what two subjects, indicators or years make together."""
+    parts = []
+    for row in table.rows:
+        for number, cell in enumerate(row.cells):
+            if cell is None:
+                continue
+            name = table.columns[number].indicator
+            parts.append(_pair(step, query, table, row, name, cell, say))
+    return " ".join(parts)
+
+
+def _pair(
+    step: Difference | Ratio | Growth,
+    query: FigureQuery,
+    table: FigureTable,
+    row: FigureRow,
+    name: str,
+    cell: FigureCell,
+    say: Say,
+) -> str:
+    shown = escape_markdown(cell.text.removeprefix("-"))
+    marks = "".join(f"[{number}]" for number in cell.citations)
+    how = f"{escape_markdown(cell.how)} {marks}".strip()
+    is_less = cell.value < 0
+    if table.compared:
+        first, second = table.compared
+        return say(
+            OF_SUBJECTS[step.op, is_less],
+            name=escape_markdown(name),
+            first=escape_markdown(first),
+            second=escape_markdown(second),
+            value=shown,
+            how=how,
+        )
+    if isinstance(step, Growth) or len(query.years or query.editions) > 1:
+        text = "{subject}, {name}: rose by {value}: {how}."
+        if isinstance(step, Ratio):
+            text = "{subject}, {name}: {value}, from {how}."
+        elif is_less == isinstance(step, Growth):
+            text = "{subject}, {name}: fell by {value}: {how}."
+    else:
+        text = "{subject}, {name}: {value}, from {how}."
+        shown = escape_markdown(cell.text)
+    return say(
+        text,
+        subject=escape_markdown(row.subject),
+        name=escape_markdown(name),
+        value=shown,
+        how=how,
+    )

@@ -1,0 +1,91 @@
+"""Formulas of derived figures: "[Population] / [Area: land]". Names of headings stand
+in brackets, because they have signs of their own ("GDP - composition, by end use").
+"""
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+from .errors import LONGEST_SHOWN, InvalidRequestError
+
+_NAME = re.compile(r"\[([^\[\]]+)\]")
+_SIGNS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """``names``: the headings that it needs, in their order."""
+
+    names: tuple[str, ...]
+    tree: ast.expr
+
+
+@lru_cache(1_000)
+def read_formula(text: str) -> Formula:
+    """Return a formula. Raises InvalidRequestError: it is none; says what it may
+    have.
+    """
+    names = tuple(dict.fromkeys(name.strip() for name in _NAME.findall(text)))
+    written = _NAME.sub(lambda match: f"x{names.index(match[1].strip())}", text)
+    try:
+        tree = ast.parse(written.strip(), mode="eval").body
+        _check(tree)
+    except (SyntaxError, ValueError, RecursionError):
+        names = ()
+    if not names:
+        raise InvalidRequestError.for_field(
+            "formula",
+            f"{text[:LONGEST_SHOWN]!r} is none. It has names of headings in brackets, "
+            "numbers, + - * / and parentheses: [Exports] - [Imports].",
+        )
+    return Formula(names, tree)
+
+
+def _check(node: ast.expr) -> None:
+    """Raise ValueError for anything that is no arithmetic."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _SIGNS:
+        _check(node.left)
+        _check(node.right)
+        return
+    is_number = isinstance(node, ast.Constant) and type(node.value) in {int, float}
+    if not is_number and not isinstance(node, ast.Name):
+        raise ValueError
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A value inside a formula, with its unit and how it was computed."""
+
+    value: Decimal
+    unit: str
+    text: str
+
+
+Compute = Callable[[str, Term, Term], Term]
+"""Returns what one of the signs + - * / makes of two terms."""
+
+
+def evaluate(formula: Formula, terms: dict[str, Term], compute: Compute) -> Term:
+    """Return the value of a formula. ``terms``: by the names of their headings. Raises
+    what ``compute`` raises.
+    """
+
+    def value_of(node: ast.expr) -> Term:
+        if isinstance(node, ast.BinOp):
+            sign = _SIGNS[type(node.op)]
+            return compute(sign, value_of(node.left), value_of(node.right))
+        if isinstance(node, ast.Name):
+            return terms[formula.names[int(node.id[1:])]]
+        assert isinstance(node, ast.Constant)
+        number = str(node.value)
+        return Term(Decimal(number), "", number)
+
+    return value_of(formula.tree)

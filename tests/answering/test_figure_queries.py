@@ -1,0 +1,265 @@
+"""The language of figures: each operation over a few rows, in the table and in
+words.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chatbot.answering.figure_queries import FigureQueries
+from chatbot.answering.figure_sentences import in_words
+from chatbot.domain import ReportedFigure, Scope
+from chatbot.domain.errors import InvalidRequestError
+from chatbot.domain.figure_query import FigureQuery, FigureTable
+from chatbot.domain.figures import GlossaryEntry
+from chatbot.domain.scope import Value
+from chatbot.language.words import in_english
+from tests.answering.test_figure_tables import figure, tables
+
+GLOSSARY = (
+    GlossaryEntry("joblessness", "", ("out of work",), "Unemployment rate"),
+    GlossaryEntry("trade balance", "", formula="[Exports] - [Imports]"),
+    GlossaryEntry("crowding", "", ("density",), formula="[Population] / [Area: land]"),
+)
+FIGURES = (
+    figure("Kenya", "Population", "50000000", 2021, 2021, unit=""),
+    figure("Kenya", "Population", "58000000", 2024, 2025, unit=""),
+    figure("Peru", "Population", "32000000", 2023, 2025, unit=""),
+    figure("Peru", "Population", "29000000", 2024, 2025, unit=""),
+    figure("Mali", "Population", "22000000", 2024, 2025, unit=""),
+    figure("The World in 2025", "Population", "8000000000", 2024, 2025, unit=""),
+    figure("Kenya", "Area", "580000", None, 2025, "land", unit=" sq km"),
+    figure("Kenya", "Exports", "12000000000", 2023, 2025, unit="$"),
+    figure("Kenya", "Imports", "22000000000", 2023, 2025, unit="$"),
+    figure("Kenya", "Imports", "21000000000", 2024, 2025, unit="$"),
+    figure("Kenya", "Unemployment rate", "5.6", 2024, 2025),
+    figure("Mali", "Unemployment rate", "3", 2024, 2025),
+    figure("Peru", "Unemployment rate", "9", 2024, 2025),
+    figure("Kenya", "Temperature", "25", 2024, 2025, unit=" °C"),
+)
+UNITS = {" sq km": "sq km", " °C": "°C"}
+
+
+class Countries:
+    """The countries of a library."""
+
+    def values(self, field: str, scope: Scope | None = None) -> Sequence[Value]:
+        return ["Kenya", "Mali", "Peru", "Nepal"]
+
+
+def queries(*figures: ReportedFigure) -> FigureQueries:
+    rows = [replace(one, unit=UNITS.get(one.unit, one.unit)) for one in figures]
+    catalog: Any = Countries()
+    return FigureQueries(tables(*rows), catalog, lambda: GLOSSARY)
+
+
+def asked(*indicators: str, **fields: Any) -> tuple[FigureQuery, FigureTable]:
+    query = FigureQuery.model_validate({"indicators": indicators, **fields})
+    return query, queries(*FIGURES).run(query, Scope())
+
+
+def values(table: FigureTable) -> Mapping[str, Sequence[float | None]]:
+    return {
+        row.subject: [float(cell.value) if cell else None for cell in row.cells]
+        for row in table.rows
+    }
+
+
+def test_values_are_the_newest_and_those_of_countries_alone() -> None:
+    _, table = asked("population")
+    assert values(table) == {"Kenya": [58e6], "Mali": [22e6], "Peru": [29e6]}
+
+
+@pytest.mark.parametrize(
+    ("indicators", "fields", "expected"),
+    [
+        (["Population"], {"steps": [{"op": "sum"}]}, {"of all": [109e6]}),
+        (["Population"], {"steps": [{"op": "max"}]}, {"Kenya": [58e6]}),
+        (
+            ["Population"],
+            {"subjects": ["Kenya", "Peru"], "steps": [{"op": "ratio"}]},
+            {"Kenya, Peru": [2]},
+        ),
+        (
+            ["Population"],
+            {"subjects": ["KE"], "steps": [{"op": "change"}]},
+            {"Kenya": [8e6]},
+        ),
+        (
+            ["Population"],
+            {"subjects": ["Kenya"], "years": [2021, 2024], "steps": [{"op": "ratio"}]},
+            {"Kenya": [50 / 58]},
+        ),
+        (
+            ["Population"],
+            {
+                "subjects": ["Kenya"],
+                "editions": [2021, 2025],
+                "steps": [{"op": "change", "percent": True}],
+            },
+            {"Kenya": [16]},
+        ),
+        (
+            ["Unemployment rate"],
+            {
+                "subjects": ["Mali", "Peru"],
+                "steps": [{"op": "change", "of": "subjects"}],
+            },
+            {"Mali, Peru": [6]},
+        ),
+        (
+            ["joblessness"],
+            {"steps": [{"op": "filter", "compare": "<", "value": 5, "negated": True}]},
+            {"Kenya": [5.6], "Peru": [9]},
+        ),
+        (
+            ["out of work"],
+            {"steps": [{"op": "rank", "lowest": True, "most": 2}]},
+            {"Mali": [3], "Kenya": [5.6]},
+        ),
+        (
+            ["Imports", "Exports"],
+            {
+                "steps": [
+                    {
+                        "op": "filter",
+                        "compare": ">",
+                        "indicator": "exports",
+                        "times": 1.5,
+                    }
+                ]
+            },
+            {"Kenya": [21e9, 12e9]},
+        ),
+        (
+            ["Exports", "Imports"],
+            {"steps": [{"op": "share_of", "indicator": "Imports"}], "years": [2023]},
+            {"Kenya": [pytest.approx(54.5454545)]},
+        ),
+        (["trade balance"], {"subjects": ["Kenya"]}, {"Kenya": [-10e9]}),
+        (["density"], {"subjects": ["Kenya"]}, {"Kenya": [100]}),
+        (
+            ["Population"],
+            {"steps": [{"op": "convert", "unit": "million people"}, {"op": "mean"}]},
+            {"of all": [pytest.approx(36.3333333)]},
+        ),
+        (
+            ["Temperature"],
+            {"steps": [{"op": "convert", "unit": "fahrenheit"}]},
+            {"Kenya": [pytest.approx(77)]},
+        ),
+    ],
+)
+def test_operations(
+    indicators: list[str], fields: dict[str, Any], expected: dict[str, list[Any]]
+) -> None:
+    _, table = asked(*indicators, **fields)
+    found = values(table)
+    assert list(found) == list(expected)
+    for subject, numbers in expected.items():
+        assert found[subject] == pytest.approx(numbers)
+
+
+def test_every_computed_cell_says_how_and_cites_what_it_is_made_of() -> None:
+    _, table = asked("Exports", "Imports", subjects=["Kenya"], steps=[{"op": "ratio"}])
+    ((cell,),) = [row.cells for row in table.rows]
+    assert cell is not None
+    assert cell.how == "12000000000$ / 22000000000$"
+    assert cell.citations == (1, 2)
+    assert table.chunk_ids == ("Kenya-2025-Exports", "Kenya-2025-Imports")
+    assert table.shared_year == 2023
+
+
+def test_what_no_report_has_is_missing_and_said() -> None:
+    query, table = asked("Population", subjects=["Kenya", "Nepal"])
+    assert [(one.subject, one.indicator) for one in table.missing] == [
+        ("Nepal", "Population")
+    ]
+    assert in_words(query, table, in_english).endswith("Not found: Nepal.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (
+            {"subjects": ["Kenya", "Peru"], "steps": [{"op": "ratio"}]},
+            "Population: Kenya has 2 times what Peru has: 58000000 / 29000000 [1][2]. "
+            "Figures of 2024, the newest year that all have.",
+        ),
+        (
+            {"subjects": ["Peru", "Kenya"], "steps": [{"op": "difference"}]},
+            "Population: Peru is 29,000,000 below Kenya: 29000000 - 58000000 [1][2]. "
+            "Figures of 2024, the newest year that all have.",
+        ),
+        (
+            {"subjects": ["Kenya"], "steps": [{"op": "change", "percent": True}]},
+            "Kenya, Population: rose by 16%: (58000000 in 2024 - 50000000 in 2021) / "
+            "50000000 [1][2].",
+        ),
+        (
+            {
+                "steps": [
+                    {"op": "filter", "compare": ">=", "value": "50000000"},
+                    {"op": "count"},
+                ]
+            },
+            "Population is at least 50,000,000 in 1 of 3 countries: Kenya, 58000000 "
+            "(2024) [1].",
+        ),
+        (
+            {"steps": [{"op": "filter", "compare": ">", "value": "90000000"}]},
+            "Population is above 90,000,000 in 0 of 3 countries: none.",
+        ),
+    ],
+)
+def test_a_result_is_one_sentence(fields: dict[str, Any], sentence: str) -> None:
+    query, table = asked("Population", **fields)
+    assert in_words(query, table, in_english) == sentence
+
+
+@pytest.mark.parametrize(
+    ("indicators", "fields", "field", "message"),
+    [
+        (["Populatoin"], {}, "indicators", "Did you mean Population?"),
+        (["Population"], {"subjects": ["Kenja"]}, "subjects.0", "Did you mean Kenya?"),
+        (["Population"], {"steps": [{"op": "ratio"}]}, "steps.0", "3 subjects"),
+        (
+            ["Population"],
+            {"steps": [{"op": "convert", "unit": "miles"}]},
+            "steps.0",
+            "have no miles",
+        ),
+        (
+            ["Population", "Exports"],
+            {"subjects": ["Kenya"], "steps": [{"op": "difference"}]},
+            "steps.0",
+            "differ",
+        ),
+        (
+            ["Population"],
+            {"steps": [{"op": "filter", "compare": "<"}]},
+            "steps.0",
+            "needs a value",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    indicators: list[str], fields: dict[str, Any], field: str, message: str
+) -> None:
+    with pytest.raises(
+        InvalidRequestError, match=message.replace("?", r"\?")
+    ) as caught:
+        asked(*indicators, **fields)
+    assert caught.value.details[0]["field"] == field
+
+
+@pytest.mark.parametrize("formula", ["Exports", "[A] ** 2", "__import__('os')", "[A"])
+def test_a_formula_is_arithmetic_and_nothing_else(formula: str) -> None:
+    entry = GlossaryEntry("odd", "", formula=formula)
+    catalog: Any = Countries()
+    wrong = FigureQueries(tables(*FIGURES), catalog, lambda: (entry,))
+    query = FigureQuery(indicators=("odd",))
+    with pytest.raises(InvalidRequestError, match="is none"):
+        wrong.run(query, Scope())
