@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import pycountry
 
@@ -228,7 +228,7 @@ class CountryEvidence:
             word = max(own.split(), key=len)
             # Reading the countries of all titles of a large library takes long.
             for title in self.titles:
-                if word not in normalise(title):
+                if word not in _plain(title):
                     continue
                 # The title of a file that has none is its name: "cash-yemen-2024".
                 spoken = title
@@ -236,7 +236,7 @@ class CountryEvidence:
                     spoken = _NO_LETTERS.sub(" ", title).title()
                 if series_of(spoken) != own:
                     continue
-                if set(_states(spoken)) - {code} - NAMESAKES:
+                if _states_of_title(spoken) - {code} - NAMESAKES:
                     return True
         return False
 
@@ -353,6 +353,18 @@ def count_countries(text: str) -> Counter[str]:
     return counts
 
 
+@lru_cache(maxsize=50_000)
+def _plain(title: str) -> str:
+    """Normalise a title; a review compares those of the library once a report."""
+    return normalise(title)
+
+
+@lru_cache(maxsize=50_000)
+def _states_of_title(title: str) -> frozenset[str]:
+    return frozenset(_states(title))
+
+
+@lru_cache(maxsize=50_000)
 def series_of(title: str) -> str | None:
     """Return what titles of one series share: without the country and without numbers.
     None if that is nothing, or if the title names no country or several.

@@ -369,7 +369,10 @@ def _require_inside(limit: Scope, chunks: Sequence[Chunk]) -> None:
         f"{chunk.section or chunk.text[:40]!r} ({chunk.about.get(field)})"
         for chunk in outside[:5]
     ]
-    more = f" and {len(outside) - len(rows)} more" if len(outside) > len(rows) else ""
+    more = ""
+    rest = len(outside) - len(rows)
+    if rest > 0:
+        more = f" and {rest} more"
     problem = f"This key is limited to another {field} than these rows have"
     raise errors.LoadError(
         f"{problem}: {', '.join(rows)}{more}. Remove them and send the file again."

@@ -24,6 +24,7 @@ _LIMITS = read_table(__package__, "description")["review"]
 MAX_REVIEWED: int = _LIMITS["reports"]
 """Reports that one request changes or reviews."""
 FIRST_PASSAGES: int = _LIMITS["passages"]
+MAX_TITLES: int = _LIMITS["titles"]
 MAX_ALIKE: int = _LIMITS["alike"]
 
 
@@ -61,7 +62,7 @@ def doubts(
         is_older = proposal.taken and has_value and not proposal.words
         if not is_older or proposal.field != "country_name":
             continue
-        country = _country(record, store, titles)
+        country = _country(record, store, titles[:MAX_TITLES])
         is_same = country is not None and country.value == proposal.value
         if country is None or not is_same or not country.taken:
             words = country.words if is_same and country is not None else ""
@@ -127,6 +128,9 @@ def alike(records: Iterable[DocumentRecord]) -> dict[str, tuple[DocumentRecord, 
         # Each names a few: of a thousand with one title not all of all.
         named = group[: MAX_ALIKE + 1]
         for record in group:
-            rest = [other for other in named if other.id != record.id]
+            rest = []
+            for other in named:
+                if other.id != record.id:
+                    rest.append(other)
             others[record.id] = tuple(rest[:MAX_ALIKE])
     return others

@@ -393,10 +393,11 @@ class VersionWriter:
             if current is None or current.status == "deleting":
                 self._forget(record.id)
             elif current.upload_number > record.upload_number:
-                stored = [chunk.id for chunk in self.store.stored(record.id)[0]]
-                others = [
-                    id for id in stored if Chunk.version_of(id)[1] != record.version
-                ]
+                others = []
+                for chunk in self.store.stored(record.id)[0]:
+                    _, version = Chunk.version_of(chunk.id)
+                    if version != record.version:
+                        others.append(chunk.id)
                 if record.version not in {current.version, current.replacing}:
                     self.store.delete_document(record.id, keep=others)
                     self.figures.remove(
@@ -433,12 +434,13 @@ class VersionWriter:
         """Return the chosen collection; else that of reports if a part has a country or
         a year, or the general one.
         """
+        if chosen:
+            return chosen
         general, reports, *_ = self.collections
-        return chosen or (
-            reports
-            if any({"country_name", "year"} & part.keys() for part in described)
-            else general
-        )
+        for part in described:
+            if "country_name" in part or "year" in part:
+                return reports
+        return general
 
     def plan_edit(
         self,
@@ -450,34 +452,35 @@ class VersionWriter:
         """Return the report as `edit` would write it; ``old`` itself where nothing
         changes. Raises ForbiddenError: it would leave the limit.
         """
-        metadata: dict[str, Value] = {
-            **old.metadata,
-            **{name: stated[name] for name in METADATA if name in stated},
-        }
-        metadata = {
-            name: value for name, value in metadata.items() if value is not None
-        }
+        metadata = dict(old.metadata)
+        for name in METADATA:
+            if name not in stated:
+                continue
+            metadata.pop(name, None)
+            if stated[name] is not None:
+                metadata[name] = stated[name]
         overrides = {**old.overrides, **stated}
-        for name in unconfirmed:
-            overrides.pop(name, None)
         if not old.several:
             was_review = (
                 old.metadata.get("type") == YEAR_IN_REVIEW
                 and "country_name" not in old.metadata
             )
             if was_review and "type" not in overrides:
-                del metadata[
-                    "type"
-                ]  # set because it had no country; it may have one now
+                # Set because it had no country; it may have one now.
+                del metadata["type"]
             metadata = typed(metadata, overrides, old.proposed)
+        for name in unconfirmed:
+            overrides.pop(name, None)
         title = stated.get("title", old.title)
-        labels = tuple(stated["labels"] or ()) if "labels" in stated else old.labels
-        description = (
-            (stated["description"] or "")
-            if "description" in stated
-            else old.description
-        )
-        parts = [metadata, *(part.metadata for part in old.several)]
+        labels = old.labels
+        if "labels" in stated:
+            labels = tuple(stated["labels"] or ())
+        description = old.description
+        if "description" in stated:
+            description = stated["description"] or ""
+        parts: list[Mapping[str, Value]] = [metadata]
+        for part in old.several:
+            parts.append(part.metadata)
         collection = self.collection_of(parts, overrides.get("collection"))
         if collection != old.collection and old.collection not in self.collections[:2]:
             collection = old.collection  # of an older setting
@@ -543,11 +546,10 @@ class VersionWriter:
         for chunk in self.store.stored(old.id)[0]:
             if Chunk.version_of(chunk.id)[1] == old.version:
                 # A table's row keeps the metadata that differs from its document's.
-                extra = {
-                    name: value
-                    for name, value in chunk.metadata.items()
-                    if old.metadata.get(name) != value
-                }
+                metadata = dict(edited.metadata)
+                for name, value in chunk.metadata.items():
+                    if old.metadata.get(name) != value:
+                        metadata[name] = value
                 id = Chunk.make_id(old.id, edited.version, chunk.ordinal)
                 chunks.append(
                     replace(
@@ -558,12 +560,11 @@ class VersionWriter:
                         labels=edited.labels,
                         description=edited.description,
                         collection=edited.collection,
-                        metadata={**edited.metadata, **extra},
+                        metadata=metadata,
                     )
                 )
-        self.write(
-            edited, old, sorted(chunks, key=lambda chunk: chunk.ordinal), control, old
-        )
+        chunks.sort(key=lambda chunk: chunk.ordinal)
+        self.write(edited, old, chunks, control, old)
 
     def delete(self, document_id: str, control: JobControl | None = None) -> bool:
         """Remove a document and all its passages; False when there is no such document.

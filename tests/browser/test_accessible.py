@@ -116,6 +116,9 @@ def library_views(page: Page, address: str) -> Iterator[str]:
     page.goto(f"{address}/documents")
     expect(page.locator("#documents")).to_have_attribute("aria-busy", "false")
     yield "documents"
+    page.locator("#review-open").click()
+    expect(page.locator("#review-rows tr").first).to_be_visible()
+    yield "review"
     page.locator("#rows button").first.click()
     expect(page.locator("#passages li").first).to_be_visible()
     yield "document"

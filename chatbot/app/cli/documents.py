@@ -25,19 +25,26 @@ def list_documents(
     """List the reports.
 
     Example: python -m chatbot documents list --country Kenya"""
-    chosen = {"country_name": list(country), "year": list(year)}
-    scope = services.storage.scopes.resolve(
-        {name: values for name, values in chosen.items() if values}
-    )
+    chosen = {}
+    if country:
+        chosen["country_name"] = list(country)
+    if year:
+        chosen["year"] = list(year)
+    scope = services.storage.scopes.resolve(chosen)
     records = services.storage.documents.all(scope)
     for record in records:
-        named = [record.metadata.get(name) for name in ("country_name", "year")]
-        about = ", ".join(str(value) for value in named if value is not None)
+        named = []
+        for name in ("country_name", "year"):
+            if name in record.metadata:
+                named.append(str(record.metadata[name]))
+        about = ", ".join(named)
         click.echo(
             f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  "
             f"({about or record.source})"
         )
-    passages = sum(record.chunks for record in records)
+    passages = 0
+    for record in records:
+        passages += record.chunks
     click.echo(f"{count_of(len(records), 'report')}, {count_of(passages, 'passage')}")
 
 
@@ -106,11 +113,13 @@ def review_documents(services: Services, changes: tuple[tuple[str, str], ...]) -
 
 def _lines(reviewed: ReviewedReport) -> Iterator[str]:
     for doubt in reviewed.doubts:
-        words = f": {doubt.words!r}" if doubt.words else ""
-        if doubt.reason == "proposed":
-            yield f"{doubt.field} {doubt.value}? ({doubt.origin}{words})"
-        else:
-            yield f"{doubt.field} {doubt.value} without proof ({doubt.origin}{words})"
+        source = doubt.origin
+        if doubt.words:
+            source += f": {doubt.words!r}"
+        mark = "?"
+        if doubt.reason == "unproven":
+            mark = " without proof"
+        yield f"{doubt.field} {doubt.value}{mark} ({source})"
     for other in reviewed.alike:
         yield f"same title, country and year as {other.id}"
 
@@ -124,7 +133,9 @@ def _edit(
         if not sign:
             raise InvalidRequestError.for_field("--set", f"{change!r} has no =.")
         stated.setdefault(document_id, {})[field] = value or None
-    edits = [ReportEdit(id, fields) for id, fields in stated.items()]
+    edits = []
+    for document_id, fields in stated.items():
+        edits.append(ReportEdit(document_id, fields))
     outcome = review.apply(review.check(edits))
     for edited in outcome.edited:
         services.storage.audit.record("documents review", edited.after.id)

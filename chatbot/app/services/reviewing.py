@@ -116,10 +116,12 @@ class Review:
                 checked.append(self._checked(edit))
         if wrong:
             details = []
+            messages = []
             for error in wrong:
                 details += error.details
-            messages = [error.message for error in wrong]
-            raise type(wrong[0])("; ".join(messages), details=details)
+                messages.append(error.message)
+            kind = type(wrong[0])
+            raise kind("; ".join(messages), details=details)
         return checked
 
     def _checked(self, edit: ReportEdit) -> CheckedEdit:
@@ -170,19 +172,22 @@ def undo_of(edited: Edited) -> ReportEdit | None:
     """
     before = edited.before
     after = edited.after
+    changed = []
+    for name in About.model_fields:
+        is_confirmed = name in after.overrides and name not in before.overrides
+        if value_of(before, name) != value_of(after, name) or is_confirmed:
+            changed.append(name)
+    if not changed:
+        return None
+    # Without a type a country and a year would decide on it again.
+    if "type" not in changed:
+        changed.append("type")
     fields = {}
     unconfirmed = []
-    for name in About.model_fields:
-        was_stated = name in before.overrides
-        value = value_of(before, name)
-        is_confirmed = not was_stated and name in after.overrides
-        if value == value_of(after, name) and not is_confirmed:
-            continue
-        fields[name] = value
-        if not was_stated:
+    for name in changed:
+        fields[name] = value_of(before, name)
+        if name not in before.overrides:
             unconfirmed.append(name)
-    if not fields:
-        return None
     return ReportEdit(before.id, fields, tuple(unconfirmed))
 
 
@@ -193,13 +198,13 @@ def _wrong_rows(row: str, wrong: list[ChatbotError]) -> Iterator[None]:
         yield
     except (ForbiddenError, InvalidRequestError, NotFoundError) as error:
         details = []
+        messages = []
         for detail in error.details or [{"field": "id", "message": error.message}]:
             name = detail.get("field", "id")
             path = f"{row}.fields.{name}"
             if name in {"id", "document_id"}:
                 path = f"{row}.id"
             details.append({**detail, "field": path})
-        summary = "; ".join(
-            f"{detail['field']}: {detail['message']}" for detail in details
-        )
-        wrong.append(type(error)(summary, details=details))
+            messages.append(f"{path}: {detail['message']}")
+        kind = type(error)
+        wrong.append(kind("; ".join(messages), details=details))

@@ -120,12 +120,11 @@ class DocumentQuery(Page, ScopeQuery):
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     index = library().reader.documents.index()
-    records = index.named(query.q, query_scope(query))
-    return query.of(
-        "documents",
-        [one for one in records if query.status in {None, one.status}],
-        _shown,
-    )
+    records = []
+    for record in index.named(query.q, query_scope(query)):
+        if query.status is None or record.status == query.status:
+            records.append(record)
+    return query.of("documents", records, _shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +175,10 @@ def review_documents(query: ReviewQuery) -> Json:
         record = mine.reader.documents.get(document_id)
         if record is not None:
             records.append(record)
-    return {"documents": list(map(_review_row, Review(mine).reports(records)))}
+    rows = []
+    for reviewed in Review(mine).reports(records):
+        rows.append(_review_row(reviewed))
+    return {"documents": rows}
 
 
 def _review_row(reviewed: ReviewedReport) -> ReviewRow:
@@ -274,10 +276,16 @@ def update_documents(body: Edits) -> Json:
         fields = row.fields.model_dump(exclude_unset=True)
         edits.append(ReportEdit(row.id, fields, row.unconfirmed))
     outcome = review.apply(review.check(edits))
-    undo = [undo_of(edited) for edited in outcome.edited]
+    shown = []
+    undo = []
+    for edited in outcome.edited:
+        shown.append(_shown(edited.after))
+        earlier = undo_of(edited)
+        if earlier is not None:
+            undo.append(earlier)
     return {
-        "documents": [_shown(edited.after) for edited in outcome.edited],
-        "undo": [row for row in undo if row is not None],
+        "documents": shown,
+        "undo": undo,
         "failed": outcome.failed,
     }
 
@@ -386,7 +394,10 @@ def get_text(document_id: str, query: TextQuery) -> Json:
         start = max(0, _place(mine, record, passage) - 8)
     before = min(start, 1)  # one part more, to find the overlap
     chunks = mine.page_of(record, start - before, query.limit + before)
-    read = [chunk for chunk in chunks if not chunk.is_summary]
+    read = []
+    for chunk in chunks:
+        if not chunk.is_summary:
+            read.append(chunk)
     parts = list(map(TextPart, read, texts_of(read)))[before:]
     end = start + len(parts)
     following = str(end) if parts and end < record.chunks else None
@@ -401,23 +412,29 @@ def _place(mine: Library, record: DocumentRecord, passage: Chunk) -> int:
         return 0
     if not record.part_of:
         return passage.ordinal
-    ids = [chunk.id for chunk in mine.page_of(record, 0, record.chunks)]
+    ids = []
+    for chunk in mine.page_of(record, 0, record.chunks):
+        ids.append(chunk.id)
     return ids.index(passage.id)
 
 
 def _shown(record: DocumentRecord) -> LibraryReport:
     values = common_fields(LibraryReport, record)
     values |= {"report": Report.of(record), "source": shown_source(record.source)}
-    values["parts"] = (
-        sum(part.metadata != record.metadata for part in record.several) or 1
-    )
+    differing = 0
+    for part in record.several:
+        if part.metadata != record.metadata:
+            differing += 1
+    values["parts"] = differing or 1
     values["has_file"] = bool(library().original_name(record))
     values["can_reingest"] = library().can_reingest(record)
     values["partial"] = record.part_of > 0
     values["may_change"] = library().may_change(record)
-    values["proposed"] = tuple(
-        one for one in record.proposed if one.field not in record.overrides
-    )
+    proposed = []
+    for proposal in record.proposed:
+        if proposal.field not in record.overrides:
+            proposed.append(proposal)
+    values["proposed"] = tuple(proposed)
     values["notes"] = (
         *record.notes,
         *language_notes(record.proposed, services().runtime.embedder),

@@ -3,6 +3,7 @@
  */
 import { guideTo, showAbout } from "./guide.js";
 import { DocumentList } from "./list.js";
+import { wireUndo } from "./undo.js";
 import { DocumentView } from "./view.js";
 import { getJson, sendJson } from "../common/api.js";
 import {
@@ -16,7 +17,7 @@ import {
 } from "../common/dom.js";
 import { clearErrors, showFormError } from "../common/forms.js";
 import { sourceTitle } from "../common/format.js";
-import { Activity } from "../upload/activity.js";
+import { Activity, documentsOf } from "../upload/activity.js";
 import { wireUpload } from "../upload/form.js";
 import { count, t } from "../common/words.js";
 
@@ -171,7 +172,18 @@ const ACTIONS = {
   delete: confirmDelete,
 };
 const act = (action, document) => ACTIONS[action](document);
-const list = new DocumentList(act);
+/**
+ * Show documents in the review, whose script is loaded when it is needed. `focus`: a
+ * person has asked for it.
+ */
+async function openReview(ids, focus = true) {
+  const { review } = await import("./review.js");
+  await review
+    .open(ids, { onSaved: reload, focus })
+    .catch((error) => showError(byId("list-error"), error));
+}
+
+const list = new DocumentList(act, openReview);
 const view = new DocumentView(act);
 
 async function openById(id) {
@@ -183,16 +195,43 @@ async function openById(id) {
   }
 }
 
+/** The uploads of this page whose documents are not yet in the review. */
+const uploads = new Map();
+
+function followUpload(ingestion) {
+  uploads.set(ingestion.ingestion_id, null);
+  follow(ingestion);
+}
+
+/** Once all files that were sent are read, several documents are reviewed. */
+function noteFinished(ingestion) {
+  if (!uploads.has(ingestion.ingestion_id)) return;
+  uploads.set(ingestion.ingestion_id, ingestion);
+  const ended = [...uploads.values()];
+  if (ended.includes(null)) return;
+  uploads.clear();
+  const ids = ended.flatMap(documentsOf);
+  if (ids.length > 1) openReview(ids, false);
+}
+
 const activity = new Activity({
   onChange: reload,
   onOpen: openById,
+  onReview: openReview,
+  onFinished: noteFinished,
   guideFor: async (id) => {
     const path = pathOf({ document_id: id });
     return guideTo(await getJson(path), async () => editDocument(await getJson(path)));
   },
 });
 
-wireUpload({ onIngestion: follow }).then((types) => {
+wireUndo(async (ids) => {
+  reload();
+  if (byId("review").hidden) return;
+  const { review } = await import("./review.js");
+  review.refresh(ids);
+});
+wireUpload({ onIngestion: followUpload }).then((types) => {
   knownTypes = types;
   suggest();
 });

@@ -82,10 +82,13 @@ function cell(row, name, ...content) {
   node.classList.toggle("none", node.textContent === "");
 }
 
-function rowOf(document) {
+function rowOf(document, isPicked) {
   const row = cloneTemplate("row-template");
   const title = sourceTitle(document);
   row.dataset.id = document.document_id;
+  const pick = row.querySelector(".pick input");
+  pick.checked = isPicked;
+  pick.setAttribute("aria-label", t("Select {title}", { title }));
   row.querySelector(".document-title").textContent = title;
   showText(
     row.querySelector(".document-name"),
@@ -136,9 +139,13 @@ export class DocumentList {
   #timer = 0;
   #delay = POLL_MS;
   #facets = { country_name: [], year: [], type: [] };
+  #picked = new Set();
 
-  /** `onAction` gets "open", "edit" or "delete" and the document. */
-  constructor(onAction) {
+  /**
+   * `onAction` gets "open", "edit" or "delete" and the document, `onReview` the ids of
+   * the selected documents, or of all on the page.
+   */
+  constructor(onAction, onReview) {
     const offset =
       Math.trunc(Number(new URLSearchParams(location.search).get("offset")) / LIMIT) *
       LIMIT;
@@ -146,6 +153,17 @@ export class DocumentList {
     this.#filters.wire(() => this.#goTo(0));
     byId("page-back").addEventListener("click", () => this.#turn(-LIMIT));
     byId("page-on").addEventListener("click", () => this.#turn(LIMIT));
+    byId("pick-all").addEventListener("change", ({ target }) => {
+      const { checked } = target;
+      for (const box of rows.querySelectorAll(".pick input")) {
+        box.checked = checked;
+        this.#pick(box);
+      }
+    });
+    rows.addEventListener("change", ({ target }) => this.#pick(target));
+    byId("review-open").addEventListener("click", () =>
+      onReview(this.#picked.size ? [...this.#picked] : this.#idsOfPage),
+    );
     rows.addEventListener("click", ({ target }) => {
       const action = target.closest("[data-action]")?.dataset.action;
       const id = target.closest("tr")?.dataset.id;
@@ -159,6 +177,28 @@ export class DocumentList {
     return (this.#facets[field] ?? [])
       .map(({ value }) => value)
       .filter((value) => value !== null && value !== "");
+  }
+
+  get #idsOfPage() {
+    return this.#documents.map(({ document_id: id }) => id);
+  }
+
+  /** Keep the choice of a row, also while another page is shown. */
+  #pick(box) {
+    const { id } = box.closest("tr").dataset;
+    if (box.checked) this.#picked.add(id);
+    else this.#picked.delete(id);
+    this.#showPicked();
+  }
+
+  #showPicked() {
+    const ids = this.#idsOfPage;
+    const picked = ids.filter((id) => this.#picked.has(id)).length;
+    byId("pick-all").checked = picked > 0 && picked === ids.length;
+    byId("pick-all").indeterminate = picked > 0 && picked < ids.length;
+    byId("review-open").querySelector("span").textContent = this.#picked.size
+      ? t("Review {documents}", { documents: count(this.#picked.size, "document") })
+      : t("Review");
   }
 
   /** Load the current page; a focus in it stays. */
@@ -241,7 +281,7 @@ export class DocumentList {
           ),
         ];
     byId("empty").hidden = total > 0;
-    byId("documents").hidden = total === 0;
+    byId("documents").hidden = byId("review-open").hidden = total === 0;
     byId("empty").querySelector(".empty-title").textContent = title;
     byId("empty").querySelector(".empty-text").textContent = text;
   }
@@ -251,7 +291,10 @@ export class DocumentList {
     const focused = document.activeElement?.closest("#rows [data-action]");
     const row = focused?.closest("tr");
     const index = row ? [...rows.children].indexOf(row) : -1;
-    rows.replaceChildren(...this.#documents.map(rowOf));
+    rows.replaceChildren(
+      ...this.#documents.map((one) => rowOf(one, this.#picked.has(one.document_id))),
+    );
+    this.#showPicked();
     byId("documents").setAttribute("aria-busy", "false");
     if (!row) return;
     const same = [...rows.children].find(

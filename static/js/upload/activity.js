@@ -11,6 +11,12 @@ const hasFailed = ({ files }) => files.some(({ state }) => state === "failed");
 const pathOf = ({ ingestion_id: id }) => `/api/ingestions/${encodeURIComponent(id)}`;
 const nameOf = ({ files }) =>
   files.length === 1 ? files[0].name : count(files.length, "document");
+/** Return the ids of the documents that an ingestion has added or replaced. */
+export const documentsOf = ({ files }) =>
+  files
+    .filter(({ state, outcome }) => state === "done" && outcome !== "unchanged")
+    .map(({ document_id: id }) => id)
+    .filter(Boolean);
 const finishedFiles = ({ files }) => files.filter(isFinished).length;
 
 function titleOf(ingestion) {
@@ -32,16 +38,19 @@ class IngestionCard {
   #guideFor;
 
   /**
-   * `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id;
-   * `guideFor` returns its guide.
+   * `onChange` gets the ingestion after a cancel or a retry, `onOpen` a document's id,
+   * `onReview` the ids of several; `guideFor` returns the guide to a document.
    */
-  constructor(ingestion, { onChange, onOpen, guideFor }) {
+  constructor(ingestion, { onChange, onOpen, onReview, guideFor }) {
     this.#onChange = onChange;
     this.#guideFor = guideFor;
     this.#find(".file-progress").addEventListener("click", ({ target }) => {
       if (target.closest(".file-open"))
         onOpen(target.closest(".file-row").dataset.document);
     });
+    this.#find(".review-ingestion").addEventListener("click", () =>
+      onReview(documentsOf(this.ingestion)),
+    );
     this.#wire(".cancel", "DELETE", pathOf(ingestion));
     this.#wire(".retry", "POST", `${pathOf(ingestion)}/retry`);
     this.show(ingestion);
@@ -68,6 +77,8 @@ class IngestionCard {
       this.#showFile(file, index, before?.files[index]),
     );
     this.#find(".cancel").hidden = finished;
+    this.#find(".review-ingestion").hidden =
+      !finished || documentsOf(ingestion).length < 2;
     this.#find(".retry").hidden =
       !finished ||
       !ingestion.files.some(({ state }) => state === "failed" || state === "cancelled");
@@ -166,15 +177,18 @@ const SLOWEST_POLL_MS = 30_000;
 export class Activity {
   #cards = new Map();
   #onChange;
+  #onFinished;
   #callbacks;
   #timer = 0;
 
   /**
    * `onChange` is called when the list of documents has changed, `onOpen` with the id
-   * of a document to show; `guideFor` resolves to the guide to a document.
+   * of a document to show, `onReview` with the ids of several, `onFinished` with an
+   * ingestion that has just ended; `guideFor` resolves to the guide to a document.
    */
-  constructor({ onChange, ...callbacks }) {
+  constructor({ onChange, onFinished, ...callbacks }) {
     this.#onChange = onChange;
+    this.#onFinished = onFinished;
     this.#callbacks = callbacks;
     document.addEventListener(
       "visibilitychange",
@@ -255,6 +269,7 @@ export class Activity {
       return true;
     }
     if (finishedFiles(card.ingestion) !== before) this.#onChange();
+    if (isFinished(card.ingestion)) this.#onFinished(card.ingestion);
     return true;
   }
 }

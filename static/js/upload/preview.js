@@ -15,7 +15,8 @@ export const MAX_LOOKED_BYTES = 20 * 1024 * 1024;
 const AT_ONCE = 2;
 let running = 0;
 
-const ORIGINS = {
+/** Names of the places that a value comes from. */
+export const ORIGINS = {
   title: t("from the title"),
   "title block": t("from the first lines"),
   "running head": t("from the page heads"),

@@ -90,8 +90,8 @@ class TestEdits:
         assert answer["undo"] == [
             {
                 "id": dry,
-                "fields": {"title": "Prices", "year": None},
-                "unconfirmed": ["title", "year"],
+                "fields": {"title": "Prices", "year": None, "type": None},
+                "unconfirmed": ["title", "year", "type"],
             },
             {
                 "id": wet,
@@ -107,6 +107,19 @@ class TestEdits:
         assert "year" not in {one["field"] for one in get(client, dry)["proposed"]}
         patch(client, *answer["undo"])
         assert [get(client, dry), get(client, wet)] == before
+
+    @pytest.mark.parametrize("fields", [{"year": 2003}, {"country_name": "Kenya"}])
+    def test_a_type_that_follows_from_country_and_year_is_undone_too(
+        self, client: FlaskClient, fields: dict[str, Any]
+    ) -> None:
+        (wells,) = added(
+            client, ("wells.md", "# Wells of the village, 2001\n\nDeep.\n")
+        )
+        before = get(client, wells)
+        assert (before["year"], before["type"]) == (2001, None)
+        answer = patch(client, {"id": wells, "fields": fields})
+        patch(client, *answer["undo"])
+        assert get(client, wells) == before
 
     def test_nothing_is_changed_if_one_row_is_wrong(
         self, client: FlaskClient, pair: tuple[str, str]

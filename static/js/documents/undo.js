@@ -1,0 +1,59 @@
+/** Undoing a change of several documents. It is kept for a reload of the page. */
+import { sendJson } from "../common/api.js";
+import { announce, byId, showError } from "../common/dom.js";
+import { count, t } from "../common/words.js";
+
+const KEPT = "review-undo";
+
+/** Return the rows that undo the last change, null if there was none. */
+function keptRows() {
+  const kept = sessionStorage.getItem(KEPT);
+  return kept && JSON.parse(kept);
+}
+
+function hide() {
+  sessionStorage.removeItem(KEPT);
+  showError(byId("undo-error"), null);
+  byId("undo").hidden = true;
+}
+
+function show(rows) {
+  byId("undo-text").textContent = t("{documents} changed.", {
+    documents: count(rows.length, "document"),
+  });
+  byId("undo").hidden = false;
+}
+
+/** Offer to undo a change with the rows that the server returned for it. */
+export function offerUndo(rows) {
+  if (!rows.length) return hide();
+  sessionStorage.setItem(KEPT, JSON.stringify(rows));
+  show(rows);
+}
+
+/**
+ * Show what a change before the reload left. `onUndone` gets the ids of the documents
+ * that have their earlier values again.
+ */
+export function wireUndo(onUndone) {
+  const rows = keptRows();
+  if (rows) show(rows);
+  byId("undo-close").addEventListener("click", hide);
+  byId("undo-button").addEventListener("click", async ({ target }) => {
+    const button = target.closest("button");
+    const documents = keptRows();
+    button.disabled = true;
+    try {
+      const { failed } = await sendJson("PATCH", "/api/documents", { documents });
+      const left = new Set(failed.map(({ id }) => id));
+      offerUndo(documents.filter(({ id }) => left.has(id)));
+      if (failed.length) return showError(byId("undo-error"), failed[0]);
+      announce(t("The earlier values are back."));
+      onUndone(documents.map(({ id }) => id));
+    } catch (error) {
+      showError(byId("undo-error"), error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
