@@ -46,7 +46,7 @@ class Recorded:
 
     def reciprocal_rank(self, weights: Weights) -> float:
         """Return 1 divided by the rank of the first right passage."""
-        order = ordering.ranked(self.question, weights)
+        order = ordering.ranked(self.found, weights)
         for rank, position in enumerate(order, start=1):
             if self.right[position]:
                 return 1 / rank
