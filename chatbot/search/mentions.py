@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..domain import Chunk, SearchHit
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading
-from ..language.countries import normalise
+from ..language.countries import normalise, usual_name
 from ..language.country_names import keys_in
 from ..questions.reading import values_of
 
@@ -19,21 +19,31 @@ def names_country(chunk: Chunk, countries: Sequence[NamedCountry]) -> bool:
     return any(not keys.isdisjoint(country.keys) for country in countries)
 
 
+def with_naming(
+    hits: Sequence[SearchHit], countries: Sequence[NamedCountry], count: int
+) -> list[SearchHit]:
+    """Return the first hits; where none of them names one of the countries, the first
+    that does is the last of them.
+    """
+    first = list(hits[:count])
+    if not countries or any(names_country(hit.chunk, countries) for hit in first):
+        return first
+    for hit in hits[count:]:
+        if names_country(hit.chunk, countries):
+            return [*first[: count - 1], hit]
+    return first
+
+
 def without_namesakes(
     reading: Reading, hits: Sequence[SearchHit], catalog: Catalog
 ) -> list[SearchHit]:
     """Return the hits without those of a country whose name is only a part of one that
     is asked about: Sudan's, where the question names South Sudan.
     """
-    longer_names = longer_than_reports(reading, catalog)
-    return [
-        hit
-        for hit in hits
-        if not any(
-            _is_part_of(hit.chunk, country) and not names_country(hit.chunk, [country])
-            for country in longer_names
-        )
-    ]
+    kept = list(hits)
+    for country in longer_than_reports(reading, catalog):
+        kept = [hit for hit in kept if not _is_namesake(hit.chunk, country)]
+    return kept
 
 
 def longer_than_reports(reading: Reading, catalog: Catalog) -> tuple[NamedCountry, ...]:
@@ -43,12 +53,29 @@ def longer_than_reports(reading: Reading, catalog: Catalog) -> tuple[NamedCountr
     return tuple(
         country
         for country in reading.countries
-        if " " in normalise(country.text) and not values_of([country], catalog)
+        if any(" " in name for name in _names_of(country))
+        and not values_of([country], catalog)
     )
+
+
+def _is_namesake(chunk: Chunk, country: NamedCountry) -> bool:
+    if not _is_part_of(chunk, country):
+        return False
+    return not names_country(chunk, [country])
 
 
 def _is_part_of(chunk: Chunk, country: NamedCountry) -> bool:
     """Return whether the country of a passage is called by a part of this name."""
     name = normalise(str(chunk.country_name or ""))
-    whole = normalise(country.text)
-    return bool(name) and name != whole and f" {name} " in f" {whole} "
+    whole_names = _names_of(country)
+    if not name or name in whole_names:
+        return False
+    return any(f" {name} " in f" {whole} " for whole in whole_names)
+
+
+def _names_of(country: NamedCountry) -> set[str]:
+    """Return how a question calls a country, and its English name: "Soudan du Sud", and
+    "South Sudanese", have no word of "Sudan".
+    """
+    english = [usual_name(key) for key in country.keys]
+    return {normalise(name) for name in (country.text, *english)}

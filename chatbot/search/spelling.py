@@ -1,14 +1,13 @@
 """Corrects typing errors in an English question, by the words of the library.
 
-A word is replaced only if neither the library nor everyday English has it. Names are
-not changed.
+A word is replaced only if everyday English does not have it, nor a heading, nor any
+passage of the scope. Names are not changed.
 """
 
 import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import chain, filterfalse, islice
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
@@ -60,58 +59,74 @@ class Spelling:
             frozenset(),
         )
 
-    def corrected(self, question: Reading) -> tuple[str, dict[str, str]]:
-        """Return the corrected text, and the correction of each misspelt word."""
+    def corrected(
+        self, question: Reading, is_written: Callable[[str], bool]
+    ) -> tuple[str, dict[str, str]]:
+        """Return the corrected text, and the correction of each misspelt word.
+
+        ``is_written``: whether a passage has a word. It is asked only for words that
+        would be replaced.
+        """
         if is_foreign(question.text):
             return question.text, {}
         topic = remove_names(question.text, question.names)
         text = question.text
         names = NAME.findall(topic)
         corrections = dict[str, str]()
-        for word in islice(
-            filterfalse(names.__contains__, dict.fromkeys(_WORD.findall(topic))),
-            MAX_WORDS,
-        ):
-            if meant := self._meant(word.lower()):
+        words = [word for word in _WORD.findall(topic) if word not in names]
+        words = list(dict.fromkeys(words))
+        for word in words[:MAX_WORDS]:
+            meant = self._meant(word.lower())
+            if meant and not is_written(word):
                 corrections[word] = meant
                 text = re.sub(rf"\b{word}\b", meant, text)
         return text, corrections
 
     def _meant(self, word: str) -> str:
         stems = self._terms(word)
-        if (
-            not english_words().isdisjoint([word, *stems])
-            or not stems
-            or word in (known := self._words())
-        ):
+        if not stems:
+            return ""
+        if not english_words().isdisjoint([word, *stems]):
+            return ""
+        known = self._words()
+        if word in known:
             return ""
         most = (len(word) + 1) // LETTERS_PER_ERROR
         alike = process.extract(
             word, known, scorer=OSA.distance, score_cutoff=most, limit=None
         )
         # A missing letter is more likely than an added one.
-        near = [
-            (errors, -len(one), one) for one, errors, _ in alike if one[0] == word[0]
-        ]
-        meant = min(near)[-1] if near else ""
-        return meant if self._terms(meant) != stems else ""
+        near: list[tuple[float, int, str]] = []
+        for other, errors, _ in alike:
+            if other[0] == word[0]:
+                near.append((errors, -len(other), other))
+        if not near:
+            return ""
+        meant = min(near)[-1]
+        if self._terms(meant) == stems:
+            return ""
+        return meant
 
     def _words(self) -> frozenset[str]:
         """Return the words of the headings, of their labels and of the glossary."""
         entries = self._glossary()
         indicators = self._indicators()
-        if self._kept[0] is not entries or self._kept[1] is not indicators:
-            headings = chain(indicators, *indicators.values())
-            terms = chain.from_iterable(
-                (one.term, one.heading, one.label, *one.other_words) for one in entries
-            )
-            words = {
-                word
-                for text in {*headings, *terms}
-                for word in _WORD.findall(text.lower())
-            }
-            words |= english_words().intersection(
-                word.removesuffix("s") for word in words
-            )
-            self._kept = entries, indicators, frozenset(words)
-        return self._kept[2]
+        kept_entries, kept_indicators, kept_words = self._kept
+        if kept_entries is entries and kept_indicators is indicators:
+            return kept_words
+        texts = set(indicators)
+        for labels in indicators.values():
+            texts.update(labels)
+        for entry in entries:
+            texts.update(entry.other_words)
+            texts.add(entry.term)
+            texts.add(entry.heading)
+            texts.add(entry.label)
+        words: set[str] = set()
+        for text in texts:
+            words.update(_WORD.findall(text.lower()))
+        singular = {word.removesuffix("s") for word in words}
+        words |= english_words() & singular
+        known = frozenset(words)
+        self._kept = entries, indicators, known
+        return known

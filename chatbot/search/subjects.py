@@ -39,14 +39,15 @@ class Missing:
     about is there.
 
     ``countries``: those missing, where that is everything. ``may_be_named``: passages
-    in scope name one of them, or nobody knows whether they do. ``offer``: what there is
-    instead.
+    in scope name one of them, or nobody knows whether they do. ``is_chosen``: a person
+    chose the report or the collection that is asked. ``offer``: what there is instead.
     """
 
     text: str
     everything: bool
     countries: tuple[NamedCountry, ...] = ()
     may_be_named: bool = False
+    is_chosen: bool = False
     offer: str = ""
 
     @property
@@ -295,6 +296,7 @@ def _missing_countries(
         everything=True,
         countries=(*absent, *outside),
         may_be_named=evidence.may_be_named,
+        is_chosen=_is_chosen(scope),
         offer=_what_there_is(scope, catalog, say),
     )
 
@@ -327,10 +329,31 @@ def _evidence(
             passages[country.keys] = max(
                 mentions.passages.get(key, 0) for key in country.keys
             )
-    is_chosen = scope.get(DOCUMENT) is not None
-    is_chosen = is_chosen or scope.collections != scope.limit_collections
     is_unknown = not mentions.is_known and not mentions.is_older
-    return _Evidence(passages, is_chosen or is_unknown or any(passages.values()))
+    may_be_named = _is_chosen(scope) or is_unknown or any(passages.values())
+    return _Evidence(passages, may_be_named)
+
+
+def _is_chosen(scope: Scope) -> bool:
+    """Return whether a person has chosen a report or a collection."""
+    has_document = scope.get(DOCUMENT) is not None
+    return has_document or scope.collections != scope.limit_collections
+
+
+def mentioned_countries(
+    reading: Reading, scope: Scope, catalog: Catalog
+) -> tuple[NamedCountry, ...]:
+    """Return the countries that a question names beside those of reports, and that
+    passages in scope may name.
+    """
+    absent = [one for one in reading.countries if not values_of([one], catalog)]
+    if not absent:
+        return ()
+    evidence = _evidence(absent, scope, catalog)
+    if not evidence.may_be_named:
+        return ()
+    counts = evidence.passages
+    return tuple(one for one in absent if counts.get(one.keys, 1))
 
 
 def _absent_in_words(

@@ -15,21 +15,40 @@ CASES = cases(__file__)
 GLOSSARY = read_glossary(SAMPLE_DATA / "glossary.csv")
 
 
+def written_nowhere(word: str) -> bool:
+    return False
+
+
 @pytest.mark.parametrize(
     ("text", "meant"), CASES["slips"] + [(text, text) for text in CASES["no slips"]]
 )
 def test_slips_are_corrected_and_other_words_stay(text: str, meant: str) -> None:
     spelling = Spelling(lambda: GLOSSARY, lambda: {"Quarries": {"granite": 2}})
-    assert spelling.corrected(read_names(text, MANY))[0] == meant
+    assert spelling.corrected(read_names(text, MANY), written_nowhere)[0] == meant
 
 
 def test_words_of_new_reports_are_known() -> None:
     headings: dict[str, dict[str, int]] = {}
     spelling = Spelling(tuple, lambda: dict(headings))
     question = read_names("How large is the herbarum?", MANY)
-    assert spelling.corrected(question) == (question.text, {})
+    assert spelling.corrected(question, written_nowhere) == (question.text, {})
     headings["Herbarium"] = {"": 1}
-    assert spelling.corrected(question) == (
+    assert spelling.corrected(question, written_nowhere) == (
         "How large is the herbarium?",
         {"herbarum": "herbarium"},
     )
+
+
+def test_a_word_that_a_passage_has_stays() -> None:
+    spelling = Spelling(lambda: GLOSSARY, dict)
+    question = read_names("How high is the inflatio of Kenya?", MANY)
+    lookups: list[str] = []
+
+    def is_written(word: str) -> bool:
+        lookups.append(word)
+        return True
+
+    assert spelling.corrected(question, is_written) == (question.text, {})
+    # Words that nobody would replace are not looked up.
+    assert lookups == ["inflatio"]
+    assert spelling.corrected(question, written_nowhere)[1] == {"inflatio": "inflation"}

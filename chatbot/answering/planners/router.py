@@ -106,6 +106,9 @@ class Router:
         if not (says_so or names_several or chosen_several):
             return False
         compared = sides(reading, question.scope, turn.catalog).compared
+        if not says_so and len([side for side in compared if side.ready]) < 2:
+            # "What did Denmark sell to Colombia?": passages on one may name the other.
+            return False
         differs = any(
             len({side.scope.get(field) for side in compared}) > 1
             for field in (COUNTRY, YEAR)

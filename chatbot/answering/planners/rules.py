@@ -5,16 +5,19 @@ deterministic flow, R-E2).
 from collections.abc import Sequence
 
 from ...domain import SearchHit
+from ...domain.scope import NamedCountry
 from ...language.countries import usual_name
 from ...language.zones import zones_in
 from ...search.mentions import (
     CANDIDATES,
     longer_than_reports,
     names_country,
+    with_naming,
     without_namesakes,
 )
 from ...search.ordering import first_in_both
 from ...search.pipeline import Retrieval, with_rank
+from ...search.subjects import mentioned_countries
 from ...search.zones import body_first
 from ..tools import Tools
 from ..tools.search import Search
@@ -87,7 +90,8 @@ class ByRules(OneSearch):
 
     def top_k(self, turn: Turn) -> int:
         most = super().top_k(turn)
-        if turn.absent or longer_than_reports(turn.reading, turn.catalog):
+        is_longer = bool(longer_than_reports(turn.reading, turn.catalog))
+        if turn.absent or is_longer or self._mentioned(turn):
             # Few of the nearest passages may name a country without a report.
             return max(most, CANDIDATES)
         return most
@@ -101,4 +105,11 @@ class ByRules(OneSearch):
         hits = turn.judge.said_first(turn.reading, hits)
         zones = zones_in(turn.question.search_text)
         hits = body_first(hits, zones, first_in_both(hits))
-        return with_rank(hits[: turn.question.top_k])
+        most = turn.question.top_k
+        return with_rank(with_naming(hits, self._mentioned(turn), most))
+
+    def _mentioned(self, turn: Turn) -> Sequence[NamedCountry]:
+        """Return the countries beside those of reports that passages may name."""
+        if turn.absent is not None:
+            return ()
+        return mentioned_countries(turn.reading, turn.question.scope, turn.catalog)

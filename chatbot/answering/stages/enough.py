@@ -7,6 +7,7 @@ from ...domain import SearchHit
 from ...domain.scope import NamedCountry
 from ...language.zones import zones_in
 from ...search.mentions import names_country
+from ...search.subjects import mentioned_countries
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
 
@@ -28,7 +29,9 @@ class IsEnough:
         hits = found.hits
         empty = is_empty(turn, hits)
         if turn.mode.searches_often:
-            return self.nothing.write(turn, found.closest) if empty else None
+            if not empty or keep_naming(turn):
+                return None
+            return self.nothing.write(turn, found.closest)
         verdict = "nothing" if empty else turn.judge.verdict(turn.reading, hits)
         if hits and is_zone_asked(turn, hits):
             verdict = "answers"
@@ -36,6 +39,8 @@ class IsEnough:
         if verdict == "nothing" and not empty and may_doubt:
             # A doubt, which a model can tell from a fact.
             verdict = "closest"
+        if verdict == "nothing" and keep_naming(turn):
+            return None
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
@@ -55,10 +60,30 @@ class IsEnough:
         )
         if not turn.closest_only:
             return None
+        # A person wants to know what is in the report that they chose.
+        is_near = bool(found.hits) and not turn.judge.is_far(found.hits)
+        is_chosen = turn.absent is not None and turn.absent.is_chosen
         can_write = bool(naming) or (turn.has_model and bool(found.hits))
+        can_write = can_write or (is_chosen and is_near)
         if turn.is_general or not can_write:
             return self.nothing.write(turn, ())
         return None
+
+
+def keep_naming(turn: Turn) -> bool:
+    """Keep the passages that name a country of the question without a report, as those
+    that come closest; return False where there are none. Such a passage is never
+    refused for its year or for a word that it lacks.
+    """
+    if turn.is_general:
+        return False
+    scope = turn.question.scope
+    countries = mentioned_countries(turn.reading, scope, turn.catalog)
+    naming = [hit for hit in turn.found.hits if names_country(hit.chunk, countries)]
+    if naming:
+        turn.found.keep_only(naming)
+        turn.closest_only = True
+    return bool(naming)
 
 
 def is_zone_asked(turn: Turn, hits: Sequence[SearchHit]) -> bool:

@@ -1,7 +1,11 @@
 """Reads misspelt words as the words of the reports that they must be."""
 
 from dataclasses import dataclass
+from functools import partial
 
+from ...domain.errors import SearchEngineError
+from ...domain.protocols import Passages
+from ...domain.scope import Reading, Scope
 from ...questions.reading import read_names
 from ...search.spelling import Spelling
 from ..turn import Turn
@@ -10,19 +14,36 @@ from ..turn import Turn
 @dataclass(frozen=True, slots=True)
 class CorrectSpelling:
     """The stage that repairs the question's spelling; what it changes is said above the
-    answer.
+    answer. A language model reads the question as it was written.
     """
 
     spelling: Spelling
+    passages: Passages
 
     def run(self, turn: Turn) -> None:
         question = turn.question
         if question.attachments:
             return
         reading = question.reading or turn.read(question.search_text)
-        text, corrections = self.spelling.corrected(reading)
-        if corrections:
-            reading = read_names(text, turn.catalog, question.scope)
-            turn.change(standalone=text)
-            turn.corrections = corrections
+        if not turn.has_model:
+            reading = self._corrected(turn, reading)
         turn.change(reading=reading)
+
+    def _corrected(self, turn: Turn, reading: Reading) -> Reading:
+        scope = turn.question.scope
+        is_written = partial(self._is_written, scope=scope)
+        text, corrections = self.spelling.corrected(reading, is_written)
+        if not corrections:
+            return reading
+        turn.change(standalone=text)
+        turn.corrections = corrections
+        return read_names(text, turn.catalog, scope)
+
+    def _is_written(self, word: str, *, scope: Scope) -> bool:
+        """Return whether a passage of the scope has a word. Where no index of words
+        answers, nobody knows that it has not, and the word stays.
+        """
+        try:
+            return bool(self.passages.keyword_search(word, top_k=1, scope=scope))
+        except SearchEngineError:
+            return True

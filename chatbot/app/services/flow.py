@@ -90,7 +90,7 @@ def build_flow(
     spelling = Spelling(reader.glossary, reader.figures.indicators)
     stages: Mapping[str, Stage] = {
         "condense": condense,
-        "spelling": CorrectSpelling(spelling),
+        "spelling": CorrectSpelling(spelling, passages),
         "read": ReadNames(),
         "small_talk": SmallTalk(),
         "glossary": DefineTerm(glossary),

@@ -67,16 +67,14 @@ def streamed(events: list[Any]) -> str:
     return "".join(event.text for event in events if isinstance(event, TokenEvent))
 
 
-def test_a_misspelt_word_is_searched_as_it_was_meant_which_is_told(
+def test_a_language_model_reads_a_misspelt_word_as_it_was_written(
     services, server, agent
 ) -> None:
     server.chat(Reply(["It is 2.09% [1]."]))
-    events = run(
-        services, agent, question("What is the popluation growth rate of Kenya?")
-    )
-    assert agent.asked[0].search_text == "What is the population growth rate of Kenya?"
-    assert streamed(events) == answer(events).response
-    assert answer(events).response.startswith("(popluation: taken as population)\n\n")
+    query = "What is the popluation growth rate of Kenya?"
+    events = run(services, agent, question(query))
+    assert agent.asked[0].search_text == query
+    assert "taken as" not in answer(events).response
 
 
 class TestMissingSubject:
