@@ -1,6 +1,6 @@
 """Hands the events of one question to whoever waits for them, as they happen."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 
@@ -8,6 +8,7 @@ from ..checking.wording import NumberedStream
 from ..domain import Event, SearchHit
 from ..domain.cancellation import Cancellation
 from ..domain.chat import ScopeSummary, SourcesEvent, StepEvent, TokenEvent
+from ..domain.documents import NO_PUBLICATION, Publication, with_publications
 from ..domain.errors import CancelledError
 from ..domain.scope import Scope
 
@@ -27,9 +28,16 @@ class Emitter:
     again.
     """
 
-    def __init__(self, send: Send, cancel: Cancellation) -> None:
+    def __init__(
+        self,
+        send: Send,
+        cancel: Cancellation,
+        publication: Callable[[str], Publication] = lambda id: NO_PUBLICATION,
+    ) -> None:
+        """``publication`` returns that of a report by its id."""
         self._send = send
         self._cancel = cancel
+        self._publication = publication
         self._sources: SourcesEvent | None = None
         self.numbering = NumberedStream()
         self.path: list[StepEvent] = []
@@ -60,9 +68,13 @@ class Emitter:
         CancelledError.
         """
         scope = replace(scope, from_question=self.inferred_scope)
-        self._sources = SourcesEvent(tuple(hits), scope)
+        self._sources = SourcesEvent(self.described(hits), scope)
         self.numbering.known = [hit.rank for hit in hits]
         self.send(self._sources)
+
+    def described(self, hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
+        """Return the hits with the publications of their reports."""
+        return with_publications(hits, self._publication)
 
     def text(self, piece: str) -> None:
         """Send a piece of the answer. Raises CancelledError."""

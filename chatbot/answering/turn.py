@@ -231,7 +231,7 @@ class Turn:
         assert question.settings is not None
         reserve = question.settings.deep_context_tokens
         reserve += question.settings.max_answer_tokens
-        events = Emitter(send, request.cancel)
+        events = Emitter(send, request.cancel, catalog.publication)
         say = Speaker(question.language)
         spending = Spending(question.budget, reserve=reserve)
         return cls(

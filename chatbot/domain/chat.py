@@ -12,7 +12,14 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, PlainSerializer, computed_field
 
 from .costs import LedgerRow, Usage
-from .documents import Chunk, Context, Document, SearchHit, common_fields
+from .documents import (
+    Chunk,
+    Context,
+    Document,
+    Publication,
+    SearchHit,
+    common_fields,
+)
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
 from .scope import Condition, Reading, Scope, Value, Values
@@ -198,7 +205,7 @@ class Citation(Inlines):
     if ``supported``. ``section`` is that of the cited place.
     """
 
-    INLINED: ClassVar = ("chunk",)
+    INLINED: ClassVar = ("chunk", "publication")
     number: int
     hit: Hidden[SearchHit]
     section: str
@@ -209,6 +216,11 @@ class Citation(Inlines):
     @property
     def chunk(self) -> Chunk:
         return self.hit.chunk
+
+    @computed_field
+    @property
+    def publication(self) -> Publication:
+        return self.hit.publication
 
     @computed_field
     @property

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import chain
 from math import log
@@ -31,6 +31,8 @@ _NUMBERED = re.compile(r"\W*\b\w*\d\w*\b\W*|\W+")
 """What differs between the titles of two editions: "Kenya: Country Report 2024" and
 "Kenya: Country Report (2023)".
 """
+AUTHOR_SEPARATOR = "; "
+"""Between the authors in the value of a proposal."""
 ATTACHMENTS = "attachments"
 """The `Chunk.collection` of attachments, which are in no collection."""
 
@@ -154,7 +156,9 @@ class Loaded:
     margins: tuple[str, ...] = ()
     """Running heads and feet, each once."""
     properties: Mapping[str, str] = field(default_factory=dict)
-    """Of the file: ``title``, ``subject``, ``created``."""
+    """Of the file: ``title``, ``subject``, ``created``, and what it says about its
+    publication: ``authors`` (with semicolons), ``publisher``, ``published``, ``url``.
+    """
     notes: tuple[str, ...] = ()
     """Sentences for the reader on what was left out of the file, or read in another way
     than its author expects.
@@ -595,7 +599,7 @@ class SearchHit(Inlines):
     collection, which a scope of countries leaves searchable.
     """
 
-    INLINED: ClassVar = ("chunk",)
+    INLINED: ClassVar = ("chunk", "publication")
     chunk: Chunk
     rank: int = 0
     score: float | None = None
@@ -604,11 +608,24 @@ class SearchHit(Inlines):
     found_by: tuple[str, ...] = ()
     heading_score: Hidden[float | None] = None
     general: Annotated[bool, Field(exclude_if=lambda general: not general)] = False
+    publication: Publication = NO_PUBLICATION
+    """Of its report; set where a hit is shown."""
 
     @computed_field
     @property
     def text(self) -> str:
         return self.chunk.text
+
+
+def with_publications(
+    hits: Iterable[SearchHit], publication: Callable[[str], Publication]
+) -> tuple[SearchHit, ...]:
+    """Return the hits with the publications of their reports; ``publication`` gives
+    that of a report by its id.
+    """
+    return tuple(
+        replace(hit, publication=publication(hit.chunk.document_id)) for hit in hits
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,10 @@ def inlined(schemas: dict[str, Any]) -> dict[str, Any]:
             properties = {**inner["properties"], **properties}
             required = list(
                 dict.fromkeys(
-                    [*inner["required"], *(one for one in required if one != name)]
+                    [
+                        *inner.get("required", ()),
+                        *(one for one in required if one != name),
+                    ]
                 )
             )
         changed = (

@@ -20,6 +20,7 @@ from .documents import (
     Matrix,
     Mentions,
     Passage,
+    Publication,
     Quotation,
     SearchHit,
     Vector,
@@ -306,6 +307,11 @@ class Catalog(Protocol):
 
     def heading_counts(self, document_id: str) -> HeadingCounts | None:
         """Return the counts of a report's headings; None if they are not known."""
+
+    def publication(self, document_id: str) -> Publication:
+        """Return the publication of a report; an empty one if there is no such
+        report.
+        """
 
 
 class Chunker(Protocol):

@@ -24,6 +24,7 @@ from .country_evidence import (
     count_countries,
 )
 from .loaders.office import FILLED_IN
+from .publication import PublicationReader, labelled_values
 
 _TABLE = read_table(__package__, "description")
 TYPES: dict[str, str] = {
@@ -61,7 +62,6 @@ _SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
 ZoonoSES".
 """
 _RULE = re.compile(r"[|\s:-]*")
-_PAIRS = re.compile(r"([^:;]+): ([^:;]+); ([^:;]+): (.+)")
 _FIGURES = re.compile(r"[a-zµ%$€£]{1,10}\s+[\d.,]+\s|[\d.,%\s]+(?:[^\W\d_]+\W*)?$")
 """A figure with its unit, in place of a title: "kilograms 2.5 CO2e/boe"."""
 _ROW = re.compile(r"(?:[^:;]+: )?[^;]+; [^:;]+: ")
@@ -149,14 +149,7 @@ class FirstPages:
     def _labelled_title(self) -> str:
         """Return the title of a list of properties, "" if there is none."""
         for line in self.block:
-            match = _PAIRS.fullmatch(line)
-            if match is not None:
-                first, second, value, other = match.groups()
-                pairs = [(first, value), (second, other)]
-            else:
-                name, _, value = line.partition(": ")
-                pairs = [(name, value)]
-            for name, value in pairs:
+            for name, value in labelled_values(line):
                 if normalise(name) in LABELS and _is_title(value):
                     return value
         return ""
@@ -302,6 +295,26 @@ class FirstPages:
             place = "title block"
         return None
 
+    def publication(self, title: str) -> Iterator[Proposal]:
+        """Yield what the document says about its publication. Rows of a table, which
+        may list other documents, say nothing.
+        """
+        rows = self.is_workbook or bool(self.loaded.columns)
+        lines: list[str] = []
+        if not rows:
+            lines = self.text.split("\n")
+        heading = [self.loaded.title]
+        if self.loaded.title == self.stem:
+            heading = []
+        reader = PublicationReader(
+            properties=self.loaded.properties,
+            block=[*heading, *self.block],
+            lines=lines,
+            margins=self.loaded.margins,
+            title=title,
+        )
+        yield from reader.proposals()
+
     def language(self) -> tuple[str, str, bool] | None:
         """Return the language's English name in lower case, None if the text is too
         short or in another script.
@@ -348,6 +361,7 @@ def propose(
     language = pages.language()
     if language is not None:
         proposals.append(Proposal("language", *language))
+    proposals.extend(pages.publication(named))
     return tuple(proposals)
 
 

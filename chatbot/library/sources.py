@@ -28,6 +28,7 @@ from pydantic_core import PydanticCustomError
 from ..config.settings_types import CHUNKING
 from ..domain import Document, Loaded
 from ..domain.documents import (
+    AUTHOR_SEPARATOR,
     NO_PUBLICATION,
     Proposal,
     Publication,
@@ -47,8 +48,6 @@ METADATA = ("country_name", "year", "type")
 PUBLICATION = ("publisher", "authors", "publication_date", "source_url")
 WEB = ("http://", "https://")
 UPLOADS = "uploads/"
-AUTHOR_SEPARATOR = "; "
-"""Between the authors in the value of a proposal."""
 FIRST_YEAR, LAST_YEAR = 1000, 3000
 MAX_LABEL_CHARACTERS = 60
 MAX_LABELS = 30

@@ -77,6 +77,10 @@ class Finish:
             is_quoted=draft.is_quoted,
             shown=turn.events.numbering.order,
         )
+        hits = turn.events.described(cited.hit for cited in answer.citations)
+        cited_hits = zip(answer.citations, hits, strict=True)
+        citations = tuple(replace(cited, hit=hit) for cited, hit in cited_hits)
+        answer = replace(answer, citations=citations)
         response = answer.response
         if draft.below:
             response = f"{response}\n\n{draft.below}"

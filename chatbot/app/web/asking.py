@@ -43,6 +43,7 @@ from ...domain.chat import (
     SearchTrace,
     question_problem,
 )
+from ...domain.documents import with_publications
 from ...domain.errors import DatabaseError, InvalidRequestError
 from ...domain.json import to_json
 from ...domain.validation import ADDRESS, CLIENT_ID, IDENTIFIER, parse
@@ -346,7 +347,7 @@ def search_passages(body: SearchRequest) -> SearchResult:
         "search", method, question.query, retrieval.threshold, steps, pipeline=pipeline
     )
     return SearchResult(
-        retrieval.hits,
+        with_publications(retrieval.hits, library().reader.documents.publication),
         ScopeSummary(scope, held.documents, held.chunks, question.page),
         trace,
     )

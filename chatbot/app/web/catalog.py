@@ -15,7 +15,7 @@ from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
 from ...domain import Scope, SearchHit
 from ...domain.chat import ScopeSummary
-from ...domain.documents import MEGABYTE, Report
+from ...domain.documents import MEGABYTE, NO_PUBLICATION, Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery
 from ...domain.figures import GlossaryEntry, ReportedFigure
@@ -389,7 +389,9 @@ def get_passage(chunk_id: str) -> OpenedPassage:
     chunk = mine.read.passage(chunk_id)
     record = mine.reader.documents.get(chunk.document_id)
     file = mine.original_name(record) if record else ""
-    return OpenedPassage(SearchHit(chunk), mine.read.wider_text(chunk), file or None)
+    publication = record.publication if record else NO_PUBLICATION
+    hit = SearchHit(chunk, publication=publication)
+    return OpenedPassage(hit, mine.read.wider_text(chunk), file or None)
 
 
 class SuggestedQuestion(TypedDict):

@@ -114,6 +114,7 @@ def _as_markdown(record: Conversation, messages: list[Json]) -> bytes:
         for citation in (message["answer"] or {}).get("citations", []):
             address = original_address(citation)
             names = [f"[{citation['number']}] [{citation['title']}]({address})"]
+            names += publication_words(citation)
             if citation["section"]:
                 names.append(citation["section"])
             if citation["page"]:
@@ -131,6 +132,18 @@ def about_question(message: Json) -> str:
         is_range = isinstance(value, dict)
         filters[name] = Range(**value) if is_range else Values(tuple(value))
     return f"{message['created_at'][:10]}, {describe(Scope.of(filters))}"
+
+
+def publication_words(citation: Json) -> list[str]:
+    """Return who published the cited report, when and where, as far as it is known.
+    Answers that were kept by an older release have none of it.
+    """
+    authors = "; ".join(citation.get("authors", ()))
+    others = [
+        citation.get(name, "")
+        for name in ("publisher", "publication_date", "source_url")
+    ]
+    return [text for text in (authors, *others) if text]
 
 
 def original_address(citation: Json) -> str:

@@ -17,7 +17,14 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter
 
 from ...domain import Chunk, DocumentRecord, Scope
-from ...domain.documents import HeadingCounts, Holdings, Mentions, Part
+from ...domain.documents import (
+    NO_PUBLICATION,
+    HeadingCounts,
+    Holdings,
+    Mentions,
+    Part,
+    Publication,
+)
 from ...domain.scope import Condition, Value, Values, each_value
 from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
@@ -426,6 +433,10 @@ class ReportCatalog(Protocol):
     def heading_counts(self, document_id: str) -> HeadingCounts | None:
         record = self.index().records.get(document_id)
         return record.heading_counts if record is not None else None
+
+    def publication(self, document_id: str) -> Publication:
+        record = self.index().records.get(document_id)
+        return NO_PUBLICATION if record is None else record.publication
 
     def values(self, field: str, scope: Scope | None = None) -> list[Value]:
         """Return the values of a field in the scope (default: everywhere), sorted as

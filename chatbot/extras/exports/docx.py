@@ -25,6 +25,7 @@ from ...app.web.exports import (
     FileFormat,
     about_question,
     original_address,
+    publication_words,
 )
 from ...app.web.files import DOCX
 from ...database.core import Json
@@ -206,6 +207,7 @@ class WordWriter:
         id = len(self._notes) + 2
         address = self._link(citation)
         place = [
+            *publication_words(citation),
             citation["section"],
             f"page {citation['page']}" if citation["page"] else "",
         ]

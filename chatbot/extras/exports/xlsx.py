@@ -18,6 +18,7 @@ from ...database.repositories.conversations import Conversation
 from .marked import END, MARK, parse_answer
 
 SOURCE_COLUMNS = ("number", "title", "section", "page", "chunk_id")
+PUBLICATION_COLUMNS = ("publisher", "publication_date", "source_url")
 _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d+)?")
 _SHOWN = {"text", "code_inline", "softbreak", "hardbreak"}
 
@@ -28,7 +29,9 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
     """
     tables: dict[str, list[list[Any]]] = {}
     figures: list[list[Any]] = [["question", *FIGURE_COLUMNS]]
-    sources: list[list[Any]] = [["question", *SOURCE_COLUMNS, "link"]]
+    sources: list[list[Any]] = [
+        ["question", *SOURCE_COLUMNS, "link", "authors", *PUBLICATION_COLUMNS]
+    ]
     question = ""
     for message in messages:
         if message["role"] == "user":
@@ -41,7 +44,12 @@ def as_workbook(record: Conversation, messages: list[Json]) -> bytes:
             figures.append([question, *(figure.get(name) for name in FIGURE_COLUMNS)])
         for citation in answer.get("citations") or ():
             values = [citation.get(name) for name in SOURCE_COLUMNS]
-            sources.append([question, *values, original_address(citation)])
+            values += [
+                original_address(citation),
+                "; ".join(citation.get("authors", ())),
+            ]
+            values += [citation.get(name, "") for name in PUBLICATION_COLUMNS]
+            sources.append([question, *values])
     return workbook_bytes({**tables, "Figures": figures, "Sources": sources})
 
 

@@ -24,7 +24,7 @@ from ...app.services.library import Library
 from ...domain import Event, Question, Scope, SearchHit, StepEvent
 from ...domain.callers import ANYBODY, Caller
 from ...domain.cancellation import Cancellation
-from ...domain.documents import Report
+from ...domain.documents import Report, with_publications
 from ...domain.errors import ChatbotError, InvalidRequestError, NotFoundError
 from ...domain.figure_query import FigureQuery
 from ...domain.json import to_json
@@ -167,7 +167,8 @@ class Toolbox:
             scope=arguments.scope(self.library),
             method=self.services.settings.retrieval_method,
         )
-        return {"hits": [to_json(hit) for hit in hits]}
+        described = with_publications(hits, self.library.reader.documents.publication)
+        return {"hits": [to_json(hit) for hit in described]}
 
     def ask(self, arguments: Ask) -> Json:
         """Answer a question from the reports; every claim cites a passage and its
@@ -228,8 +229,9 @@ class Toolbox:
     def read_passage(self, arguments: ReadPassage) -> Json:
         """Read a passage with the text around it."""
         chunk = self.library.read.passage(arguments.chunk_id)
+        publication = self.library.reader.documents.publication(chunk.document_id)
         return {
-            **to_json(SearchHit(chunk)),
+            **to_json(SearchHit(chunk, publication=publication)),
             "wider_text": self.library.read.wider_text(chunk),
         }
 

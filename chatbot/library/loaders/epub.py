@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from ...domain import Loaded, Section
-from ...domain.documents import lay_out
+from ...domain.documents import AUTHOR_SEPARATOR, lay_out
 from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
@@ -80,11 +80,15 @@ class EpubLoader(ArchiveLoader):
         if not sections:
             raise LoadError(f"{path.name} has no text that can be read.")
         notes = tuple(left_out((BLANK_NOTE, blank)))
-        dated = {"created": created}
+        properties = {"created": created, "published": created}
+        for name, tag in (("authors", "creator"), ("publisher", "publisher")):
+            values = package.iterfind(f".//{{*}}metadata/{{*}}{tag}")
+            texts = [one_line(value.text or "") for value in values]
+            properties[name] = AUTHOR_SEPARATOR.join(filter(None, texts))
         return Loaded(
             title or path.stem,
             lay_out(sections),
             description=about,
-            properties=dated,
+            properties=properties,
             notes=notes,
         )

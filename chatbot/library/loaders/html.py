@@ -16,6 +16,7 @@ from ...domain import Loaded
 from ...domain.documents import lay_out
 from ...domain.errors import LoadError
 from . import Fit, Sample
+from .html_metadata import publication_properties
 from .html_outline import HtmlReader, main_part
 from .sections import apart, one_line
 from .text import clean, decode, opened
@@ -101,6 +102,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
             f"{name} nests its elements too deep to be read. Save it as text or "
             "PDF and try again."
         )
+    properties = publication_properties(page)
     drop_hidden(page)
     _part_scripts(page)
     titles = [
@@ -123,6 +125,7 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         sections,
         labels=tuple(dict.fromkeys(filter(None, labels))),
         description=description,
+        properties=properties,
     )
 
 

@@ -6,9 +6,10 @@ from email import message_from_binary_file, policy
 from email.message import MIMEPart
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 from ...domain import Loaded, Section
-from ...domain.documents import lay_out
+from ...domain.documents import AUTHOR_SEPARATOR, lay_out
 from ...domain.errors import LoadError
 from . import ArchiveLoader
 from .html import page_sections
@@ -55,7 +56,11 @@ class MailLoader(ArchiveLoader):
         return Loaded(
             one_line(str(message["Subject"] or "")) or path.stem,
             lay_out([Section((), "\n".join(lines)), *sections]),
-            properties={"created": str(message["Date"] or "")},
+            properties={
+                "created": str(message["Date"] or ""),
+                "published": str(message["Date"] or ""),
+                "authors": AUTHOR_SEPARATOR.join(_senders(message["From"])),
+            },
             notes=(ATTACHMENTS_NOTE.format(count=len(files), names=", ".join(files)),)
             if files
             else (),
@@ -76,6 +81,12 @@ class MailLoader(ArchiveLoader):
             replace(section, path=(name, *section.path), page=None)
             for section in sections
         ]
+
+
+def _senders(header: Any) -> list[str]:
+    """Return the names of the senders, of those without a name the addresses."""
+    addresses = getattr(header, "addresses", ())
+    return [one_line(each.display_name or each.addr_spec) for each in addresses]
 
 
 def _body_sections(body: MIMEPart, name: str) -> Sequence[Section]:

@@ -3,14 +3,14 @@ matter the metadata. Plain text is one section without a heading.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...domain import Loaded, Section
-from ...domain.documents import lay_out
+from ...domain.documents import AUTHOR_SEPARATOR, lay_out
 from ...domain.errors import LoadError
 from ...domain.scope import Value
 from . import Fit, Sample
@@ -165,6 +165,14 @@ _Entry = tuple[int, list[str]]
 """The line of a key, counted from 1 in the file, and its values."""
 
 
+_PUBLICATION_KEYS = {
+    "authors": ("authors", "author"),
+    "publisher": ("publisher",),
+    "published": ("publication_date", "date", "published"),
+    "url": ("source_url", "url", "canonical_url"),
+}
+
+
 def _end_of_front_matter(lines: Sequence[str]) -> int:
     """Return the number of the line that closes it, 0 if there is none."""
     for number, line in enumerate(lines[: MAX_FRONT_MATTER_LINES + 2]):
@@ -173,6 +181,17 @@ def _end_of_front_matter(lines: Sequence[str]) -> int:
         if line.rstrip() in {"---", "..."}:
             return number
     return 0
+
+
+def _publication(entries: Mapping[str, _Entry]) -> dict[str, str]:
+    """Return who wrote and published it, when and where."""
+    properties: dict[str, str] = {}
+    for field, keys in _PUBLICATION_KEYS.items():
+        for key in keys:
+            _, values = entries.get(key, (0, []))
+            if values and field not in properties:
+                properties[field] = AUTHOR_SEPARATOR.join(values)
+    return properties
 
 
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
@@ -219,9 +238,9 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
     description = texts.get(first("description", "summary", "abstract"), "")
-    dated: dict[str, str] = {}
+    properties = _publication(entries)
     if "date" in texts:
-        dated["created"] = texts["date"]
+        properties["created"] = texts["date"]
     front = Loaded(
         texts.get("title", ""),
         (),
@@ -229,7 +248,7 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
         metadata,
         (*filter(None, labels),),
         description,
-        properties=dated,
+        properties=properties,
     )
     return front, "\n".join(lines[end + 1 :])
 

@@ -49,6 +49,8 @@ _PROPERTIES = {
     "keywords": "meta:keyword",
     "subject": "dc:subject",
     "created": "meta:creation-date",
+    "author": "meta:initial-creator",
+    "creator": "dc:creator",
 }
 
 

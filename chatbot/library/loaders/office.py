@@ -120,6 +120,7 @@ class OfficeLoader(ArchiveLoader):
             "" if FILLED_IN.match(text) else text for text in texts
         )
         created = str(getattr(stated, "created", None) or "")
+        authors = getattr(stated, "author", None) or getattr(stated, "creator", None)
         labels = dict.fromkeys(
             filter(None, map(str.strip, re.split(r"[;,]", keywords)))
         )
@@ -132,7 +133,12 @@ class OfficeLoader(ArchiveLoader):
             description=about,
             notes=tuple(notes),
             margins=margins,
-            properties={"title": named, "subject": described[-1], "created": created},
+            properties={
+                "title": named,
+                "subject": described[-1],
+                "created": created,
+                "authors": one_line(authors or ""),
+            },
         )
 
     @abstractmethod

@@ -5,7 +5,13 @@
 import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import { isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
+import {
+  isAttachment,
+  ocrName,
+  publicationFacts,
+  sourcePlace,
+  sourceTitle,
+} from "../common/format.js";
 import { decimal, foundBy } from "../common/measures.js";
 import { isPdf, passageNodes } from "../common/passage.js";
 import { t } from "../common/words.js";
@@ -19,6 +25,7 @@ let pending = null;
 const factsOf = (source) => ({
   [t("Country")]: source.country_name,
   [t("Year")]: source.year,
+  ...publicationFacts(source),
   [t("Section")]: source.section,
   [t("Page")]: [source.page, ocrName(source)].filter(Boolean).join(", "),
   [t("Score")]:

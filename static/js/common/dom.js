@@ -44,12 +44,7 @@ export const showFacts = (list, facts) =>
     ...Object.entries(facts)
       .filter(([, value]) => value)
       .map(([name, value]) =>
-        element(
-          "div",
-          {},
-          element("dt", { text: name }),
-          element("dd", { text: value }),
-        ),
+        element("div", {}, element("dt", { text: name }), element("dd", {}, value)),
       ),
   );
 

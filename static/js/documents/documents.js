@@ -72,7 +72,14 @@ byId("confirm-yes").addEventListener("click", async ({ target }) => {
 
 const edit = byId("edit-dialog");
 const form = byId("edit-form");
-const OPTIONAL = ["country_name", "type", "description"];
+const OPTIONAL = [
+  "country_name",
+  "type",
+  "description",
+  "publisher",
+  "publication_date",
+  "source_url",
+];
 let editing = null;
 
 const fieldsOf = (document) => ({
@@ -82,6 +89,10 @@ const fieldsOf = (document) => ({
   type: document.type ?? "",
   labels: (document.labels ?? []).join(", "),
   description: document.description ?? "",
+  publisher: document.publisher ?? "",
+  authors: (document.authors ?? []).join("; "),
+  publication_date: document.publication_date ?? "",
+  source_url: document.source_url ?? "",
 });
 
 function editDocument(document) {

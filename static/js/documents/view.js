@@ -10,7 +10,7 @@ import {
   showText,
   wireDialog,
 } from "../common/dom.js";
-import { sourcePlace, sourceTitle, when } from "../common/format.js";
+import { publicationFacts, sourcePlace, sourceTitle, when } from "../common/format.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
 import { comma, count, t, translated } from "../common/words.js";
@@ -31,6 +31,7 @@ const factsOf = (document) => ({
   [t("Country")]: scopeValue(document, "country_name"),
   [t("Year")]: scopeValue(document, "year"),
   [t("Type")]: scopeValue(document, "type"),
+  ...publicationFacts(document),
   [t("Status")]: statusOf(document).text,
   [t("Pages")]: document.pages,
   [t("Labels")]: (document.labels ?? []).join(comma),

@@ -207,7 +207,15 @@ def test_export_is_a_file_to_read_or_for_programs(client: FlaskClient) -> None:
         ]
         == said
     )
+    cited = said["citations"][0]["document_id"]
+    client.patch(
+        f"/api/documents/{cited}",
+        json={"publisher": "Office of Tables", "authors": ["Lo, Ada"]},
+    )
     more = ask(client, RATE, conversation_id=said["conversation_id"])
+    first = more["citations"][0]
+    assert (first["publisher"], first["authors"]) == ("Office of Tables", ["Lo, Ada"])
+    assert "Lo, Ada, Office of Tables" in client.get(path).get_data(as_text=True)
     one = client.get(path, query_string={"message_id": more["message_id"]}).get_data(
         as_text=True
     )

@@ -82,6 +82,10 @@ class TestReports:
             "pages": None,
             "chunks": 3,
             "status": "ready",
+            "publisher": "",
+            "authors": [],
+            "publication_date": "",
+            "source_url": "",
         }
         assert second["country_name"] == "Mali"
 

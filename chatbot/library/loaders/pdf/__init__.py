@@ -192,6 +192,7 @@ def _read(
 
     from .drawing import pages_of
     from .page import PdfPageReader
+    from .xmp import xmp_properties
 
     with _damage_named(path):
         pdf = pdfplumber.open(file)
@@ -221,7 +222,9 @@ def _read(
         name: str(pdf.metadata.get(key) or "") for name, key in stated.items()
     }
     # "D:20240509172559Z00'00'": only the year matters.
-    return properties | {"created": properties["created"].removeprefix("D:")[:4]}, pages
+    properties["created"] = properties["created"].removeprefix("D:")[:4]
+    properties["authors"] = str(pdf.metadata.get("Author") or "")
+    return properties | xmp_properties(pdf.doc), pages
 
 
 @contextmanager
