@@ -31,6 +31,8 @@ _NUMBERED = re.compile(r"\W*\b\w*\d\w*\b\W*|\W+")
 """What differs between the titles of two editions: "Kenya: Country Report 2024" and
 "Kenya: Country Report (2023)".
 """
+OVERVIEW = ": an overview of the report."
+"""Ends the first line of a summary that no model wrote."""
 AUTHOR_SEPARATOR = "; "
 """Between the authors in the value of a proposal."""
 ATTACHMENTS = "attachments"
@@ -510,6 +512,14 @@ class Chunk:
     @property
     def is_summary(self) -> bool:
         return self.ordinal == SUMMARY_ORDINAL
+
+    @property
+    def is_empty_summary(self) -> bool:
+        """True if it names its report and says nothing about it: older releases made
+        such summaries.
+        """
+        line = self.text.strip()
+        return self.is_summary and line.endswith(OVERVIEW) and "\n" not in line
 
     @property
     def chapter(self) -> str:

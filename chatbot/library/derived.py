@@ -10,12 +10,13 @@ from pathlib import Path
 
 from ..domain import Chunk, Context, Document, Message, Prompt, Section
 from ..domain.cancellation import Cancellation
-from ..domain.documents import SECTION_SEPARATOR, document_text
+from ..domain.documents import OVERVIEW, SECTION_SEPARATOR, document_text
 from ..domain.errors import InvalidRequestError
 from ..domain.figures import GlossaryEntry
 from ..domain.formulas import read_formula
 from ..domain.protocols import ChatModel
 from ..domain.request import RequestContext
+from ..domain.scope import Value
 from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete
@@ -52,33 +53,18 @@ def extractive_summary(document: Document) -> str:
     """Return the subject of a report and the beginnings of its chapters, without a
     model; "" if it has neither a description nor a chapter that begins with a sentence.
     """
-    about = [
-        str(document.metadata[name])
-        for name in ("country_name", "year")
-        if name in document.metadata
-    ]
-    named = f" ({', '.join(about)})" if about else ""
-    head = f"{document.title}{named}: an overview of the report."
-    if rows := [section.metadata for section in document.sections if section.metadata]:
-        countries = list(
-            dict.fromkeys(
-                str(row["country_name"]) for row in rows if "country_name" in row
-            )
-        )
-        years = sorted({row["year"] for row in rows if "year" in row}, key=str)
-        table = [f"A table of {len(document.sections)} rows."]
-        if countries:
-            more = (
-                f" and {len(countries) - MAX_COUNTRIES} more"
-                if len(countries) > MAX_COUNTRIES
-                else ""
-            )
-            table.append(f"Countries: {', '.join(countries[:MAX_COUNTRIES])}{more}.")
-        table += [f"Years: {years[0]} to {years[-1]}."] if years else []
-        table.append(f"Its first row: {document.sections[0].text}")
-        return "\n".join(filter(None, (head, document.description, " ".join(table))))[
-            :MAX_CHARACTERS
-        ]
+    about = []
+    for name in ("country_name", "year"):
+        if name in document.metadata:
+            about.append(str(document.metadata[name]))
+    named = ""
+    if about:
+        named = f" ({', '.join(about)})"
+    head = f"{document.title}{named}{OVERVIEW}"
+    table = _table_line(document)
+    if table:
+        lines = [line for line in (head, document.description, table) if line]
+        return "\n".join(lines)[:MAX_CHARACTERS]
     beginnings = [document.description, *_chapter_beginnings(document.sections)]
     substance = [part for part in beginnings if part]
     if not substance:
@@ -90,6 +76,38 @@ def extractive_summary(document: Document) -> str:
     return "\n".join(kept)[:MAX_CHARACTERS]
 
 
+def _table_line(document: Document) -> str:
+    """Return what a table has: rows, countries and years; "" if the document is
+    none.
+    """
+    countries: dict[str, None] = {}
+    years: set[Value] = set()
+    has_rows = False
+    for section in document.sections:
+        row = section.metadata
+        if row:
+            has_rows = True
+        if "country_name" in row:
+            countries[str(row["country_name"])] = None
+        if "year" in row:
+            years.add(row["year"])
+    if not has_rows:
+        return ""
+    parts = [f"A table of {len(document.sections)} rows."]
+    if countries:
+        names = list(countries)
+        shown = ", ".join(names[:MAX_COUNTRIES])
+        more = ""
+        if len(names) > MAX_COUNTRIES:
+            more = f" and {len(names) - MAX_COUNTRIES} more"
+        parts.append(f"Countries: {shown}{more}.")
+    if years:
+        in_order = sorted(years, key=str)
+        parts.append(f"Years: {in_order[0]} to {in_order[-1]}.")
+    parts.append(f"Its first row: {document.sections[0].text}")
+    return " ".join(parts)
+
+
 def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
     """Yield the beginning of the report, then the first sentence of the longest section
     of each other chapter. A section counts if it begins with a sentence of substance; a
@@ -98,19 +116,29 @@ def _chapter_beginnings(sections: Sequence[Section]) -> Iterator[str]:
     chapters: dict[str, list[list[str]]] = {}
     for section in sections:
         parts = sentences(section.text)
-        if parts and _SUBSTANCE.fullmatch(parts[0]):
-            chapters.setdefault("".join(section.path[:1]), []).append(parts)
-    for place, chapter in enumerate(chapters.values()):
-        if not place:
-            lead, *others = chapter[0]
-            for sentence in others:
-                # The first chapter takes half of the summary at most.
-                if len(lead) + len(sentence) > 450:
-                    break
-                lead += f" {sentence}"
-            yield lead
-        elif len(longest := max(chapter, key=lambda parts: len("".join(parts)))) > 1:
+        if not parts or not _SUBSTANCE.fullmatch(parts[0]):
+            continue
+        chapter = "".join(section.path[:1])
+        chapters.setdefault(chapter, []).append(parts)
+    is_first = True
+    for texts in chapters.values():
+        if is_first:
+            is_first = False
+            yield _first_lines(texts[0])
+            continue
+        longest = max(texts, key=lambda parts: len("".join(parts)))
+        if len(longest) > 1:
             yield longest[0]
+
+
+def _first_lines(parts: Sequence[str]) -> str:
+    """Return as many sentences as take half of a summary at most, at least one."""
+    lead, *others = parts
+    for sentence in others:
+        if len(lead) + len(sentence) > 450:
+            break
+        lead += f" {sentence}"
+    return lead
 
 
 class ModelSummary:

@@ -18,13 +18,14 @@ from ..domain.errors import read_table
 from ..language.analysis import LETTERS_PATTERN
 from ..language.countries import country_code, normalise
 from ..language.detection import language_of
+from ..language.figures import dates
 from .country_evidence import (
     CountryEvidence,
     clip_words,
     count_countries,
 )
 from .loaders.office import FILLED_IN
-from .publication import PublicationReader, labelled_values
+from .publication import PublicationReader, labelled_values, names_organisation
 
 _TABLE = read_table(__package__, "description")
 TYPES: dict[str, str] = {
@@ -53,10 +54,18 @@ TEMPLATE_DATES = ("2013-01-27", "2013-12-23")
 _PAST = re.compile(
     r"\b(?:since|depuis|desde|seit)\s+(?:\w+\s+)?(?:19|20)\d\d", re.IGNORECASE
 )
+_CITED = re.compile(r"\([^()]{0,300}?[^\W\d_]\.?,? (?:19|20)\d\d[a-z]?(?:;[^()]*)?\)")
+"""A reference in the text: "(Lo et al., 2019; Ra, 2020)"."""
+_WEB_ADDRESS = re.compile(r"\bhttps?:\S+|\bwww\.\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:\d{1,3}(?:\.\d+)*\.?|[IVXL]+\.)\s")
+_ROMAN = re.compile(r"[ivxl]+")
 _CELLS = re.compile(r"\s*\|\s*")
-_SERIES = re.compile(r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)", re.IGNORECASE)
-"""A publisher's number "No. 23/45": the line names the series."""
+_SERIES = re.compile(
+    r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)"
+    r"|\b(?:series|série|serie|reihe)\W+(?:no\b|nr\b|n[°º]|\d)",
+    re.IGNORECASE,
+)
+"""A publisher's number "No. 23/45" or "Series No 12": the line names the series."""
 _SMALL_CAPITALS = re.compile(r"[a-zà-ÿ][A-ZÀ-Ý]{2}|[A-ZÀ-Ý]{2}[a-zà-ÿ]")
 """A font's small capitals that became usual letters: "InForMATIon on SPECIFIC
 ZoonoSES".
@@ -134,9 +143,12 @@ class FirstPages:
         if stated != self.stem and _is_title(stated):
             return stated, "document properties"
         is_name = title == self.stem
-        if not is_name and not _names_part(title) and not says_nothing(title):
+        if not is_name and not names_part(title) and not says_nothing(title):
             return title, "title"
         for margin in self.loaded.margins:
+            # "First page, next page" are links, "Series No 12" is no title.
+            if margin.lower().count("page") > 1 or _SERIES.search(margin):
+                continue
             line = _NOT_RUNNING.sub(" ", margin)
             line = " ".join(line.split())
             line = line.strip(" .,;:–—-")
@@ -190,7 +202,7 @@ class FirstPages:
         if self.loaded.pages is None and len(lines) < 2:
             return ""
         for line in lines:
-            if _SERIES.search(line) or not _is_title(line):
+            if _SERIES.search(line) or not _is_title(line) or names_organisation(line):
                 continue
             count = 0
             capitals = 0
@@ -202,7 +214,9 @@ class FirstPages:
                     capitals += 1
             if capitals >= max(1.2, 0.6 * count):
                 return line
-            if count > 2 and (years_in(line) or count_countries(line)):
+            if count <= 2 or _is_statement(line):
+                return ""
+            if years_in(line) or count_countries(line):
                 return line
             return ""
         return ""
@@ -221,12 +235,16 @@ class FirstPages:
             "file name": [re.sub(r"[\W_]+", " ", self.stem).title()],
         }
 
-    def years(self, title: str) -> Iterator[Proposal]:
-        """Yield years, the likeliest first."""
+    def years(
+        self, title: str, published: Proposal | None = None
+    ) -> Iterator[Proposal]:
+        """Yield years, the likeliest first; ``published``: the date of publication."""
         likely: list[tuple[int, str, str]] = []
         for place, lines in self.places(title).items():
             named: dict[int, str] = {}
             for line in lines:
+                if place == "title block" and _is_statement(line):
+                    continue
                 for year in years_in(without_cells(line)):
                     named[year] = line
             # Of several years in the title, the one that another place names alone is
@@ -245,11 +263,15 @@ class FirstPages:
         if likely:
             year, place, line = likely[-1]
             yield _year(year, place, line, taken=False)
+        if published is not None:
+            for year in years_in(str(published.value)):
+                words = published.words or str(published.value)
+                yield _year(year, published.origin, words, taken=False)
         yield from self._years_of_text()
 
     def _years_of_text(self) -> Iterator[Proposal]:
         """Yield the year of most dates and periods in the text, then that of most
-        numbers, then that of the file.
+        numbers that are no quantities, then that of the file.
         """
         kept = []
         for line in self.text.split("\n"):
@@ -258,10 +280,13 @@ class FirstPages:
         dates: Counter[int] = Counter()
         for match in _DATE.finditer(text):
             dates.update(years_in(match[0]))
-        for counts in (dates, Counter(years_in(text)), Counter(years_in(self.text))):
-            for year, _ in counts.most_common(1):
-                words = _line_with(text, year)
-                yield _year(year, "first pages", words, taken=False)
+        numbers = Counter(years_in(_CITED.sub(" ", text)))
+        # One number like a year may be a quantity: "1961 tonnes".
+        for counts, least in ((dates, 1), (numbers, 2)):
+            for year, count in counts.most_common(1):
+                if count >= least:
+                    words = _line_with(text, year)
+                    yield _year(year, "first pages", words, taken=False)
         created = self.loaded.properties.get("created", "")
         if not created.startswith(TEMPLATE_DATES):
             for year in years_in(created):
@@ -348,11 +373,22 @@ def propose(
     title = pages.title()
     if title is not None:
         named, place = title
-        proposals.append(Proposal("title", named, place, True))
+        of_title = Proposal(
+            field="title",
+            value=named,
+            origin=place,
+            taken=True,
+        )
+        proposals.append(of_title)
     country = pages.country(named, titles)
     if country is not None:
         proposals.append(country)
-    for year in pages.years(named):
+    publication = list(pages.publication(named))
+    published = None
+    for proposal in publication:
+        if proposal.field == "publication_date":
+            published = proposal
+    for year in pages.years(named, published):
         proposals.append(year)
         break
     kind = pages.type(named)
@@ -361,7 +397,7 @@ def propose(
     language = pages.language()
     if language is not None:
         proposals.append(Proposal("language", *language))
-    proposals.extend(pages.publication(named))
+    proposals.extend(publication)
     return tuple(proposals)
 
 
@@ -405,6 +441,7 @@ def years_in(text: str) -> list[int]:
         return " "
 
     years: list[int] = []
+    text = _WEB_ADDRESS.sub(" ", text)
     text = _RANGE.sub(span, text)
     text = _PAST.sub(" ", text)
     for digits in _YEAR.findall(text):
@@ -430,7 +467,22 @@ def without_cells(line: str) -> str:
 
 
 def _year(year: int, place: str, words: str, *, taken: bool) -> Proposal:
-    return Proposal("year", year, place, taken, clip_words(words))
+    return Proposal(
+        field="year",
+        value=year,
+        origin=place,
+        taken=taken,
+        words=clip_words(words),
+    )
+
+
+def _is_statement(line: str) -> bool:
+    """Return whether a line of the title page says something in a sentence, so that a
+    year in it is no date of the document. A day is one: "held on 9 September 2025".
+    """
+    if len(line.split()) <= 12:
+        return False
+    return all(found.day is None for found in dates(line))
 
 
 def _line_with(text: str, year: int) -> str:
@@ -445,10 +497,20 @@ def _words(text: str) -> set[str]:
     return set(normalise(text).split())
 
 
-def _names_part(line: str) -> bool:
-    words = normalise(line).split() or [""]
-    is_numbered = words[0] in PARTS and len(words) == 2 and words[1].isdigit()
-    return " ".join(words) in {"", *PARTS} or bool(_NUMBERED.match(line)) or is_numbered
+def names_part(line: str) -> bool:
+    """Return whether a line is the heading or the number of a part: "2. Background",
+    "Annex A", "Appendix 5, page 8 of 11".
+    """
+    words = normalise(line).split()
+    if " ".join(words) in {"", *PARTS} or _NUMBERED.match(line):
+        return True
+    if words[0] not in PARTS:
+        return False
+    for word in words[1:]:
+        is_number = word.isdigit() or len(word) == 1 or _ROMAN.fullmatch(word)
+        if not is_number and word not in {"page", "of", *PARTS}:
+            return False
+    return True
 
 
 def says_nothing(line: str) -> bool:
@@ -456,10 +518,13 @@ def says_nothing(line: str) -> bool:
     figure.
     """
     words = normalise(line).split()
-    is_repeated = len(words) > len(set(words)) + 1 and len(set(words)) <= 3
+    different = len(set(words))
+    if different <= 3 and len(words) > different + 1:
+        return True
     is_label = line.rstrip().endswith(":")
-    is_figure = _FIGURES.match(line) is not None
-    if is_repeated or is_label or is_figure:
+    if is_label:
+        return True
+    if _FIGURES.match(line):
         return True
     return FILLED_IN.match(line) is not None
 
@@ -474,7 +539,7 @@ def _is_title(line: str) -> bool:
         _ROW.match(line)
         or not 2 <= len(LETTERS_PATTERN.findall(line)) <= 40
         or len(line) > 250
-        or _names_part(line)
+        or names_part(line)
     ):
         return False
     return bool(KINDS & _words(line)) or BODIES.isdisjoint(normalise(line).split()[:3])

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from operator import attrgetter
 
 from ..domain.documents import AUTHOR_SEPARATOR, Proposal
 from ..domain.errors import read_table
@@ -15,7 +16,7 @@ from ..language.countries import normalise
 from ..language.figures import dates
 from .loaders.office import FILLED_IN
 
-__all__ = ["PublicationReader", "labelled_values"]
+__all__ = ["PublicationReader", "labelled_values", "names_organisation"]
 
 _TABLE = read_table(__package__, "publication")
 _FIELD_OF_LABEL: dict[str, str] = {
@@ -56,6 +57,33 @@ _MARKS = re.compile(r"[*∗†‡§¶⁎¹²³⁴⁵⁶⁷⁸⁹⁰\d]+(?=\W|$)"
 _NAME_PART = re.compile(r"[^\W\d_][^\W\d_'’.-]*(?:['’.-][^\W\d_]*)*")
 
 
+_BY = _beginning(_TABLE["by"]["names"])
+
+
+@dataclass(frozen=True, slots=True)
+class StatedValue:
+    """What a line or a property says, and where."""
+
+    value: str
+    origin: str
+    line: str
+
+    def proposal(self, field: str, value: str, *, taken: bool = True) -> Proposal:
+        """Return the proposal of what was read in the value."""
+        return Proposal(
+            field=field,
+            value=value,
+            origin=self.origin,
+            taken=taken,
+            words=self.line[:200],
+        )
+
+    def of_people(self, names: Sequence[str], *, taken: bool = True) -> Proposal:
+        """Return the proposal of these authors."""
+        value = AUTHOR_SEPARATOR.join(dict.fromkeys(names))
+        return self.proposal("authors", value, taken=taken)
+
+
 @dataclass(frozen=True)
 class PublicationReader:
     """Reads the fields of a `Publication`."""
@@ -82,11 +110,11 @@ class PublicationReader:
                 yield proposal
 
     @cached_property
-    def _labelled(self) -> dict[str, list[tuple[str, str, str]]]:
-        """The values under a label and behind a phrase, each with its place and its
-        line, by field.
-        """
-        values: dict[str, list[tuple[str, str, str]]] = {}
+    def _stated(self) -> dict[str, list[StatedValue]]:
+        """What stands under labels and behind phrases, by field."""
+        statements: dict[str, list[StatedValue]] = {
+            name: [] for name in _TABLE["labels"]
+        }
         in_block = set(self.block)
         for line in (*self.block, *self.lines):
             origin = "first pages"
@@ -95,104 +123,133 @@ class PublicationReader:
             plain = line.replace("*", "").strip(" •-–—#")
             for field, pattern in _PHRASES.items():
                 match = pattern.match(plain)
-                if match is not None and field in _FIELD_OF_LABEL.values():
-                    values.setdefault(field, []).append((match[1], origin, line))
+                if match is None:
+                    continue
+                behind = StatedValue(value=match[1], origin=origin, line=line)
+                statements[field].append(behind)
             for label, value in labelled_values(plain):
                 labelled = _FIELD_OF_LABEL.get(normalise(label))
-                if labelled is not None:
-                    values.setdefault(labelled, []).append((value, origin, line))
-        return values
+                if labelled is None:
+                    continue
+                under = StatedValue(value=value, origin=origin, line=line)
+                statements[labelled].append(under)
+        return statements
 
     @cached_property
     def _text(self) -> str:
         return "\n".join((*self.block, *self.lines))
 
+    def _property(self, name: str) -> StatedValue:
+        return StatedValue(
+            value=self.properties.get(name, ""),
+            origin="document properties",
+            line="",
+        )
+
     def _publisher(self) -> Proposal | None:
-        for value, origin, line in self._labelled.get("publisher", ()):
-            name = _organisation(value)
+        for statement in self._stated["publisher"]:
+            name = _organisation(statement.value)
             if _is_name(name):
-                return Proposal("publisher", name, origin, True, line[:200])
-        stated = self.properties.get("publisher", "")
-        if self._is_believable(stated):
-            return Proposal("publisher", stated, "document properties", True)
+                return statement.proposal("publisher", name)
+        stated = self._property("publisher")
+        if self._is_believable(stated.value):
+            return stated.proposal("publisher", stated.value)
+        return self._holder_of_rights() or self._organisation_line()
+
+    def _holder_of_rights(self) -> Proposal | None:
         for line in (*self.block, *self.lines):
             match = _RIGHTS.search(line)
             if match is None:
                 continue
-            name = _organisation(_RESERVED.sub("", match["holder"]))
+            holder = _RESERVED.sub("", match["holder"])
+            name = _organisation(holder)
             if _is_name(name):
-                return Proposal("publisher", name, "first pages", False, line[:200])
+                statement = StatedValue(holder, "first pages", line)
+                return statement.proposal("publisher", name, taken=False)
+        return None
+
+    def _organisation_line(self) -> Proposal | None:
         places = {"title block": self.block, "running head": self.margins}
         for origin, lines in places.items():
             for line in lines:
-                if _names_organisation(line) and line != self.title:
-                    return Proposal("publisher", line, origin, False, line)
+                if names_organisation(line) and line != self.title:
+                    statement = StatedValue(line, origin, line)
+                    return statement.proposal("publisher", line, taken=False)
         return None
 
     def _authors(self) -> Proposal | None:
-        for value, origin, line in self._labelled.get("authors", ()):
-            people = _people(value)
+        for statement in self._stated["authors"]:
+            people = _people(statement.value)
             if people:
-                return _of_people(people, origin, line, taken=True)
+                return statement.of_people(people)
         for line in self.block:
-            match = _PHRASES["by"].match(line)
-            if match is not None:
-                people = _people(match[1])
-                if people and all(map(_is_person, people)):
-                    return _of_people(people, "title block", line, taken=True)
-        stated = self.properties.get("authors", "")
+            match = _BY.match(line)
+            if match is None:
+                continue
+            people = _people(match[1])
+            if people and all(map(_is_person, people)):
+                return StatedValue(match[1], "title block", line).of_people(people)
+        stated = self._property("authors")
         names = []
-        for name in stated.split(AUTHOR_SEPARATOR.strip()):
-            if self._is_believable(name.strip()):
-                names.extend(_people(name) or [name.strip()])
+        for written in stated.value.split(AUTHOR_SEPARATOR.strip()):
+            name = written.strip()
+            if self._is_believable(name):
+                names.extend(_people(name) or [name])
         if names:
-            return _of_people(names, "document properties", "", taken=True)
+            return stated.of_people(names)
         for line in self.block:
             people = _people(line)
             if len(people) > 1 and all(map(_is_person, people)):
-                return _of_people(people, "title block", line, taken=False)
+                statement = StatedValue(line, "title block", line)
+                return statement.of_people(people, taken=False)
         return None
 
     def _publication_date(self) -> Proposal | None:
-        labelled = self._labelled.get("publication_date", ())
-        for value, origin, line in (*labelled, *self._labelled.get("publisher", ())):
-            day = _date_of(value)
+        dated = self._stated["publication_date"]
+        published = self._property("published")
+        for statement in (*dated, *self._stated["publisher"], published):
+            day = _date_of(statement.value)
             if day:
-                return Proposal("publication_date", day, origin, True, line[:200])
-        stated = _date_of(self.properties.get("published", ""))
-        if stated:
-            return Proposal("publication_date", stated, "document properties", True)
+                return statement.proposal("publication_date", day)
         # The date of minutes is that of the meeting.
         is_event = not _NAMES["events"].isdisjoint(normalise(self.title).split())
         for line in self.block:
             day = _lone_date(line)
             if day:
                 is_day = len(day) == len("2024-03-15")
+                statement = StatedValue(line, "title block", line)
                 taken = is_day and not is_event
-                return Proposal("publication_date", day, "title block", taken, line)
+                return statement.proposal("publication_date", day, taken=taken)
         return None
 
     def _source_url(self) -> Proposal | None:
-        for value, origin, line in self._labelled.get("source_url", ()):
-            match = _URL.search(value)
+        for statement in self._stated["source_url"]:
+            match = _URL.search(statement.value)
             if match is not None:
-                return Proposal("source_url", match[0], origin, True, line[:200])
-            doi = _DOI.search(value)
+                return statement.proposal("source_url", match[0])
+            doi = _DOI.search(statement.value)
             if doi is not None:
-                address = f"https://doi.org/{doi[0]}"
-                return Proposal("source_url", address, origin, True, line[:200])
-        stated = self.properties.get("url", "")
-        if _URL.fullmatch(stated):
-            return Proposal("source_url", stated, "document properties", True)
+                return statement.proposal("source_url", f"https://doi.org/{doi[0]}")
+        stated = self._property("url")
+        if _URL.fullmatch(stated.value):
+            return stated.proposal("source_url", stated.value)
         return None
 
     def _is_believable(self, name: str) -> bool:
         """Return whether a property names somebody: no program, no login. One word has
         to stand in the text, too.
         """
-        if not name or FILLED_IN.match(name) or not _is_name(name):
-            return name != "" and "@" in name and name in self._text
-        if len(name.split()) > 1 and not name.islower():
+        if not name:
+            return False
+        is_address = "@" in name
+        if is_address:
+            return name in self._text
+        if FILLED_IN.match(name):
+            return False
+        if not _is_name(name):
+            return False
+        is_one_word = " " not in name
+        if not is_one_word and not name.islower():
             return True
         return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self._text) is not None
 
@@ -305,32 +362,18 @@ def _people(text: str) -> list[str]:
     return [whole] if _is_name(whole) else []
 
 
-def _of_people(
-    names: Sequence[str], origin: str, line: str, *, taken: bool
-) -> Proposal:
-    value = AUTHOR_SEPARATOR.join(dict.fromkeys(names))
-    return Proposal("authors", value, origin, taken, line[:200])
-
-
 def _date_of(text: str) -> str:
     """Return the day, month or year that a text states, "" if there is none. Of several
     days, what they have in common.
     """
     match = _ISO.fullmatch(text)
     if match is not None:
-        return _written(int(match[1]), int(match[2] or 0), int(match[3] or 0))
-    stated = set[str]()
-    days = set[str]()
-    for found in dates(text):
-        if found.year is None:
-            continue
-        stated.add(_written(found.year, found.month, found.day or 0))
-        if found.day is not None:
-            days.add(_written(found.year, found.month, 0))
-    # "3 May 2024" is also read as a month.
-    stated -= days
+        year, month, day = match.groups("0")
+        return _written(int(year), int(month), int(day))
+    stated = _dates_in(text)
     if not stated:
-        stated.update(_YEAR.findall(text))
+        years = _YEAR.findall(text)
+        stated.update(years)
     if len(stated) < 2:
         return "".join(stated)
     for length in (len("2024-03"), len("2024")):
@@ -338,6 +381,24 @@ def _date_of(text: str) -> str:
         if len(common) == 1:
             return common.pop()
     return ""
+
+
+def _dates_in(text: str) -> set[str]:
+    """Return the days in a text, and the months that are named without a day."""
+    stated = set[str]()
+    months_of_days = set[str]()
+    for found in dates(text):
+        if found.year is None:
+            continue
+        month = _written(found.year, found.month, 0)
+        if found.day is None:
+            stated.add(month)
+            continue
+        day = _written(found.year, found.month, found.day)
+        stated.add(day)
+        # "3 May 2024" is also read as a month.
+        months_of_days.add(month)
+    return stated - months_of_days
 
 
 def _written(year: int, month: int, day: int) -> str:
@@ -359,18 +420,26 @@ def _lone_date(line: str) -> str:
     if not day or len(day) == len("2024"):
         return ""
     rest = line
-    for found in sorted(dates(line), key=lambda one: one.start, reverse=True):
-        rest = rest[: found.start] + rest[found.end :]
+    in_line = sorted(dates(line), key=attrgetter("start"))
+    for found in reversed(in_line):
+        before = rest[: found.start]
+        after = rest[found.end :]
+        rest = before + after
     words = rest.split()
-    if len(words) > 3 or any(word[:1].islower() for word in words):
+    if len(words) > 3:
         return ""
-    return day if not re.search(r"\d", rest) else ""
+    for word in words:
+        if word[0].islower() or word[0].isdigit():
+            return ""
+    return day
 
 
-def _names_organisation(line: str) -> bool:
+def names_organisation(line: str) -> bool:
     """Return whether a line of the title page is the name of an organisation."""
     words = normalise(line).split()
-    if not 2 <= len(words) <= 10 or ":" in line or line.endswith("."):
+    if not 2 <= len(words) <= 10:
+        return False
+    if ":" in line or line.endswith("."):
         return False
     # A body's name may go on in small letters: "Ministry of public health".
     if words[0] not in _NAMES["organisations"]:

@@ -39,7 +39,7 @@ from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.validation import NOT_BLANK, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
-from .description import propose, says_nothing
+from .description import names_part, propose, says_nothing
 
 MANIFEST = "manifest.json"
 SAMPLES = "sample_data"
@@ -361,7 +361,9 @@ def make_document(
         for name, value in metadata.items()
         if name not in stated or stated[name] is not None
     }
-    name = source.path.stem if says_nothing(loaded.title) else loaded.title
+    name = loaded.title
+    if says_nothing(name) or names_part(name):
+        name = source.path.stem
     title = stated.get("title") or source.title or str(sure.get("title") or name)
     labels = (
         (stated["labels"] or ())
@@ -380,24 +382,21 @@ def make_document(
     values["description"] = (
         (stated["description"] or "") if "description" in stated else description
     )
-    values["sections"] = tuple(
-        replace(
-            one,
-            metadata={
-                **one.metadata,
-                "country_name": spelled(str(one.metadata["country_name"])),
-            },
-        )
-        if one.metadata.get("country_name")
-        else one
-        for one in loaded.sections
-    )
-    values["proposed"] = tuple(
-        replace(one, value=spelled(str(one.value)))
-        if one.field == "country_name"
-        else one
-        for one in proposed
-    )
+    sections = []
+    for section in loaded.sections:
+        if section.metadata.get("country_name"):
+            country = spelled(str(section.metadata["country_name"]))
+            about = {**section.metadata, "country_name": country}
+            section = replace(section, metadata=about)  # noqa: PLW2901
+        sections.append(section)
+    values["sections"] = tuple(sections)
+    spelled_proposals = []
+    for proposal in proposed:
+        if proposal.field == "country_name":
+            country = spelled(str(proposal.value))
+            proposal = replace(proposal, value=country)  # noqa: PLW2901
+        spelled_proposals.append(proposal)
+    values["proposed"] = tuple(spelled_proposals)
     values["publication"] = publication_of(source, sure, stated)
     return Document(id=document_id(source.identity), source=source.identity, **values)
 

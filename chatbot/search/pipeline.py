@@ -545,6 +545,8 @@ def without_summaries(
             )
             ids = [*dict.fromkeys(one.chunk_id for one in nearest)][:SUMMARY_SOURCES]
             chunks = store.get(ids) or chunks
+            if not ids and hit.chunk.is_empty_summary:
+                continue
         for chunk in chunks:
             placed.setdefault(
                 chunk.id, by_id.get(chunk.id) or replace(hit, chunk=chunk)
@@ -563,7 +565,7 @@ def of_whole_report(
     *ids, last = record.chunk_ids()
     if record.part_of:
         ids = [chunk.id for chunk in store.get(ids)]
-    summary = store.get([last])
+    summary = [one for one in store.get([last]) if not one.is_empty_summary]
     summarised = [
         sentence for one in summary for sentence in _sentences(one, store, analyzer)
     ]

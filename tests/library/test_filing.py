@@ -10,7 +10,7 @@ from chatbot.domain.documents import Proposal
 from chatbot.domain.scope import Values
 from chatbot.library.description import propose
 from chatbot.library.loaders import loader_for, read_file
-from chatbot.library.sources import Source
+from chatbot.library.sources import Source, make_document
 from tests.conftest import ingest_file, write_report
 from tests.data import cases
 
@@ -97,12 +97,54 @@ def test_the_number_of_a_cell_is_no_year(row: str, year: int | None) -> None:
         "Clave Clave Clave Nombre",
         "HIGHLIGHTS",
         "RAPPORT PROVISOIRE",
+        "Appendix 5 Page 8 of 11",
+        "Annex A—Glossary",
     ],
 )
 def test_a_default_a_head_of_a_column_and_a_figure_are_no_title(title: str) -> None:
     loaded = Loaded(title, (Section((), "12"),), properties={"title": title})
     found = {one.field: one for one in propose(loaded, Path("x.pdf"))}
     assert "title" not in found
+
+
+@pytest.mark.parametrize("title", ["2. Background", "Annex", "Appendix 5 Page 8 of 11"])
+def test_a_report_is_not_named_after_a_part_of_it(title: str) -> None:
+    loaded = Loaded(title, (Section((), "12"),))
+    assert make_document(Source(Path("x.pdf"), "x.pdf"), loaded).title == "x"
+
+
+@pytest.mark.parametrize(
+    "margin", ["Working Paper Series No 1299", "First Page Previous Page Next Page"]
+)
+def test_a_series_and_links_in_a_running_head_are_no_title(margin: str) -> None:
+    loaded = Loaded("x", (Section((), "12"),), margins=(margin,))
+    found = {one.field: one for one in propose(loaded, Path("x.pdf"))}
+    assert "title" not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "year"),
+    [
+        ("# Maize\n\nThe harvest of the district is 1961 tonnes of maize.\n", None),
+        ("# Answers\n\nWe follow the others (Lo et al., 2019; Ra, 2019).\n", None),
+        ("# Page\n\nSee https://example.org/2001/schema for all of it.\n", None),
+        ("# Lakes\n\nPublished by the Lake Trust, 3 February 2025\n", 2025),
+        ("# Water\n\nIt covers January to March 2024 in the valley.\n", 2024),
+    ],
+)
+def test_a_quantity_a_reference_and_an_address_give_no_year(
+    tmp_path: Path, text: str, year: int | None
+) -> None:
+    found = proposals(tmp_path / "report.md", text).get("year")
+    assert (found.value if found else None) == year
+
+
+def test_the_year_of_a_statement_on_the_title_page_is_only_proposed(
+    tmp_path: Path,
+) -> None:
+    text = "Population growth was 2.1 percent in 2023 and nobody knows what it will be"
+    found = proposals(tmp_path / "report.txt", f"Kenya\n\n{text}\n")["year"]
+    assert (found.value, found.taken) == (2023, False)
 
 
 def test_a_workbook_of_several_sheets_is_not_named_after_the_first() -> None:

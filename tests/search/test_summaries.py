@@ -1,6 +1,7 @@
 """A summary is found, and the passages that are its sources are cited."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from chatbot.app.services import Services, build
 from chatbot.config.settings import Settings
 from chatbot.domain import Scope, SearchHit
+from chatbot.domain.documents import SUMMARY_ORDINAL
 from chatbot.language.analysis import analyzer
 from chatbot.search.pipeline import of_whole_report, without_summaries
 from tests.library.helpers import ingest, write
@@ -89,6 +91,22 @@ def test_a_table_is_counted_by_its_summary_alone(services: Services, add: Add) -
         without_summaries(hits, "table of rows", services.runtime.store, WORDS, top_k=1)
         == hits
     )
+
+
+def test_a_summary_that_says_nothing_is_no_source(services: Services, add: Add) -> None:
+    add("# Chandel\n\n| Key | Value |\n|---|---|\n| Wells | 12 |\n")
+    store = services.runtime.store
+    (record,) = services.storage.documents.all()
+    (passage,) = store.get(record.chunk_ids())
+    *_, last = record.chunk_ids()
+    text = "Chandel: an overview of the report."
+    empty = replace(passage, id=last, text=text, ordinal=SUMMARY_ORDINAL)
+    store.upsert([empty], store.stored(record.id)[1][:1])
+    hits = (SearchHit(empty, 1), SearchHit(passage, 2))
+    kept = without_summaries(hits, "What is it about?", store, WORDS, top_k=5)
+    assert [hit.chunk.id for hit in kept] == [passage.id]
+    whole, _ = of_whole_report(record, store, WORDS, top_k=5)
+    assert [hit.chunk.id for hit in whole] == [passage.id]
 
 
 def test_a_whole_report_is_its_beginning_and_the_sources_of_its_summary(

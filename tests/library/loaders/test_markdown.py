@@ -98,6 +98,7 @@ Text""",
             {"country_name": "Kenya", "year": 2024, "type": "country_report"},
             ("health", "food security"),
             "First line, second line.",
+            properties={"authors": "X"},
         ),
     ),
     "a list of lines": (
