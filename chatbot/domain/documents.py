@@ -650,12 +650,14 @@ class Passage:
 @dataclass(frozen=True, slots=True)
 class Quotation:
     """Exact sentences of a passage; ``number`` is the passage's, ``where`` its report,
-    section and page. ``general``: see `SearchHit`.
+    section and page. ``answer``: the part of the text that answers the question, "" if
+    none stands out. ``general``: see `SearchHit`.
     """
 
     number: int
     where: str
     text: str
+    answer: str = ""
     general: bool = False
 
 

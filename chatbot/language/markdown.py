@@ -10,8 +10,12 @@ _MARKDOWN_SIGN = re.compile(r"[\\`*_\[\]<>|#]")
 
 
 def quotation_markdown(quotation: "Quotation") -> str:
-    """Return a quotation with its citation as Markdown."""
-    return f"“{escape_markdown(quotation.text)}” [{quotation.number}]"
+    """Return a quotation with its citation as Markdown, what answers in bold."""
+    text = escape_markdown(quotation.text)
+    answer = escape_markdown(quotation.answer)
+    if answer:
+        text = text.replace(answer, f"**{answer}**", 1)
+    return f"“{text}” [{quotation.number}]"
 
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:

@@ -211,3 +211,20 @@ def test_the_table_is_sorted_and_all_of_it_can_be_kept(
     assert "class=" not in drawn
     assert kept["PNG"].read_bytes().startswith(base64.b64decode("iVBORw0KGgo="))
     assert unquote(drawn).count("<path") >= 7
+
+
+def test_of_a_quotation_only_the_sentence_that_answers_is_bold(
+    browser: Page, chat: ScriptedChat
+) -> None:
+    """Other values of the source are not made bold beside it, also with signs of
+    Markdown in the sentence and on a phone.
+    """
+    browser.set_viewport_size({"width": 390, "height": 800})
+    marked = "**\\*6.1%\\* (2021) \\[1\\] \\[so\\]**"
+    text = f"- **Kenya 2025, Inflation:** “4.5% · {marked} · 5.3%” [1]"
+    show(browser, chat, FIGURES, text)
+    body = browser.locator(".turn .answer-body").last
+    expect(body.locator("strong")).to_have_text(
+        ["Kenya 2025, Inflation:", "*6.1%* (2021) [1] [so]"]
+    )
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390

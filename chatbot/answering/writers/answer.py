@@ -55,7 +55,7 @@ class AnswerOfOneSearch(Prose):
             return turn.settings.deep_context_tokens
         return super().context_tokens(turn)
 
-    def opening(self, turn: Turn, passage: Passage) -> str:
+    def value(self, turn: Turn, passage: Passage) -> str:
         if turn.closest_only or turn.absent is not None:
             return ""
         return self._figures.state(turn, passage)

@@ -71,9 +71,9 @@ class Prose:
         """Return quotations that answer the question."""
         return self.quotations(turn, turn.question.search_text, context)
 
-    def opening(self, turn: Turn, passage: Passage) -> str:
-        """Return a sentence from the first passage that is quoted, which stands above
-        the rest; "" for none.
+    def value(self, turn: Turn, passage: Passage) -> str:
+        """Return the figure that is asked as a sentence from the first passage that
+        would be quoted, instead of quotations; "" if none is surely meant.
         """
         return ""
 
@@ -267,15 +267,19 @@ class Prose:
     def _quote(
         self, turn: Turn, context: Context, heading: str | None = None
     ) -> Written:
-        quoted = self.quote(turn, context)
-        sentence = ""
+        text = self.quote(turn, context)
         if heading is None:
             heading = turn.say(self.header) if self.header else ""
-            first = cited_numbers(quoted)[:1]
+            first = cited_numbers(text)[:1]
             for passage in context.passages:
-                if passage.number in first:
-                    sentence = self.opening(turn, passage)
-        text = "\n\n".join(part for part in (sentence, heading, quoted) if part)
+                if passage.number not in first:
+                    continue
+                value = self.value(turn, passage)
+                if value:
+                    heading = ""
+                    text = value
+        if heading:
+            text = f"{heading}\n\n{text}"
         turn.events.text(text)
         return Written(text, context, is_quoted=True)
 

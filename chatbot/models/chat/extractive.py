@@ -1,5 +1,5 @@
 """Answers by quoting, for machines without a key: the passages that answer, whole or
-their best run of sentences.
+their paragraph that answers, with the sentence that answers marked.
 
 No small model that ships in a package may answer people (measured: invented facts), so
 none is used; the answer says that it quotes. The order is that of the search, which
@@ -7,35 +7,35 @@ weighs headings and editions.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
+
+import numpy as np
 
 from ...config.settings import Settings
 from ...domain import Delta, Passage, Prompt, Quotation, Usage
 from ...domain.documents import word_scores
 from ...domain.request import RequestContext
-from ...language.analysis import WORD_PATTERN
 from ...language.detection import analyzer_for
 from ...language.markdown import quotation_item
-from ...language.sentences import PROSE_SENTENCE
 from ...language.statements import (
     Statement,
-    is_chart,
     split_statements,
     statements,
 )
 from ...language.words import speaking
-from ...questions import kinds
-from ...questions.reading import NAME, SHARE_WORDS
+from ...questions.reading import NAME
 
 MAX_QUOTATIONS = 3
-MAX_CHARACTERS = 600
-"""Characters of a quotation. A passage up to this length is quoted whole."""
+"""The last of them only if all are short."""
+MAX_CHARACTERS = 900
+"""Characters of a quotation, and of three together. A passage up to this length is
+quoted whole.
+"""
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
-_NOTE = re.compile(r"\W*notes?\s*:", re.IGNORECASE)
 _WRAPPED = re.compile(r"[\w,;&]$")
 
 
@@ -65,86 +65,84 @@ class ExtractiveChatModel:
         are never quoted.
         """
         passages = [passage for passage in passages if not passage.hit.chunk.is_summary]
+        names = NAME.findall(question)
         chosen: list[Quotation] = []
         seen: set[tuple[object, ...]] = set()
-        closest = 0.0
-        names = list[str]()
         has_statements = any(map(statements, passages))
-        in_question = NAME.findall(question)
-        for passage in _in_order(
-            passages, in_question, asks_for_prose=kinds.asks_for_prose(question)
-        ):
-            if len(chosen) == MAX_QUOTATIONS:
-                break
+        length = 0
+        closest = 0.0
+        shared_names = list[str]()
+        for passage in _in_order(passages, names):
+            chunk = passage.hit.chunk
             # A further passage is quoted if its cosine to the question is at least this
             # share of the first one's.
             is_far = _cosine(passage) < 0.75 * closest
-            if is_far or any(
-                name not in passage.hit.chunk.search_text for name in names
-            ):
+            lacks_name = any(name not in chunk.search_text for name in shared_names)
+            if is_far or lacks_name:
                 continue
-            lines = (
-                statements(passage)
-                if has_statements
-                else list(split_statements(passage.hit.chunk))
-            )
-            chunk = passage.hit.chunk
-            key = (
-                chunk.metadata.get("country_name"),
-                chunk.heading,
-                *(one.text for one in lines),
-            )
+            lines = statements(passage)
+            if not has_statements:
+                lines = list(split_statements(chunk))
+            key = (chunk.metadata.get("country_name"), chunk.heading, chunk.text)
             if not lines or key in seen:
                 continue
-            # the names in the question that its text has, besides that of its report
+            quotation = self._quotation(question, passage, lines)
+            length += len(quotation.text)
+            most = MAX_QUOTATIONS if length <= MAX_CHARACTERS else MAX_QUOTATIONS - 1
+            if len(chosen) >= most:
+                break
             if not chosen:
                 closest = _cosine(passage)
-                names = [
+                # Those that its text has, besides that of its report.
+                shared_names = [
                     name
-                    for name in in_question
+                    for name in names
                     if name in chunk.text and name not in chunk.title
                 ]
             seen.add(key)
-            chosen.append(quotation_of(passage, self._best_run(question, lines)))
+            chosen.append(quotation)
         return chosen
 
-    def _best_run(self, question: str, lines: Sequence[Statement]) -> list[Statement]:
-        """Return the statements under one heading that fit `MAX_CHARACTERS`: all, or
-        those around the best one.
+    def _quotation(
+        self, question: str, passage: Passage, lines: Sequence[Statement]
+    ) -> Quotation:
+        """Return a passage whole, of a long one what stands around the statement that
+        answers. That statement is marked if it has more of the question than all
+        others.
         """
-        if lines[0].heading == lines[-1].heading and _length(lines) <= MAX_CHARACTERS:
-            return list(lines)
         terms = analyzer_for(question, self._language).terms
-        shares = SHARE_WORDS.intersection(
-            WORD_PATTERN.findall(question.lower())
-        )  # which a line says by its "%"
-        scores = word_scores(
-            [*terms(question), *shares],
-            [
-                [*terms(one.whole), *(shares if "%" in one.text else ())]
-                for one in lines
-            ],
-        )
+        scores = word_scores(terms(question), [terms(line.whole) for line in lines])
         best = int(scores.argmax())
-        least = scores.mean() - scores.std()
-        places = [best]
-
-        def fits(place: int) -> bool:
-            if (
-                not 0 <= place < len(lines)
-                or lines[place].heading != lines[best].heading
-                or scores[place] < least
-            ):
-                return False
-            return _length([lines[one] for one in [*places, place]]) <= MAX_CHARACTERS
-
-        while sides := list(filter(fits, (places[-1] + 1, places[0] - 1))):
-            places = sorted([*places, max(sides, key=scores.item)])
-        return [lines[place] for place in places]
+        run = _around(lines, best)
+        answer = None
+        if len(run) > 1 and np.count_nonzero(scores == scores[best]) == 1:
+            answer = lines[best]
+        return quotation_of(passage, run, answer)
 
 
-def _length(lines: Sequence[Statement]) -> int:
-    return sum(map(len, map(attrgetter("text"), lines))) + len(lines)
+def _around(lines: Sequence[Statement], best: int) -> list[Statement]:
+    """Return the statements under the heading of the best one, as many around it as
+    fit `MAX_CHARACTERS`.
+    """
+    first = last = best
+    length = len(lines[best].text)
+
+    def fits(place: int) -> bool:
+        if not 0 <= place < len(lines):
+            return False
+        line = lines[place]
+        if line.heading != lines[best].heading:
+            return False
+        return length + len(line.text) < MAX_CHARACTERS
+
+    while fits(last + 1) or fits(first - 1):
+        if fits(last + 1):
+            last += 1
+            length += len(lines[last].text) + 1
+        if fits(first - 1):
+            first -= 1
+            length += len(lines[first].text) + 1
+    return list(lines[first : last + 1])
 
 
 def _cosine(passage: Passage) -> float:
@@ -152,58 +150,36 @@ def _cosine(passage: Passage) -> float:
     return 0.0 if score is None else 2 * score - 1
 
 
-def _line(passage: Passage) -> tuple[object, ...]:
-    """Return what the editions of one report share: the country and the heading. Other
-    reports share nothing, and passages without a heading are each a line of their own.
+def _in_order(passages: Sequence[Passage], names: Sequence[str]) -> list[Passage]:
+    """Return the passages in the order of the search. Those of one section come in its
+    places by how many of the question's ``names`` they have: the rows of a long table
+    are equally near to a question. References, notes and the like come last, unless the
+    search has them first.
     """
-    chunk = passage.hit.chunk
-    owner = (
-        chunk.document_id if chunk.year is None else chunk.metadata.get("country_name")
-    )
-    return owner, chunk.heading or chunk.id
+    of_section = defaultdict[tuple[str, str], list[Passage]](list)
+    for passage in passages:
+        of_section[_section(passage)].append(passage)
+    for section in of_section.values():
+        section.sort(key=lambda passage: -_count_named(passage, names))
+    ordered = [of_section[_section(passage)].pop(0) for passage in passages]
+    if passages and not passages[0].hit.chunk.zone:
+        ordered.sort(key=lambda passage: bool(passage.hit.chunk.zone))
+    return ordered
 
 
-def _in_order(
-    passages: Sequence[Passage], names: Sequence[str], *, asks_for_prose: bool
-) -> list[Passage]:
-    """Return the passages in the order of the search, the editions of one line
-    together, lone notes as its last. Of one table or section those with more of the
-    question's ``names`` come first. Where prose is asked for, lines that have sentences
-    come first; what stands around a chart comes last.
-    """
-    first: dict[tuple[object, ...], int] = {}
-    for place, passage in enumerate(passages):
-        first.setdefault(_line(passage), place)
-        first.setdefault((passage.hit.chunk.document_id, *_line(passage)), place)
-    prose = set[tuple[object, ...]]()
-    if asks_for_prose:
-        prose = {
-            _line(one) for one in passages if PROSE_SENTENCE.search(one.hit.chunk.text)
-        }
-
-    is_body_first = bool(passages) and not passages[0].hit.chunk.zone
-
-    def place_of(passage: Passage) -> tuple[bool, bool, bool, int, int, int, bool]:
-        line = _line(passage)
-        chunk = passage.hit.chunk
-        named = sum(map(chunk.text.__contains__, names))
-        is_note = _NOTE.match(chunk.text) is not None
-        return (
-            is_body_first and bool(chunk.zone),
-            is_chart(chunk),
-            line not in prose,
-            first[line],
-            first[chunk.document_id, *line],
-            -named,
-            is_note,
-        )
-
-    return sorted(passages, key=place_of)
+def _section(passage: Passage) -> tuple[str, str]:
+    return passage.hit.chunk.document_id, passage.hit.chunk.section
 
 
-def quotation_of(passage: Passage, run: Sequence[Statement]) -> Quotation:
+def _count_named(passage: Passage, names: Sequence[str]) -> int:
+    return sum(name in passage.hit.chunk.text for name in names)
+
+
+def quotation_of(
+    passage: Passage, run: Sequence[Statement], answer: Statement | None = None
+) -> Quotation:
     """Return the quotation of adjoining statements, with the label that the first one
-    lacks in its source.
+    lacks in its source, and the one that answers marked.
     """
     chunk = passage.hit.chunk
     first = run[0]
@@ -221,7 +197,13 @@ def quotation_of(passage: Passage, run: Sequence[Statement]) -> Quotation:
     label = first.label if first.label != first.heading else ""
     where = ", ".join(filter(None, [chunk.title, first.heading, label]))
     page = f", page {chunk.page}" if chunk.page is not None else ""
-    return Quotation(passage.number, f"{where}{page}", text, passage.hit.general)
+    return Quotation(
+        number=passage.number,
+        where=f"{where}{page}",
+        text=text,
+        answer=" ".join(answer.text.split()) if answer else "",
+        general=passage.hit.general,
+    )
 
 
 def build(settings: Settings, *, model: str) -> ExtractiveChatModel:

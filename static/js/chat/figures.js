@@ -427,11 +427,16 @@ function valuesBefore(button, said, figures) {
     .toSorted((one, other) => other.length - one.length);
 }
 
-/** Return the first text with a value between the citation before and this one. */
+/**
+ * Return the first text with a value between the citation before and this one; none in
+ * a quotation with bold: there the part that answers is marked already.
+ */
 function textWith(value, button) {
   let first = null;
   let node = button.previousSibling;
   while (node && !(node instanceof Element && node.matches(".citation"))) {
+    const isBold = node instanceof Element && node.matches("strong");
+    if (isBold && node.previousSibling?.textContent.includes("“")) return null;
     if (node instanceof Text && value.test(node.data)) first = node;
     node = node.previousSibling;
   }

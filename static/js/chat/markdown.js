@@ -61,11 +61,14 @@ const boldBesideCjk = {
 };
 
 const FORMULA =
-  /^(?:\\\([^]+?\\\)|\\\[[^]+?\\\]|\$\$[^$]+?\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
+  /^(?:\\\([^]+?\\\)|\\\[([^]+?)\\\]|\$\$[^$]+?\$\$|\$(?!\s)((?:[^$\\\n]|\\.)+?)(?<!\s)\$(?!\w))/;
 
 /** Tell a formula from two prices: it has a sign of TeX, or its letters stand alone. */
 const isFormula = (text) =>
   /[\\^_={}]/.test(text) || (/[a-z]/i.test(text) && !/[a-z]{2}/i.test(text));
+
+/** Tell a formula from words in brackets, whose signs of Markdown are escaped. */
+const isDisplayed = (text) => /[\\^_{}]/.test(text.replace(/\\[\\`*_[\]<>|#]/g, ""));
 
 /**
  * Show formulas as they are written: \(...\), \[...\], $...$ and $$...$$. Markdown
@@ -76,11 +79,16 @@ const formula = {
   level: "inline",
   start: (text) => text.search(/\\[([]|(?<!\w)\$/),
   tokenizer(text) {
-    const [raw, priced] = FORMULA.exec(text) ?? [];
-    if (!raw || (priced && !isFormula(priced))) return undefined;
-    return { type: "formula", raw };
+    const [raw, bracketed, priced] = FORMULA.exec(text) ?? [];
+    if (!raw) return undefined;
+    // A document's own [1] is no citation: as code it is not made one.
+    if (/^[\d,\s]+$/.test(bracketed))
+      return { type: "formula", raw, shown: `[${bracketed}]` };
+    if (bracketed && !isDisplayed(bracketed)) return undefined;
+    if (priced && !isFormula(priced)) return undefined;
+    return { type: "formula", raw, shown: raw };
   },
-  renderer: ({ raw }) => `<code>${escapeHtml(raw)}</code>`,
+  renderer: ({ shown }) => `<code>${escapeHtml(shown)}</code>`,
 };
 
 const escapeHtml = (text) =>

@@ -38,7 +38,8 @@ def test_the_page_offers_the_formats(client: FlaskClient) -> None:
 def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
     text = (
         "## So\n\nIt was **5.4%** [1], not 9% [2].\n\n- a\n  - b\n\n| Year | Value |\n"
-        "|---|---|\n| 2023 | 5 [1] |\n"
+        "|---|---|\n| 2023 | 5 [1] |\n\n"
+        "“It rains. **\\*Tea\\* \\[grows\\].** So.” [2]\n"
     )
     about = {"title": "Kenya & <more>", "section": "Economy", "document_id": "d"}
     cited = [{**about, "number": 1, "page": 3}, {**about, "number": 2, "page": None}]
@@ -71,7 +72,10 @@ def test_export_as_word_has_footnotes_tables_and_marked_places() -> None:
         ("b", "List Bullet 2"),
     ]
     runs = [run for paragraph in file.paragraphs for run in paragraph.runs]
-    assert [run.text for run in runs if run.bold] == ["5.4%"]
+    assert [run.text for run in runs if run.bold] == [
+        "5.4%",
+        "*Tea* [grows].",
+    ]
     assert [run.text for run in runs if run.font.highlight_color] == ["not 9%"]
     assert [[cell.text for cell in row.cells] for row in file.tables[0].rows] == [
         ["Year", "Value"],

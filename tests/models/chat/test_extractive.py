@@ -4,10 +4,12 @@ passage become Markup.
 
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from chatbot.checking.citations import check
 from chatbot.config.settings import Settings
@@ -25,6 +27,9 @@ POPULATION = passage(
         "Africa. Tea is grown."
     ),
 )
+TEA = passage(
+    1, "Kenya lies in Africa. Tea is grown in the highlands. The capital is Nairobi."
+)
 COFFEE = passage(
     2, "Coffee and horticulture lead the exports.", section="Exports", score=0.6
 )
@@ -38,12 +43,12 @@ def answer(asked: Prompt) -> str:
 
 
 def quotes(text: str) -> list[tuple[str, int]]:
-    """The quoted pieces as a reader sees them (Markdown escapes undone), with their
-    numbers.
+    """The quoted pieces as a reader sees them (Markdown escapes and bold undone), with
+    their numbers.
     """
     found = []
     for quoted, number in re.findall(r"“(.*)” \[(\d+)\]$", text, re.MULTILINE):
-        plain = re.sub(r"\\(.)", r"\1", quoted)
+        plain = re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)\*\*", "", quoted))
         found += [
             (piece.strip(), int(number)) for piece in plain.split("…") if piece.strip()
         ]
@@ -95,6 +100,62 @@ def test_every_quotation_stands_word_for_word_in_the_passage_it_is_numbered_with
         assert line in " ".join(
             asked.context.passages[number - 1].hit.chunk.text.split()
         )
+
+
+def bold(text: str) -> list[str]:
+    """What Markdown shows in bold, behind the sources of the quotations."""
+    shown = []
+    for token in MarkdownIt("commonmark").parse(text):
+        children = token.children or []
+        for before, child in pairwise(children):
+            if before.type == "strong_open":
+                shown.append(child.content)
+    return [words for words in shown if not words.endswith(":")]
+
+
+def test_the_sentence_that_answers_is_marked_in_its_passage() -> None:
+    asked = prompt("Where is tea grown?", TEA)
+    assert bold(answer(asked)) == ["Tea is grown in the highlands."]
+    (quoted,) = [words for words, _ in quotes(answer(asked))]
+    assert quoted == TEA.hit.chunk.text
+
+
+def test_nothing_is_marked_where_two_sentences_have_as_much_of_the_question() -> None:
+    twice = passage(1, "Tea is grown in the west. Tea is grown in the east.")
+    assert bold(answer(prompt("Where is tea grown?", twice))) == []
+
+
+def test_a_passage_of_one_sentence_is_not_marked() -> None:
+    lone = passage(1, "Tea is grown in the highlands.")
+    assert bold(answer(prompt("Where is tea grown?", lone))) == []
+
+
+@pytest.mark.parametrize("text", ["*Tea* is [grown](x) in **Mali** | _a_", "`tea` <b>"])
+def test_marks_in_the_sentence_that_answers_do_not_end_its_bold(text: str) -> None:
+    before, after = "It is warm.", "It rains."
+    hostile = passage(1, f"{before}\n{text}\n{after}")
+    response = answer(prompt("Where is tea grown?", hostile))
+    assert bold(response) == [text]
+    assert [words for words, _ in quotes(response)] == [f"{before} · {text} · {after}"]
+
+
+def test_two_passages_are_quoted_whole_and_a_third_if_all_are_short() -> None:
+    long = [passage(n, f"{n} of them. " + "Tea is grown. " * 30) for n in (1, 2, 3)]
+    short = [passage(n, f"{n} of them. Tea is grown.") for n in (1, 2, 3, 4)]
+    for passages, shown in ((long, [1, 2]), (short, [1, 2, 3])):
+        found = quotes(answer(prompt("Where is tea grown?", *passages)))
+        assert [number for _, number in found] == shown
+        for (quoted, _), given in zip(found, passages, strict=False):
+            assert quoted == given.hit.chunk.text.strip()
+
+
+def test_of_the_rows_of_one_table_those_come_first_that_have_the_names_asked() -> None:
+    rows = [
+        passage(number, f"Country: {name}; imported: {number}", section="Cases")
+        for number, name in enumerate(["Malta", "Norway", "Sweden"], start=1)
+    ]
+    found = quotes(answer(prompt("What was imported in Sweden?", *rows)))
+    assert found[0] == ("Country: Sweden; imported: 3", 3)
 
 
 def test_what_two_editions_say_in_the_same_words_is_quoted_once() -> None:
