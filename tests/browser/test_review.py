@@ -48,7 +48,7 @@ def page(launched: Browser, app: Flask) -> Iterator[Page]:
         opened.emulate_media(reduced_motion="reduce")
         opened.goto(f"http://127.0.0.1:{port}/documents")
         yield opened
-        refused = ("400 ", "Failed to load resource")
+        refused = ("400 ", "404 ", "Failed to load resource")
         assert [one for one in problems if not one.startswith(refused)] == []
 
 
@@ -171,6 +171,24 @@ def test_a_wrong_value_is_marked_and_nothing_is_saved(page: Page, app: Flask) ->
         "not a country name"
     )
     expect(page.locator("#review-error")).to_contain_text("Nothing saved")
+    assert set(years(app).values()) == {2001}
+
+
+def test_a_report_deleted_meanwhile_does_not_keep_the_others_from_their_undo(
+    page: Page, app: Flask
+) -> None:
+    upload(page, reports(2))
+    for number in range(2):
+        cell(page, f"village-0{number}.md", "year").fill("2010")
+    page.locator("#review-save").click()
+    expect(page.locator("#undo-text")).to_have_text("2 documents changed.")
+    services: Services = app.extensions["services"]
+    first, _ = services.storage.documents.all()
+    services.ingesting.delete_document(first)
+    page.locator("#undo-button").click()
+    expect(page.locator("#undo-error")).to_contain_text("There is no report")
+    page.locator("#undo-button").click()
+    expect(page.locator("#undo")).to_be_hidden()
     assert set(years(app).values()) == {2001}
 
 

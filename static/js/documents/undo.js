@@ -24,6 +24,13 @@ function show(rows) {
   byId("undo").hidden = false;
 }
 
+/** Return the rows without those of reports that are not there any more. */
+function withoutGone(rows, { status, details }) {
+  if (status !== 404) return rows;
+  const gone = new Set((details ?? []).map(({ field }) => field));
+  return rows.filter((_, index) => !gone.has(`documents.${index}.id`));
+}
+
 /** Offer to undo a change with the rows that the server returned for it. */
 export function offerUndo(rows) {
   if (!rows.length) return hide();
@@ -51,6 +58,7 @@ export function wireUndo(onUndone) {
       announce(t("The earlier values are back."));
       onUndone(documents.map(({ id }) => id));
     } catch (error) {
+      offerUndo(withoutGone(documents, error));
       showError(byId("undo-error"), error);
     } finally {
       button.disabled = false;
