@@ -205,9 +205,13 @@ class PublicationReader:
         return None
 
     def _publication_date(self) -> Proposal | None:
-        dated = self._stated["publication_date"]
-        published = self._property("published")
-        for statement in (*dated, *self._stated["publisher"], published):
+        dated = [
+            *self._stated["publication_date"],
+            *self._stated["publisher"],
+            self._property("published"),
+            *self._stated["date"],
+        ]
+        for statement in dated:
             day = _date_of(statement.value)
             if day:
                 return statement.proposal("publication_date", day)
