@@ -74,10 +74,16 @@ class Page:
             self.rule(x, ys[0], x, ys[-1])
         return self
 
-    def sideways(self, x: float, y: float, text: str) -> "Page":
-        """Text that runs up the page."""
+    def sideways(
+        self, x: float, y: float, text: str, *, turn: int = 1, bold: bool = False
+    ) -> "Page":
+        """Text that runs up the page; upside down with 2 quarter turns, down the page
+        with 3.
+        """
+        matrix = {1: "0 1 -1 0", 2: "-1 0 0 -1", 3: "0 -1 1 0"}[turn]
+        font = "F2" if bold else "F1"
         self.ops.append(
-            f"BT /F1 {BODY} Tf 0 1 -1 0 {x} {HEIGHT - y} Tm "
+            f"BT /{font} {BODY} Tf {matrix} {x} {HEIGHT - y} Tm "
             f"<{text.encode('cp1252').hex()}> Tj ET"
         )
         return self

@@ -7,22 +7,16 @@ import logging
 import re
 import struct
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import SEEK_END, BufferedReader
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 from ....domain import Loaded, Section
 from ....domain.documents import lay_out
 from ....domain.errors import LoadError
-from .. import FAULTS, Fit, Sample
+from .. import Fit, Sample
 from ..ocr import PIXELS, Ocr
 from ..office import FILLED_IN, MAX_MARGINS
 from ..text import opened
-
-if TYPE_CHECKING:
-    from .page import PageText
 
 # pdfminer reports each oddity of a file, thousands for some. The serious ones arrive as
 # exceptions.
@@ -62,9 +56,11 @@ class PdfLoader:
         """``Section.page`` counts the pages of the file from 1."""
         from .outline import sections_of
         from .page import columns_of_words, without_running_lines
+        from .pages import read_pages
 
         with opened(path) as file:
-            properties, pages = _read(file, path, self.ocr)
+            read = read_pages(file, path, self.ocr.note)
+        pages, properties = read.texts, read.properties
         margins = without_running_lines(pages)
         # A page without a real text layer of which a picture takes 30 % is a scan.
         pictures = [
@@ -81,7 +77,7 @@ class PdfLoader:
             remedy = (
                 f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
             )
-        if not any(page.columns for page in pages) or scanned == len(pages):
+        if not any(page.columns for page in pages) or scanned == read.count:
             raise LoadError(
                 f"{path.name} has no text: it is a scan or holds pictures only. "
                 f"{remedy}"
@@ -98,23 +94,21 @@ class PdfLoader:
             name: " ".join(_CONTROL.sub(" ", value).split())
             for name, value in properties.items()
         }
-        notes = (
-            [
+        notes = list(read.notes())
+        if scanned:
+            notes.append(
                 PICTURES_NOTE.format(
-                    count=scanned, pages=len(pages), remedy=self.ocr.missing
+                    count=scanned, pages=read.count, remedy=self.ocr.missing
                 )
-            ]
-            if scanned
-            else []
-        )
+            )
         if len(pictures) > scanned:
             notes.append(
-                OCR_NOTE.format(count=len(pictures) - scanned, pages=len(pages))
+                OCR_NOTE.format(count=len(pictures) - scanned, pages=read.count)
             )
         return Loaded(
             title or path.stem,
             lay_out(sections),
-            pages=len(pages),
+            pages=read.count,
             margins=margins[:MAX_MARGINS],
             properties=about,
             notes=tuple(notes),
@@ -179,85 +173,3 @@ def read_picture(file: IO[bytes], name: str, ocr: Ocr) -> tuple[str, list[Sectio
         ],
         "",
     )
-
-
-def _read(
-    file: BufferedReader, path: Path, ocr: Ocr
-) -> "tuple[dict[str, str], list[PageText]]":
-    """Return the file's properties, and its pages. Raises LoadError: damaged, cut short
-    or protected.
-    """
-    import pdfplumber
-    from pdfminer.pdfdocument import PDFXRefFallback
-
-    from .drawing import pages_of
-    from .page import PdfPageReader
-    from .xmp import xmp_properties
-
-    with _damage_named(path):
-        pdf = pdfplumber.open(file)
-        drawn = list(pages_of(pdf))
-        # If the file's end is missing, pages may be too: pdfminer then reads what it
-        # still finds.
-        # A complete file has its end mark in its last 4,096 bytes.
-        file.seek(max(file.seek(0, SEEK_END) - 4096, 0))
-        rebuilt = all(isinstance(table, PDFXRefFallback) for table in pdf.doc.xrefs)
-        if not drawn or (rebuilt and b"%%EOF" not in file.read()):
-            raise ValueError("pages are missing")
-    reader = PdfPageReader()
-    pages = []
-    for page in drawn:
-        with _damage_named(
-            path
-            # only while pdfminer works: our own faults must not look like a damaged file  # noqa: E501
-        ):
-            _ = (
-                page.objects,
-                page.edges,
-            )  # pdfplumber keeps them until the page is closed
-        pages.append(reader.read(page))
-        ocr.note(len(pages), len(drawn))
-    stated = {"title": "Title", "subject": "Subject", "created": "CreationDate"}
-    properties = {
-        name: str(pdf.metadata.get(key) or "") for name, key in stated.items()
-    }
-    # "D:20240509172559Z00'00'": only the year matters.
-    properties["created"] = properties["created"].removeprefix("D:")[:4]
-    properties["authors"] = str(pdf.metadata.get("Author") or "")
-    return properties | xmp_properties(pdf.doc), pages
-
-
-@contextmanager
-def _damage_named(path: Path) -> Iterator[None]:
-    """Turn pdfminer's errors about a damaged file, which pdfplumber wraps when it opens
-    one, into a LoadError.
-    """
-    from pdfminer.pdfdocument import PDFEncryptionError, PDFPasswordIncorrect
-    from pdfminer.psexceptions import PSException
-    from pdfplumber.utils.exceptions import MalformedPDFException, PdfminerException
-
-    try:
-        yield
-    except (
-        PdfminerException,
-        MalformedPDFException,
-        PSException,
-        struct.error,
-        zlib.error,
-        *FAULTS,
-    ) as error:
-        cause = (
-            error.args[0]
-            if isinstance(error, PdfminerException) and error.args
-            else error
-        )
-        if isinstance(cause, PDFPasswordIncorrect | PDFEncryptionError):
-            advice = "Save it without one and load that file."
-            raise LoadError(
-                f"{path.name} is protected with a password. {advice}"
-            ) from error
-        problem = (
-            "cannot be read as a PDF: it is damaged or cut short. Save or export it "
-            "again."
-        )
-        raise LoadError(f"{path.name} {problem}") from error

@@ -10,11 +10,12 @@ all of this, and up to 223 of 364 characters were missing.
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import lru_cache
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pdfminer.converter import PDFPageAggregator
 from pdfminer.encodingdb import name2unicode
@@ -30,6 +31,7 @@ from pdfminer.layout import (
 )
 from pdfminer.pdfcolor import PDFColorSpace
 from pdfminer.pdfdevice import PDFTextSeq
+from pdfminer.pdfdocument import PDFDocument
 from pdfminer.pdffont import PDFFont, PDFUnicodeNotDefined
 from pdfminer.pdfinterp import (
     PDFGraphicState,
@@ -39,14 +41,16 @@ from pdfminer.pdfinterp import (
     PDFTextState,
 )
 from pdfminer.pdfpage import PDFPage
-from pdfminer.pdftypes import resolve1, stream_value
+from pdfminer.pdftypes import resolve1, resolve_all, stream_value
 from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
 from pdfminer.utils import Matrix
 from pdfplumber.page import Page
-from pdfplumber.pdf import PDF
 
 from ....domain.errors import LoadError
 from .measures import read_measure
+
+if TYPE_CHECKING:
+    from pdfplumber.pdf import PDF
 
 _BOLD = re.compile(r"bold|black|heavy|demi|cmbx", re.IGNORECASE)
 _TOKEN = re.compile(
@@ -115,21 +119,71 @@ class Placed:
 
 @dataclass(slots=True)
 class Char(Placed):
-    """A character. ``turn``: 0 = upright, 1 = it runs up the page, -1 = down or
-    mirrored.
+    """A character. ``turn``: the quarter turns clockwise that make it upright: 0 for
+    upright text, 1 if it runs up the page, 2 if it is upside down, 3 if it runs down.
     """
 
     turn: int
     paint: Paint = Paint.VISIBLE
 
 
-def pages_of(pdf: PDF) -> "Iterator[DrawnPage]":
+class OpenedFile(Protocol):
+    """What a page needs to know of its file."""
+
+    doc: PDFDocument
+    laparams: None
+
+
+class Loss(StrEnum):
+    """Why letters of a page are in none of its words."""
+
+    HIDDEN = "cannot be seen"
+    SLANTED = "are set at an angle, as a watermark is"
+    NO_UNICODE = "have no Unicode value"
+    DOUBLED = "are printed twice"
+
+
+def pages_of(pdf: OpenedFile) -> "Iterator[DrawnPage]":
     """Yield the pages, numbered from 1. pdfminer's errors about damage are passed
     on.
     """
     fonts = _MendedFonts()
     for number, page in enumerate(PDFPage.create_pages(pdf.doc), start=1):
+        _mend_boxes(page)
         yield DrawnPage(pdf, page, number, fonts)
+
+
+def _mend_boxes(page: PDFPage) -> None:
+    """Order the corners of the page's boxes, which may be any two (ISO 32000-1, 7.9.5).
+    A page whose box or rotation cannot be understood is an upright letter.
+    """
+    whole = _box_of(page.attrs.get("MediaBox")) or _LETTER
+    visible = _box_of(page.attrs.get("CropBox")) or whole
+    page.mediabox, page.cropbox = whole, visible
+    page.rotate = page.rotate if page.rotate % 90 == 0 else 0
+    page.attrs |= {
+        "MediaBox": list(whole),
+        "CropBox": list(visible),
+        "Rotate": page.rotate,
+    }
+    for name in ("TrimBox", "BleedBox", "ArtBox"):
+        page.attrs.pop(name, None)
+
+
+_LETTER: Box = (0.0, 0.0, 612.0, 792.0)
+
+
+def _box_of(stated: object) -> Box | None:
+    corners = resolve_all(stated)
+    if not isinstance(corners, list | tuple) or len(corners) != 4:
+        return None
+    if not all(isinstance(corner, int | float) for corner in corners):
+        return None
+    x0, x1 = sorted((float(corners[0]), float(corners[2])))
+    y0, y1 = sorted((float(corners[1]), float(corners[3])))
+    if x1 - x0 >= 1 and y1 - y0 >= 1:
+        return (x0, y0, x1, y1)
+    return None
 
 
 class DrawnPage(Page):
@@ -138,11 +192,17 @@ class DrawnPage(Page):
     """
 
     def __init__(
-        self, pdf: PDF, page: PDFPage, number: int, fonts: PDFResourceManager
+        self, pdf: OpenedFile, page: PDFPage, number: int, fonts: PDFResourceManager
     ) -> None:
-        super().__init__(pdf, page, number)
+        super().__init__(cast("PDF", pdf), page, number)
         self.letters: list[Char] = []
+        self.losses: dict[Loss, list[str]] = {loss: [] for loss in Loss}
+        """The letters that are in no word."""
         self._fonts = fonts
+
+    def draw(self) -> None:
+        """Interpret the page: it has letters and shapes from now on."""
+        _ = self.objects
 
     @property
     def layout(self) -> LTPage:
@@ -156,6 +216,7 @@ class DrawnPage(Page):
             device = _Device(self._fonts, self)
             PDFPageInterpreter(self._fonts, device).process_page(self.page_obj)
         self.letters = device.letters
+        self.losses[Loss.SLANTED] = device.slanted
         self._shaded = device.shaded
         return device.get_result()
 
@@ -186,42 +247,85 @@ class DrawnPage(Page):
     def parse_objects(self) -> dict[str, list[dict[str, Any]]]:
         shapes = super().parse_objects()
         if not self._shaded:
-            self.letters = visible_characters(
-                self.letters, shapes, self.bbox, self.cropbox
-            )
+            visible = visible_characters(self.letters, shapes, self.bbox, self.cropbox)
+            if len(visible) < len(self.letters):
+                shown = set(map(id, visible))
+                self.losses[Loss.HIDDEN] = [
+                    char.text for char in self.letters if id(char) not in shown
+                ]
+            self.letters = visible
         return shapes
 
-    def upright(self) -> list[Char]:
-        """Return the characters in the page's main direction; a page printed sideways
-        is turned.
+    def turned(self, turn: int) -> "DrawnPage":
+        """Return the page after that many quarter turns clockwise, with the shapes and
+        all letters at their new places. The losses are shared.
         """
-        upright = [char for char in self.letters if not char.turn]
-        if 2 * len(upright) >= len(self.letters):
-            return upright
-        sideways = [char for char in self.letters if char.turn]
-        height = float(self.height)
-        width = float(self.width)
-        turned = []
-        counter_clockwise = sum(char.turn for char in sideways) > 0
-        for char in sideways:
-            if counter_clockwise:
-                x0 = height - char.bottom
-                x1 = height - char.top
-                top = char.x0
-                bottom = char.x1
-            else:
-                x0 = char.top
-                x1 = char.bottom
-                top = width - char.x1
-                bottom = width - char.x0
-            turned.append(
-                Char(char.text, x0, x1, top, bottom, char.x1 - char.x0, char.bold, 0)
+        if not turn:
+            return self
+        _, _, width, height = map(float, self.bbox)
+        page = copy(self)
+        page.flush_cache()
+        page._objects = {
+            kind: [_turned_shape(shape, turn, width, height) for shape in shapes]
+            for kind, shapes in self.objects.items()
+        }
+        page.letters = []
+        for char in self.letters:
+            x0, top, x1, bottom = turned_box(
+                (char.x0, char.top, char.x1, char.bottom), turn, width, height
             )
-        return turned
+            left = (char.turn - turn) % 4
+            page.letters.append(
+                Char(char.text, x0, x1, top, bottom, char.size, char.bold, left)
+            )
+        if turn % 2:
+            page.bbox = (0.0, 0.0, height, width)
+        return page
 
     def close(self) -> None:
         super().close()
         self.letters = []
+
+
+def turned_box(box: Box, turn: int, width: float, height: float) -> Box:
+    """Return the place of a box on a page of this size after quarter turns
+    clockwise.
+    """
+    x0, top, x1, bottom = box
+    if turn == 1:
+        return height - bottom, x0, height - top, x1
+    if turn == 2:
+        return width - x1, height - bottom, width - x0, height - top
+    if turn == 3:
+        return top, width - x1, bottom, width - x0
+    return box
+
+
+def _turned_shape(
+    shape: dict[str, Any], turn: int, width: float, height: float
+) -> dict[str, Any]:
+    box = (shape["x0"], shape["top"], shape["x1"], shape["bottom"])
+    x0, top, x1, bottom = turned_box(box, turn, width, height)
+    above = height
+    if turn % 2:
+        above = width
+    turned = shape | {
+        "x0": x0,
+        "x1": x1,
+        "top": top,
+        "doctop": top,
+        "bottom": bottom,
+        "y0": above - bottom,
+        "y1": above - top,
+        "width": x1 - x0,
+        "height": bottom - top,
+    }
+    if "pts" in shape:
+        points = (
+            turned_box((x, y, x, y), turn, width, height) for x, y in shape["pts"]
+        )
+        turned["pts"] = [(x, y) for x, y, _, _ in points]
+    return turned
 
 
 class UnusualError(Exception):
@@ -302,7 +406,9 @@ def _method(operator: bytes) -> tuple[Callable[..., None] | None, int]:
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
     code = int(match[1], 8) if match[1][0] in b"01234567" else ESC_STRING.get(match[1])
-    return b"" if code is None else bytes((code,))
+    if code is None:
+        return b""
+    return bytes((code,))
 
 
 def _name(text: bytes) -> PSLiteral:
@@ -321,7 +427,7 @@ _OPERANDS: dict[int, Callable[[bytes], PDFStackT]] = {
 }
 
 
-_UNPAINTED_MODES = {3, 7}
+UNPAINTED_MODES = {3, 7}
 """Render modes of text that only a program reads (ISO 32000-1, table 106)."""
 _COLOR_SPACES = {
     "DeviceGray",
@@ -345,6 +451,7 @@ class _Device(PDFPageAggregator):
     def __init__(self, fonts: PDFResourceManager, page: DrawnPage) -> None:
         super().__init__(fonts, pageno=page.page_number)
         self.letters: list[Char] = []
+        self.slanted: list[str] = []
         self._left, self._above = page.mediabox[:2]
         self._height = page.height
         self._glyphs: dict[tuple[PDFFont, int], Glyph] = {}
@@ -357,10 +464,10 @@ class _Device(PDFPageAggregator):
         ncs: PDFColorSpace,
         graphicstate: PDFGraphicState,
     ) -> None:
-        if textstate.render in _UNPAINTED_MODES:
+        if textstate.render in UNPAINTED_MODES:
             self._paint = Paint.NONE
         else:
-            white = ncs.name in _COLOR_SPACES and _is_white(graphicstate.ncolor)
+            white = ncs.name in _COLOR_SPACES and is_white(graphicstate.ncolor)
             self._paint = Paint.WHITE if white else Paint.VISIBLE
         super().render_string(textstate, seq, ncs, graphicstate)
 
@@ -394,10 +501,10 @@ class _Device(PDFPageAggregator):
         a, b, c, d, e, f = matrix
         turn = 0
         advance = width * fontsize * scaling
-        # Text that runs across the page has a larger angle; with a smaller one the page
-        # was scanned askew.
+        # A smaller angle: the page was scanned askew, or the text runs along an edge.
         if b and min(abs(a), abs(b)) > 0.1 * max(abs(a), abs(b)):
-            return advance  # a watermark across the page
+            self.slanted.append(text)
+            return advance
         if (
             b
             or c
@@ -421,8 +528,16 @@ class _Device(PDFPageAggregator):
                 graphicstate,
             )
             x0, y0, x1, y1, size = *at.bbox, at.size
-            if not at.upright:
-                turn = 1 if b > 0 else -1
+            forward = 1
+            if fontsize * scaling < 0:
+                forward = -1
+            if abs(b) > abs(a):
+                turn = 3
+                if b * forward > 0:
+                    turn = 1
+                size = x1 - x0
+            elif a * forward < 0:
+                turn = 2
         else:
             low = descent * fontsize + rise
             x0 = e
@@ -497,7 +612,10 @@ def visible_characters(
     in a damaged file.
     """
     on_page = _within(crop, chars) or _within(page, chars)
-    tiny = [char for char in on_page if char.size < _MIN_SIZE]
+    tiny = []
+    for char in on_page:
+        if char.size < _MIN_SIZE:
+            tiny.append(char)
     if tiny and 2 * len(tiny) < sum(char.size >= _READABLE_SIZE for char in on_page):
         on_page = [char for char in on_page if char.size >= _MIN_SIZE]
     if not any(char.paint for char in on_page):
@@ -515,7 +633,7 @@ def _within(box: Box, chars: list[Char]) -> list[Char]:
     ]
 
 
-def _is_white(color: object) -> bool:
+def is_white(color: object) -> bool:
     """Return whether the components of a grey, RGB or CMYK colour, from 0 to 1, are
     nearly white.
     """
@@ -553,7 +671,7 @@ class _PaintedPlaces:
             if shape["object_type"] == "image":
                 self._pictured[y0 : y1 + 1, x0 : x1 + 1] = True
             elif shape.get("fill") and not (
-                isinstance(shape["color"], tuple) and _is_white(shape["color"])
+                isinstance(shape["color"], tuple) and is_white(shape["color"])
             ):
                 self._colored[y0 : y1 + 1, x0 : x1 + 1] = True
 

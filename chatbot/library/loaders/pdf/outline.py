@@ -59,7 +59,9 @@ def paragraphs_of(
         for a, b in pairwise(lines)
         if 0 < b.bottom - a.bottom < 4.0 * a.size
     ]
-    wide = median(far) if len(far) >= 3 and not steps else 0.0
+    wide = 0.0
+    if len(far) >= 3 and (not steps):
+        wide = median(far)
     for at, line in enumerate(lines):
         after = lines[at + 1] if at + 1 < len(lines) else None
         if not groups or _breaks(groups[-1], line, after, pitch, wide):
@@ -176,9 +178,13 @@ class Styles:
         count = end - at
         text = " ".join(line.text for line in lines[at:end])
         if CAPTION.match(text):
-            return count if count <= _MAX_HEADING_LINES + 1 else 0
+            if count <= _MAX_HEADING_LINES + 1:
+                return count
+            return 0
         # A bold line of the body's size is a heading only if it is shorter.
-        max_words = 25 if first.size >= self.larger_than else 14
+        max_words = 14
+        if first.size >= self.larger_than:
+            max_words = 25
         short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
         return (
             count
@@ -209,7 +215,9 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
         sizes[line.size] += len(line.text)
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
-    bold_from = inf if bold_body else 0.85 * body
+    bold_from = 0.85 * body
+    if bold_body:
+        bold_from = inf
     levels = [
         (size, bold)
         for size, bold in letters
@@ -289,7 +297,10 @@ def _parts(
 ) -> Iterator[Part]:
     for _, blocks in groupby(column, type):
         run = list(blocks)
-        lines = [block for block in run if isinstance(block, Line)]
+        lines = []
+        for block in run:
+            if isinstance(block, Line):
+                lines.append(block)
         at = start = 0
         while at < len(lines):
             count = styles.heading(lines, at)
@@ -368,15 +379,22 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     """
     styles = styles_of(pages)
     hyphenated = compounds(line.text for line in text_lines(pages))
-    flows = [flow(page, styles, hyphenated) for page in pages]
+    flows = []
+    for page in pages:
+        flows.append(flow(page, styles, hyphenated))
     if not title and flows:
         headings = [
             part
             for part in flows[0]
             if isinstance(part, Heading) and not CAPTION.match(part.text)
         ]
-        larger = [heading for heading in headings if heading.size >= styles.larger_than]
-        title = max(larger, key=lambda heading: heading.size).text if larger else ""
+        larger = []
+        for heading in headings:
+            if heading.size >= styles.larger_than:
+                larger.append(heading)
+        title = ""
+        if larger:
+            title = max(larger, key=lambda heading: heading.size).text
     writer = _SectionWriter(title, styles)
     for page, parts in zip(pages, flows, strict=True):
         writer.add(page, parts)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from statistics import fmean, median
 
-from .drawing import DrawnPage
+from .drawing import DrawnPage, Loss
 from .measures import read_measure
+from .sideways import sideways_heads
 from .tables import Table, aligned_tables, bordered_tables, ruled_tables
 from .words import (
     Line,
@@ -52,14 +53,19 @@ class PageText:
     columns: list[list[Block]]
     pictured: float
     confidence: float | None = None
+    losses: Counter[Loss] = field(default_factory=Counter)
+    """How many letters are missing, and why."""
+    left_out: str = ""
+    """The letters that were left out on purpose."""
 
     @property
     def letters(self) -> int:
-        blocks = (block for column in self.columns for block in column)
-        return sum(
-            len(block.text) if isinstance(block, Line) else sum(map(len, block.lines))
-            for block in blocks
-        )
+        return sum(len(block.text) for block in self.blocks())
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the lines and tables in reading order."""
+        for column in self.columns:
+            yield from column
 
 
 class PdfPageReader:
@@ -68,67 +74,117 @@ class PdfPageReader:
     """
 
     def __init__(self) -> None:
+        self._directions: dict[int, _DirectionReader] = defaultdict(_DirectionReader)
+
+    def read(self, page: DrawnPage) -> list[PageText]:
+        """Return the page's text: upright text, then what runs up and down the page,
+        then what is upside down, each as a page of its own. Headings that are set
+        sideways over figures belong to their columns. pdfplumber's objects of the page
+        are released.
+        """
+        page.draw()
+        letters = Counter(char.turn for char in page.letters)
+        main = 0
+        if letters:
+            main = letters.most_common(1)[0][0]
+        heads: list[Word] = []
+        if len(letters) > 1:
+            heads, page.letters = sideways_heads(page, main)
+            letters = Counter(char.turn for char in page.letters)
+        texts = []
+        for turn in (0, 1, 3, 2):
+            if turn and not letters[turn]:
+                continue
+            text = self._directions[turn].read(
+                page.turned(turn), heads if turn == main else []
+            )
+            texts.append(text)
+        for loss, left_out in page.losses.items():
+            texts[0].losses[loss] = sum(not text.isspace() for text in left_out)
+            texts[0].left_out += "".join(left_out)
+        page.close()
+        return texts
+
+
+class _DirectionReader:
+    """Reads the upright text of pages that were turned alike."""
+
+    def __init__(self) -> None:
         self._columns = Columns()
         self._open_table: Table | None = None
 
-    def read(self, page: DrawnPage) -> PageText:
-        """Return the page's text, and release what pdfplumber keeps of the page."""
+    def read(self, page: DrawnPage, heads: Sequence[Word]) -> PageText:
+        """``heads``: headings of columns that were set sideways."""
         height = float(page.height)
-        bordered, words = bordered_tables(
-            page, page_words(page) + form_values(page), self._open_table
-        )
+        printed = [*page_words(page), *form_values(page), *heads]
+        bordered, words = bordered_tables(page, printed, self._open_table)
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
-        left = min((word.x0 for word in words), default=0.0)
-        right = max((word.x1 for word in words), default=0.0)
-        # A rule this long separates the text above from the text below.
-        walls = [
-            rule.y
-            for rule in page_rules(page, joined=1.5)
-            if rule.x1 - rule.x0 >= 0.9 * (right - left)
-        ]
-        # The pictures among the text, not those behind it.
-        pictures = (
-            Gutter(image["x0"], image["x1"], image["top"], image["bottom"])
-            for image in page.images
-        )
-        beside = [
-            g
-            for g in pictures
-            if not any(g.x0 < w.x < g.x1 and g.top < w.y < g.bottom for w in words)
-        ]
-        gutters = self._columns.gutters(words, [*tables, *beside], walls)
-        columns = [
-            _blocks(items) for items in order_columns([*words, *tables], gutters)
-        ]
-        tables = [
-            block for column in columns for block in column if isinstance(block, Table)
-        ]
+        beside: list[Box] = [*tables, *_pictures_beside(page, words)]
+        gutters = self._columns.gutters(words, beside, _walls(page, words))
+        columns = []
+        for items in order_columns([*words, *tables], gutters):
+            columns.append(_blocks(items))
+        self._continue_tables(columns, height)
+        return PageText(page.page_number, height, columns, _pictured(page))
+
+    def _continue_tables(
+        self, columns: Sequence[Sequence[Block]], height: float
+    ) -> None:
+        """Let the first table go on with that at the foot of the page before, and note
+        that at the foot of this page.
+        """
+        tables = []
+        for column in columns:
+            for block in column:
+                if isinstance(block, Table):
+                    tables.append(block)
         first = min(tables, key=lambda table: table.top, default=None)
-        if (
-            first
-            and first.body
-            and not any(first.header)
-            and first.top < height / 4
-            and self._open_table
-        ):
-            first.go_on(self._open_table)
-        self._open_table = max(
-            (t for t in tables if t.bottom > 0.75 * height),
-            key=lambda t: t.bottom,
-            default=None,
-        )
-        area = max(
-            (float(image["width"]) * float(image["height"]) for image in page.images),
-            default=0.0,
-        )
-        page.close()
-        return PageText(
-            page.page_number,
-            height,
-            columns,
-            min(area / float(page.width * page.height), 1.0),
-        )
+        if first and self._open_table:
+            is_headless = first.body and not any(first.header)
+            if is_headless and first.top < height / 4:
+                first.go_on(self._open_table)
+        low = []
+        for table in tables:
+            if table.bottom > 0.75 * height:
+                low.append(table)
+        self._open_table = max(low, key=lambda table: table.bottom, default=None)
+
+
+def _walls(page: DrawnPage, words: Sequence[Word]) -> list[float]:
+    """Return the heights of rules so long that they separate the text above from the
+    text below.
+    """
+    left = min((word.x0 for word in words), default=0.0)
+    right = max((word.x1 for word in words), default=0.0)
+    walls = []
+    for rule in page_rules(page, joined=1.5):
+        if rule.x1 - rule.x0 >= 0.9 * (right - left):
+            walls.append(rule.y)
+    return walls
+
+
+def _pictures_beside(page: DrawnPage, words: Sequence[Word]) -> list[Gutter]:
+    """Return the pictures among the text, not those behind it."""
+    beside = []
+    for image in page.images:
+        picture = Gutter(image["x0"], image["x1"], image["top"], image["bottom"])
+        if not any(_is_over(word, picture) for word in words):
+            beside.append(picture)
+    return beside
+
+
+def _is_over(word: Word, picture: Gutter) -> bool:
+    is_inside = picture.x0 < word.x < picture.x1
+    return is_inside and picture.top < word.y < picture.bottom
+
+
+def _pictured(page: DrawnPage) -> float:
+    """Return the share of the page under its largest image."""
+    largest = 0.0
+    for image in page.images:
+        largest = max(largest, float(image["width"]) * float(image["height"]))
+    return min(largest / float(page.width * page.height), 1.0)
 
 
 def columns_of_words(words: list[Word]) -> list[list[Block]]:
@@ -143,7 +199,10 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
     """Return a column's lines and tables from top to bottom."""
     left = min(item.x0 for item in items)
     right = max(item.x1 for item in items)
-    words = [item for item in items if isinstance(item, Word)]
+    words = []
+    for item in items:
+        if isinstance(item, Word):
+            words.append(item)
     blocks: list[Block] = []
     for table in sorted(
         (item for item in items if isinstance(item, Table)), key=lambda table: table.top
@@ -207,7 +266,9 @@ def order_columns(items: Sequence[Box], gutters: Sequence[Gutter]) -> list[list[
                 for part in (above, left, right, below)
                 for column in order_columns(part, gutters)
             ]
-    return [list(items)] if items else []
+    if items:
+        return [list(items)]
+    return []
 
 
 # A page is split at its gutters, recursively, so that text across columns keeps its
@@ -274,7 +335,10 @@ class Columns:
         )
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
-        gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
+        gutters = []
+        for gutter in stripes:
+            if self._is_supported(gutter, rows):
+                gutters.append(gutter)
         chosen: list[Gutter] = []
         for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
             # Overlapping: without the 40 points of a column between them.
@@ -295,7 +359,9 @@ class Columns:
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
         # Fewer lines do where earlier pages had a gutter.
-        min_lines = 2 if continued else _MIN_LINES
+        min_lines = _MIN_LINES
+        if continued:
+            min_lines = 2
         beside = [
             row
             for row in rows
@@ -308,8 +374,14 @@ class Columns:
             list[int](),
         )  # words that stand together on each side, by line
         for row in beside:
-            left = [word for word in row.words if word.x <= gutter.x0]
-            right = [word for word in row.words if word.x >= gutter.x1]
+            left = []
+            for word in row.words:
+                if word.x <= gutter.x0:
+                    left.append(word)
+            right = []
+            for word in row.words:
+                if word.x >= gutter.x1:
+                    right.append(word)
             if any(box.x1 <= gutter.x0 + 1 for box in row.boxes):
                 lefts.append(2 * _MIN_LINES)
             elif left:
@@ -425,7 +497,9 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
         offsets.update(number - page.number for number in numbers)
     ((offset, count),) = offsets.most_common(1) or [(0, 0)]
     numbered = count > max(1, len(pages) / 2)
-    needed = 2 if len(pages) > 3 else 1
+    needed = 1
+    if len(pages) > 3:
+        needed = 2
     for page in pages:
         running = _contents_lines(page)
         for line in _margin_lines(page):

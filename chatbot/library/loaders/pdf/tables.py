@@ -69,6 +69,10 @@ class Table:
     columns: list[Span]
     body: Sequence[Sequence[str]] = ()
 
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
     def go_on(self, before: "Table") -> None:
         """Take the header of the table at the foot of the page before, if the columns
         are the same.
@@ -98,7 +102,10 @@ def columns_of(rows: Rows) -> list[Span]:
     """Return the columns: the parts between the white stripes that (nearly) all rows
     with several cells share.
     """
-    several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
+    several = []
+    for row in rows:
+        if len(pieces_of(row, WIDE)) > 1:
+            several.append(row)
     if len(several) < 2:
         return []
     size = min(word.size for word in several[0])
@@ -135,7 +142,9 @@ def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
     """Return the row's text in each column; a word belongs to the column nearest to its
     middle.
     """
-    limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
+    limits = []
+    for left, right in pairwise(columns):
+        limits.append((left[1] + right[0]) / 2)
     cells: list[list[Word]] = [[] for _ in columns]
     for word in row:
         cells[sum(word.x > limit for limit in limits)].append(word)
@@ -166,7 +175,9 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
             for at, (left, right) in enumerate(columns)
             if x0 <= (left + right) / 2 <= x1
         ]
-        distances = [max(left - x, x - right, 0.0) for left, right in columns]
+        distances = []
+        for left, right in columns:
+            distances.append(max(left - x, x - right, 0.0))
         for at in inside or [distances.index(min(distances))]:
             names[at].append(text_of(piece))
     return [LEVEL.join(name) for name in names]
@@ -181,7 +192,10 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
     label: Word | None = None
     for row in rows:
         cells = cells_of(row, columns)
-        filled = [cell for cell in cells if cell]
+        filled = []
+        for cell in cells:
+            if cell:
+                filled.append(cell)
         # Several figures without a label are a row of their own, not the rest of the
         # row above.
         if (
@@ -288,7 +302,10 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
             chains.append([rule])
     # Labels stand to the left of the rules, below a single longer rule: the chain is
     # extended along it.
-    single = [group[0] for group in chains if len(group) == 1]
+    single = []
+    for group in chains:
+        if len(group) == 1:
+            single.append(group[0])
     for group in chains:
         for wide in single if len(group) >= _MIN_ROWS else ():
             through = (
@@ -332,8 +349,12 @@ def _between(
     head, body = _split_header(parts[0])
     if len(parts) > 1:
         # The header takes more than one part if figures begin later.
-        figures = [any(_is_figures(row) for row in part) for part in parts]
-        above = figures.index(True) if any(figures) else 1
+        figures = []
+        for part in parts:
+            figures.append(any(_is_figures(row) for row in part))
+        above = 1
+        if any(figures):
+            above = figures.index(True)
         if above:
             head = list(chain(*parts[:above]))
             body = list(chain(*parts[above:]))
@@ -489,7 +510,9 @@ def bordered_tables(
         inside = [
             word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom
         ]
-        spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
+        spans = []
+        for column in bordered.columns:
+            spans.append((column.bbox[0], column.bbox[2]))
         spans = [
             (x0, min(x1, after))
             for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])
@@ -534,7 +557,10 @@ def _grid(
     for cells in rows:
         low = min(cell[1] for cell in cells if cell)
         high = max(cell[3] for cell in cells if cell)
-        beside = [word for word in words if low <= word.y <= high]
+        beside = []
+        for word in words:
+            if low <= word.y <= high:
+                beside.append(word)
         inside = [
             [
                 w
@@ -563,7 +589,9 @@ def _without_gaps(
     """
     groups: list[list[int]] = []
     for at in range(len(spans)):
-        filled = [bool(row[at][0]) for row in grid]
+        filled = []
+        for row in grid:
+            filled.append(bool(row[at][0]))
         if not any(filled):
             continue
         # A column of less than nine points between borders is the gap of a double
@@ -610,12 +638,20 @@ def _rows_without_rules(
     words.
     """
     lines = rows_of(word for cell in inside for word in cell)
-    spans = [(cell[0], cell[2]) for cell in cells if cell]
+    spans = []
+    for cell in cells:
+        if cell:
+            spans.append((cell[0], cell[2]))
     if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
         return []
-    rows = [cells_of(line, spans) for line in lines]
+    rows = []
+    for line in lines:
+        rows.append(cells_of(line, spans))
     figures = [cell for row in rows for cell in row[1:] if cell]
-    labelled = [row for row in rows if row[0]]
+    labelled = []
+    for row in rows:
+        if row[0]:
+            labelled.append(row)
     with_figures = sum(any(row[1:]) for row in labelled)
     if (
         not figures
@@ -662,7 +698,9 @@ def _headed(
     at = 0
     # A header with borders has at most four rows.
     for row in grid[: min(above, 4)]:
-        texts = [text for text, _ in row]
+        texts = []
+        for text, _ in row:
+            texts.append(text)
         complete = (
             all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1
         )

@@ -4,25 +4,27 @@ down from the top of the page.
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
 
-from pdfminer.pdftypes import int_value, resolve1
+from pdfminer.pdftypes import int_value, list_value, resolve1
 from pdfminer.psparser import LIT
 from pdfminer.utils import decode_text
 
 from ..sections import NOTED, SUPERSCRIPTS
-from .drawing import Char, DrawnPage, Placed
+from .damage import DAMAGE
+from .drawing import Char, DrawnPage, Loss, Placed
 from .measures import read_measure
 
 _UNREADABLE = re.compile(
     r"(?:\(cid:\d+\))+|[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\ufffd]+"
 )
+_NO_UNICODE = re.compile(r"\(cid:\d+\)|[\ud800-\udfff\ufffd]")
 _SPACE = read_measure("words.space")
 _SCRIPT = read_measure("words.script")
 _LINE = read_measure("words.line")
@@ -74,10 +76,17 @@ class Line(Word):
 
 
 def page_words(page: DrawnPage) -> list[Word]:
-    """Return the page's words, unordered, without text across the reading direction
-    (stamps in a margin).
-    """
-    chars = _without_doubled(page.upright())
+    """Return the page's upright words, unordered."""
+    upright = []
+    for char in page.letters:
+        if not char.turn:
+            upright.append(char)
+    chars = _without_doubled(upright)
+    if len(chars) < len(upright):
+        once = set(map(id, chars))
+        for char in upright:
+            if id(char) not in once:
+                page.losses[Loss.DOUBLED].append(char.text)
     if any(map(is_right_to_left, {char.text for char in chars})):
         chars = _with_marks(chars)
     in_text = _spaces_in_text(chars)
@@ -85,60 +94,101 @@ def page_words(page: DrawnPage) -> list[Word]:
     spaced = sum(char.text == " " for char in chars) > 0.08 * len(chars)
     # Where words are separated by spaces, letters may be spread.
     gap = 0.3 if spaced else _SPACE  # times the font size
-    # The tops of a line lie within a few points.
-    starts = [
-        top
-        for before, top in pairwise([-inf, *sorted({char.top for char in chars})])
-        if top > before + _LINE
-    ]
-    lines: list[list[Char]] = [[] for _ in starts]
-    line_at = {
-        top: lines[bisect_right(starts, top) - 1]
-        for top in {char.top for char in chars}
-    }
-    for char in sorted(chars, key=attrgetter("x0")):
-        line_at[char.top].append(char)
-    groups: list[list[Char]] = []
-    for line in lines:
-        last = space = None
-        for char in line:
-            if not char.text or char.text.isspace():
-                space = char
-                continue
-            if (
-                last is None
-                # A space that pads a cell, or is of another line, separates no letters
-                # that touch.
-                or (
-                    space
-                    and (id(space) in in_text or char.x0 > last.x1 + _EVEN * last.size)
-                )
-                or char.x0 > last.x1 + gap * last.size
-                or (
-                    char.size < _SCRIPT * last.size
-                    and last.text.isalnum()
-                    and char.text.isdigit()
-                )
-                or abs(char.top - last.top) > _LINE
-            ):
-                groups.append([])
-            groups[-1].append(char)
-            last = char
-            space = None
     words = []
-    for group in groups:
-        if text := mend_word(_UNREADABLE.sub("", "".join(char.text for char in group))):
-            x0 = group[0].x0
-            x1 = max([char.x1 for char in group])
-            top = min([char.top for char in group])
-            bottom = max([char.bottom for char in group])
-            bold = 2 * sum([char.bold for char in group]) > len(group)
-            words.append(
-                Word(
-                    text, x0, x1, top, bottom, max([char.size for char in group]), bold
-                )
-            )
+    for line in _lines_of_letters(chars):
+        for group in _groups_of(line, in_text, gap):
+            word = _word_of(group, page.losses[Loss.NO_UNICODE])
+            if word.text:
+                words.append(word)
     return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
+
+
+def _lines_of_letters(chars: Iterable[Char]) -> list[list[Char]]:
+    """Group letters by their tops, which lie within a few points in a line, each line
+    from left to right.
+    """
+    at_top: dict[float, list[Char]] = defaultdict(list)
+    for char in chars:
+        at_top[char.top].append(char)
+    lines: list[list[Char]] = []
+    before = -inf
+    for top in sorted(at_top):
+        if top > before + _LINE:
+            lines.append([])
+        lines[-1] += at_top[top]
+        before = top
+    for line in lines:
+        line.sort(key=attrgetter("x0"))
+    return lines
+
+
+def _groups_of(
+    line: Iterable[Char], in_text: Collection[int], gap: float
+) -> list[list[Char]]:
+    """Split a line's letters into words. ``in_text``: as `_spaces_in_text` returns it;
+    ``gap``: the narrowest gap between words, times the font size.
+    """
+    groups: list[list[Char]] = []
+    last = space = None
+    for char in line:
+        if not char.text or char.text.isspace():
+            space = char
+            continue
+        is_new = last is None or _are_apart(last, char, gap)
+        if last and space and not is_new:
+            # A space that pads a cell, or is of another line, separates no letters that
+            # touch.
+            touch = char.x0 <= last.x1 + _EVEN * last.size
+            is_new = id(space) in in_text or not touch
+        if is_new:
+            groups.append([])
+        groups[-1].append(char)
+        last = char
+        space = None
+    return groups
+
+
+def _are_apart(last: Char, char: Char, gap: float) -> bool:
+    if char.x0 > last.x1 + gap * last.size:
+        return True
+    if abs(char.top - last.top) > _LINE:
+        return True
+    is_script = char.size < _SCRIPT * last.size
+    return is_script and last.text.isalnum() and char.text.isdigit()
+
+
+def _word_of(group: Sequence[Char], unknown: list[str]) -> Word:
+    """Join letters. Those without a Unicode value are added to ``unknown`` instead."""
+    first = group[0]
+    x1 = first.x1
+    top = first.top
+    bottom = first.bottom
+    size = first.size
+    bold = 0
+    printed = ""
+    for char in group:
+        printed += char.text
+        bold += char.bold
+        x1 = max(x1, char.x1)
+        top = min(top, char.top)
+        bottom = max(bottom, char.bottom)
+        size = max(size, char.size)
+    if not printed.isascii() or not printed.isalnum():
+        readable = _UNREADABLE.sub("", printed)
+        if readable != printed:
+            for char in group:
+                if _NO_UNICODE.match(char.text):
+                    unknown.append(char.text)
+        printed = mend_word(readable)
+    return Word(
+        text=printed,
+        x0=first.x0,
+        x1=x1,
+        top=top,
+        bottom=bottom,
+        size=size,
+        bold=2 * bold > len(group),
+    )
 
 
 _HIDDEN_FIELD = (
@@ -149,39 +199,46 @@ _FIELD_SIZE = read_measure("words.field_size")
 
 def form_values(page: DrawnPage) -> list[Word]:
     """Return the values of a form's fields at their places. The drawing operators of
-    the page do not have them.
+    the page do not have them. A field or link that cannot be understood is left out.
     """
     words: list[Word] = []
-    for field in map(resolve1, resolve1(page.page_obj.annots) or ()):
-        box = (
-            list(map(resolve1, resolve1(field.get("Rect")) or ()))
-            if isinstance(field, dict)
-            else []
-        )
-        if (
-            len(box) != 4
-            or field.get("Subtype") is not LIT("Widget")
-            or int_value(field.get("F", 0)) & _HIDDEN_FIELD
-        ):
-            continue
-        value = resolve1(field.get("V"))
-        parent = resolve1(field.get("Parent"))
-        if value is None and isinstance(parent, dict):  # several fields show one value
-            value = resolve1(parent.get("V"))
-        text = decode_text(value) if isinstance(value, bytes) else ""
-        lines = text[:5_000].splitlines()
-        left = float(box[0])
-        middle = float(page.height) - (box[1] + box[3]) / 2
-        top = middle - 0.6 * _FIELD_SIZE * len(lines) + 0.1 * _FIELD_SIZE
-        for line in lines:
-            at = left
-            for word in line.split():
-                end = at + 0.5 * _FIELD_SIZE * len(word)
-                words.append(
-                    Word(word, at, end, top, top + _FIELD_SIZE, _FIELD_SIZE, bold=False)
-                )
-                at = end + 0.25 * _FIELD_SIZE
-            top += 1.2 * _FIELD_SIZE
+    try:
+        annotations = list_value(page.page_obj.annots)
+    except DAMAGE:
+        return words
+    for annotation in annotations:
+        with suppress(*DAMAGE):
+            words += _field_words(resolve1(annotation), float(page.height))
+    return words
+
+
+def _field_words(field: object, height: float) -> list[Word]:
+    if not isinstance(field, dict) or field.get("Subtype") is not LIT("Widget"):
+        return []
+    box = list(map(resolve1, resolve1(field.get("Rect")) or ()))
+    if len(box) != 4 or int_value(field.get("F", 0)) & _HIDDEN_FIELD:
+        return []
+    value = resolve1(field.get("V"))
+    parent = resolve1(field.get("Parent"))
+    if value is None and isinstance(parent, dict):  # several fields show one value
+        value = resolve1(parent.get("V"))
+    text = ""
+    if isinstance(value, bytes):
+        text = decode_text(value)
+    lines = text[:5_000].splitlines()
+    left = float(box[0])
+    middle = height - (box[1] + box[3]) / 2
+    top = middle - 0.6 * _FIELD_SIZE * len(lines) + 0.1 * _FIELD_SIZE
+    words: list[Word] = []
+    for line in lines:
+        at = left
+        for word in line.split():
+            end = at + 0.5 * _FIELD_SIZE * len(word)
+            words.append(
+                Word(word, at, end, top, top + _FIELD_SIZE, _FIELD_SIZE, bold=False)
+            )
+            at = end + 0.25 * _FIELD_SIZE
+        top += 1.2 * _FIELD_SIZE
     return words
 
 
@@ -337,7 +394,10 @@ def _with_marks(chars: list[Char]) -> list[Char]:
     """Put vowel signs on their letters and reverse letters of several signs; `logical`
     reverses everything back.
     """
-    marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
+    marks = []
+    for char in chars:
+        if all(map(unicodedata.combining, char.text)):
+            marks.append(char)
     # A page of vowelled text has some 2,000.
     if len(marks) > 5_000:
         return chars
@@ -402,7 +462,10 @@ def line_of(row: Sequence[Word]) -> Line:
     sizes: Counter[float] = Counter()
     for word in row:
         sizes[round(2 * word.size) / 2] += len(word.text)
-    lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
+    lettered = []
+    for word in row:
+        if any(map(str.isalpha, word.text)):
+            lettered.append(word.bold)
     bold = bool(lettered) and all(lettered)
     top = min(word.top for word in row)
     bottom = max(word.bottom for word in row)
@@ -477,7 +540,9 @@ def mend_word(text: str) -> str:
 
     def composed(match: re.Match[str]) -> str:
         letter = unicodedata.normalize("NFC", match[1] + _COMBINING[match[2]])
-        return letter if len(letter) == 1 else match[0]
+        if len(letter) == 1:
+            return letter
+        return match[0]
 
     return (
         text if text.isascii() else _ACCENTED.sub(composed, text.translate(_LIGATURES))
@@ -490,7 +555,9 @@ def is_right_to_left(text: str) -> bool:
     """
     if text.isascii():
         return False
-    directions = [unicodedata.bidirectional(char) for char in text]
+    directions = []
+    for char in text:
+        directions.append(unicodedata.bidirectional(char))
     return sum(one in {"R", "AL"} for one in directions) > directions.count("L")
 
 
