@@ -9,6 +9,7 @@ from decimal import Decimal
 from ..checking.tables import markdown_table
 from ..domain import ReportedFigure
 from ..domain.scope import Condition, Values
+from ..domain.tables import Texts
 from ..language.figures import SCALE_WORD, SCALES
 from ..language.markdown import escape_markdown
 from ..language.reported_figures import dated_text, year_of
@@ -34,7 +35,7 @@ class Rendered:
     chunk_ids: list[str] = field(default_factory=list)
     figures: list[ReportedFigure] = field(default_factory=list)
     text: str = ""
-    things: tuple[str, ...] = ()
+    things: Texts = ()
     """The indicators of its rows."""
 
     def cite(self, figure: ReportedFigure) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..domain import DocumentRecord, ReportedFigure, Scope
 from ..domain.protocols import Passages
 from ..domain.scope import Values
+from ..domain.tables import Texts
 from ..questions.reading import COUNTRY, HEADING_NUMBER, OF_A_REPORT
 from ..questions.sides import DOCUMENT
 from ..search.further import first_questions
@@ -27,9 +28,9 @@ class Guide:
     that it answers.
     """
 
-    chapters: tuple[str, ...]
+    chapters: Texts
     figures: tuple[ReportedFigure, ...]
-    questions: tuple[str, ...]
+    questions: Texts
 
 
 def guide(

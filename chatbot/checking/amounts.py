@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, 
 from itertools import chain, combinations, permutations
 from typing import NamedTuple, Self
 
+from ..domain.tables import Texts
 from ..language.characters import lowered
 from ..language.figures import ONES, RANGE, Figure, figures, unify_signs
 from ..language.reported_figures import bound_years
@@ -80,7 +81,7 @@ class Amount(NamedTuple):
     years: frozenset[int]
     end: int
     falling: bool = False
-    rounding: tuple[str, ...] = ()
+    rounding: Texts = ()
     also: frozenset[Decimal] = frozenset()
 
     @property

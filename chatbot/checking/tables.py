@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..domain.tables import Texts
 from ..language.analysis import WORD_PATTERN
 from .wording import cited_numbers, normalise, strip_marks, without_numbers
 
@@ -44,7 +45,7 @@ class CheckedTables:
 
     text: str
     tables: int
-    dropped: tuple[str, ...]
+    dropped: Texts
     emptied: int = 0
 
 

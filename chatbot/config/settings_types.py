@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from ..domain.costs import ModelPrice, read_prices
 from ..domain.errors import InvalidRequestError, SettingsError, read_table
+from ..domain.tables import Texts
 
 CHUNKING = ("chunk_strategy", "chunk_size", "chunk_overlap")
 AT_INGESTION = (*CHUNKING, "summaries")
@@ -81,7 +82,7 @@ def _each(pattern: str, form: str) -> AfterValidator:
     repeated.
     """
 
-    def check(parts: tuple[str, ...]) -> tuple[str, ...]:
+    def check(parts: Texts) -> Texts:
         if wrong := next(
             (part for part in parts if not re.fullmatch(pattern, part)), None
         ):
@@ -145,7 +146,7 @@ def read_duration(value: object) -> object:
     return int(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86_400}[match[2]]
 
 
-def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def check_header_names(names: Texts) -> Texts:
     if len(names) > 3:
         raise ValueError(
             "it should be up to three names: of the person, of the groups, of a "
@@ -154,7 +155,7 @@ def check_header_names(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def check_extra_names(names: tuple[str, ...]) -> tuple[str, ...]:
+def check_extra_names(names: Texts) -> Texts:
     """The names themselves are checked where the extras are known."""
     if len(names) > 1 and {ALL_EXTRAS, NO_EXTRAS} & set(names):
         raise ValueError("all and none stand alone")
@@ -228,7 +229,7 @@ def check_collection_names(
             )
 
 
-CommaSeparated = Annotated[tuple[str, ...], BeforeValidator(_split)]
+CommaSeparated = Annotated[Texts, BeforeValidator(_split)]
 Collections = Annotated[tuple[tuple[str, str], ...], BeforeValidator(read_collections)]
 DatabaseName = Annotated[str, AfterValidator(_check_database_name)]
 Duration = Annotated[int, BeforeValidator(read_duration)]
@@ -268,7 +269,7 @@ Origins = Annotated[
     ),
 ]
 Prices = Annotated[tuple[ModelPrice, ...], BeforeValidator(read_prices)]
-Proxies = Annotated[tuple[str, ...], BeforeValidator(_read_networks)]
+Proxies = Annotated[Texts, BeforeValidator(_read_networks)]
 Schema = Annotated[
     CommaSeparated,
     _each(

@@ -26,6 +26,7 @@ from ..domain import Vector
 from ..domain.documents import NAMELESS
 from ..domain.errors import DatabaseError
 from ..domain.scope import Several, Value
+from ..domain.tables import Stated
 from .failures import sqlite_failure
 
 T = TypeVar("T")
@@ -313,6 +314,23 @@ def list_value(value: Any) -> tuple[Value, ...]:
     if isinstance(plain, Several):
         return plain.values
     return (plain,)
+
+
+def statements_value(statements: Sequence[Stated] | None) -> list[list[Any]] | None:
+    """Return the figures of a table's cells as they are stored."""
+    if statements is None:
+        return None
+    stored: list[list[Any]] = _adapter(list[Stated]).dump_python(
+        [*statements], mode="json"
+    )
+    return stored
+
+
+def statements_of(stored: Any) -> tuple[Stated, ...] | None:
+    """Return stored figures; None where a row has none, as those of older releases."""
+    if not isinstance(stored, list):
+        return None
+    return tuple(_adapter(list[Stated]).validate_python(stored))
 
 
 def row_metadata(row: Mapping[str, Any], fields: Iterable[str]) -> dict[str, Value]:

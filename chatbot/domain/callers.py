@@ -6,6 +6,7 @@ from json import dumps, loads
 from typing import Any, Literal, get_args
 
 from .scope import Range, Scope, Values
+from .tables import Texts
 
 KeyRole = Literal["feed", "read", "write", "admin"]
 Need = Literal["nothing", "feed", "read", "write", "admin"]
@@ -30,14 +31,14 @@ class ApiKey:
     role: KeyRole
     created_at: str
     filters: Mapping[str, Any] = field(default_factory=dict)
-    collections: tuple[str, ...] = ()
+    collections: Texts = ()
     daily_tokens: int | None = None
     requests_per_minute: int | None = None
     used_at: str = ""
     revoked_at: str = ""
     parent: str = ""
     """The id of the key that made it, and with which it ends; "" = none."""
-    groups: tuple[str, ...] = ()
+    groups: Texts = ()
     """The groups of the person for whom it stands; they decide its role and limits."""
 
     @property

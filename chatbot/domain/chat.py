@@ -23,6 +23,7 @@ from .documents import (
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
 from .scope import Condition, Reading, Scope, Value, Values
+from .tables import Texts
 
 Role = Literal["system", "user", "assistant"]
 
@@ -33,8 +34,8 @@ class Cited:
     citations.
     """
 
-    countries: tuple[str, ...] = ()
-    headings: tuple[str, ...] = ()
+    countries: Texts = ()
+    headings: Texts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class QuerySettings:
     deep_rounds: int = 3
     chain_rounds: int = 4
     search_seconds: float = 20.0
-    stages: tuple[str, ...] = ()
+    stages: Texts = ()
     plain: bool = False
 
     @classmethod
@@ -278,11 +279,11 @@ class Unsupported:
 
     sentence: str
     numbers: tuple[int, ...]
-    figures: tuple[str, ...] = ()
-    quotations: tuple[str, ...] = ()
+    figures: Texts = ()
+    quotations: Texts = ()
     unknown: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-    contradicted: tuple[str, ...] = ()
+    names: Texts = ()
+    contradicted: Texts = ()
     no_source: bool = False
 
     @property
@@ -350,7 +351,7 @@ class ScopeSummary:
 
     @computed_field(exclude_if=lambda names: not names)
     @property
-    def collections(self) -> tuple[str, ...]:
+    def collections(self) -> Texts:
         return self.scope.collections
 
 
@@ -371,7 +372,7 @@ class Subjects:
     of an edition.
     """
 
-    countries: tuple[str, ...] = ()
+    countries: Texts = ()
     figure_years: Years = ()
     editions: Years = ()
 
@@ -384,7 +385,7 @@ class StepEvent:
 
     name: str
     detail: str = ""
-    items: tuple[str, ...] = ()
+    items: Texts = ()
     hits: Annotated[
         tuple[SearchHit, ...],
         Field(serialization_alias="sources"),

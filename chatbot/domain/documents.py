@@ -14,6 +14,7 @@ from pydantic import Field, computed_field
 
 from .json import Hidden, Inlines
 from .scope import Value
+from .tables import Stated, TableRows, Texts
 
 MEGABYTE = 1024 * 1024
 """Bytes; the unit of settings whose names end in `_mb`."""
@@ -44,14 +45,17 @@ class Section:
     """A run of text under one heading path, on one page. ``start`` = offset in the
     document's text (`lay_out`). ``metadata`` is of this part alone: a table's row may
     have its own country and year. ``confidence``: from 0 to 1, None = not read by OCR.
+    ``rows``: the rows of a table that the text shows, None = it is no table.
     """
 
-    path: tuple[str, ...]
+    path: Texts
     text: str
     start: int = 0
     page: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict)
     confidence: float | None = None
+    # Not compared: the text is a view of them.
+    rows: TableRows | None = field(default=None, compare=False)
 
 
 def lay_out(sections: Iterable[Section]) -> tuple[Section, ...]:
@@ -100,7 +104,7 @@ class Publication:
     """
 
     publisher: Annotated[str, Field(exclude_if=_is_empty)] = ""
-    authors: Annotated[tuple[str, ...], Field(exclude_if=_is_empty)] = ()
+    authors: Annotated[Texts, Field(exclude_if=_is_empty)] = ()
     publication_date: Annotated[str, Field(exclude_if=_is_empty)] = ""
     """A year, a month or a day: 2024, 2024-03 or 2024-03-15."""
     source_url: Annotated[str, Field(exclude_if=_is_empty)] = ""
@@ -151,17 +155,17 @@ class Loaded:
     sections: tuple[Section, ...]
     pages: int | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
+    labels: Texts = ()
     description: str = ""
-    columns: tuple[str, ...] = ()
+    columns: Texts = ()
     """Of a table without a column of text."""
-    margins: tuple[str, ...] = ()
+    margins: Texts = ()
     """Running heads and feet, each once."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Of the file: ``title``, ``subject``, ``created``, and what it says about its
     publication: ``authors`` (with semicolons), ``publisher``, ``published``, ``url``.
     """
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
     """Sentences for the reader on what was left out of the file, or read in another way
     than its author expects.
     """
@@ -180,12 +184,12 @@ class Document:
     metadata: Mapping[str, Value]
     sections: tuple[Section, ...] = ()
     pages: int | None = None
-    labels: tuple[str, ...] = ()
+    labels: Texts = ()
     description: str = ""
-    columns: tuple[str, ...] = ()
+    columns: Texts = ()
     """Of a table without a column of text."""
     proposed: tuple[Proposal, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
     publication: Publication = NO_PUBLICATION
 
 
@@ -269,7 +273,7 @@ class DocumentRecord:
     updated_at: str = ""
     error: str = ""
     sample: bool = False
-    labels: tuple[str, ...] = ()
+    labels: Texts = ()
     description: str = ""
     file_id: str = ""
     """The stored original; "" = not kept."""
@@ -284,11 +288,11 @@ class DocumentRecord:
     chunking: Chunking | None = None
     proposed: tuple[Proposal, ...] = ()
     """Values read from its text; a person's value for a field wins."""
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
     """What was left out of its file."""
     publication: Publication = NO_PUBLICATION
     """Read from its file, or set by a person."""
-    row_countries: tuple[str, ...] = ()
+    row_countries: Texts = ()
     """ISO codes of the countries that rows of its tables begin with, if it is about
     none.
     """
@@ -362,7 +366,7 @@ class Report:
     status: Status
     updated_at: str
     publisher: str
-    authors: tuple[str, ...]
+    authors: Texts
     publication_date: str
     source_url: str
 
@@ -451,7 +455,7 @@ class Chunk:
     end: Hidden[int] = 0
     metadata: Hidden[Mapping[str, Value]] = field(default_factory=dict)
     collection: Hidden[str] = ""
-    labels: Hidden[tuple[str, ...]] = ()
+    labels: Hidden[Texts] = ()
     description: Hidden[str] = ""
     figure_years: Hidden[tuple[int, ...]] = ()
     """The years of its figures, newest first; not the year of its report."""
@@ -466,6 +470,10 @@ class Chunk:
     zone: Annotated[str, Field(exclude_if=lambda zone: not zone)] = ""
     """What it is beside the body of its document, e.g. "references" (`zones.toml`); ""
     = body.
+    """
+    statements: Hidden[tuple[Stated, ...] | None] = None
+    """The figures of its table's cells; None = the passage is no table, and its text
+    states them.
     """
 
     @computed_field
@@ -615,7 +623,7 @@ class SearchHit(Inlines):
     score: float | None = None
     keyword_score: float | None = None
     fused_score: float | None = None
-    found_by: tuple[str, ...] = ()
+    found_by: Texts = ()
     heading_score: Hidden[float | None] = None
     general: Annotated[bool, Field(exclude_if=lambda general: not general)] = False
     publication: Publication = NO_PUBLICATION

@@ -9,6 +9,7 @@ from pydantic import PlainSerializer, computed_field
 
 from .json import Hidden
 from .scope import Value
+from .tables import Texts
 
 Indicators = Mapping[str, Mapping[str, int]]
 """The labels of each heading, with the number of subjects that have each; the label ""
@@ -28,8 +29,8 @@ Number = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class ReportedFigure:
-    """``subject``: the country, else the report's title. ``label``: the part under a
-    heading that it is of ("male").
+    """``subject``: what the row or column of a table names, else the country, else the
+    report's title. ``label``: the part under a heading that it is of ("male").
 
     ``value`` with its scale ($1.2 billion is 1200000000, its unit "$"); ``text`` as the
     report writes it. ``year`` is the figure's own, ``edition`` the report's.
@@ -91,7 +92,7 @@ class GlossaryEntry:
 
     term: str
     meaning: str
-    other_words: tuple[str, ...] = ()
+    other_words: Texts = ()
     heading: str = ""
     label: str = ""
     formula: str = ""

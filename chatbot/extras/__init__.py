@@ -17,6 +17,7 @@ from ..config.settings import Settings
 from ..config.settings_types import ALL_EXTRAS, NO_EXTRAS
 from ..domain.errors import SettingsError
 from ..domain.registry import Registry
+from ..domain.tables import Texts
 
 AnyRegistry = TypeVar("AnyRegistry", bound=Registry[Any])
 
@@ -28,9 +29,9 @@ class Extra:
     """
 
     name: str
-    settings: tuple[str, ...] = ()
+    settings: Texts = ()
     """Fields of `Settings` that mean nothing without it."""
-    blueprints: tuple[str, ...] = ()
+    blueprints: Texts = ()
     """Blueprints of `Views` (app/web/routes.py); with them come their access rules and
     their part of the API's description.
     """
@@ -42,7 +43,7 @@ class Extra:
     """Rows of registries (`with_extras`) by the registry's group: where an adapter is,
     by its name.
     """
-    verify: tuple[str, ...] = ()
+    verify: Texts = ()
     """Functions of the services which raise SettingsError where the start has to
     stop.
     """
@@ -58,7 +59,7 @@ class Extra:
     """A function of the settings that returns `ForeignRows` (database/core.py). One
     extra has it.
     """
-    doctor: tuple[str, ...] = ()
+    doctor: Texts = ()
     """Checks of the installation: functions of the services that yield findings
     (app/findings.py); `doctor` of the extra operator runs them.
     """

@@ -9,6 +9,7 @@ from functools import lru_cache
 import pycountry
 
 from ..domain.errors import read_table
+from ..domain.tables import Texts
 
 _NAMES = read_table(__package__, "countries")
 ALIKE = {
@@ -107,11 +108,11 @@ def foreign_names() -> dict[str, str]:
 
 
 @lru_cache(maxsize=1)
-def demonyms() -> dict[str, tuple[str, ...]]:
+def demonyms() -> dict[str, Texts]:
     """Return ISO-3 codes by demonym, also in the plural. What is also a name is no
     demonym.
     """
-    codes_of = dict[str, tuple[str, ...]]()
+    codes_of = dict[str, Texts]()
     people = _NAMES["people"]
     forms = [
         (normalise(_CODES.sub("", one)), tuple(_CODES.findall(one)))

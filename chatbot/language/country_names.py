@@ -16,6 +16,7 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from ..domain.scope import NamedCountry
+from ..domain.tables import Texts
 from .countries import (
     ALIKE,
     ISO_CODE_LENGTH,
@@ -59,7 +60,7 @@ SEVERAL = {"congo": ("COD", "COG"), "korea": ("KOR", "PRK")}
 
 @lru_cache(maxsize=4096)
 def find_countries(
-    text: str, library: tuple[str, ...] = (), *, misspelt: bool = True
+    text: str, library: Texts = (), *, misspelt: bool = True
 ) -> tuple[NamedCountry, ...]:
     """Return the countries named, in text order, the longest name at each place.
 
@@ -105,12 +106,12 @@ class _Lookup:
     a word.
     """
 
-    keys: dict[str, tuple[str, ...]]
+    keys: dict[str, Texts]
     words: dict[str, int]
 
 
 @lru_cache(maxsize=8)
-def _lookup(library: tuple[str, ...], foreign: bool) -> _Lookup:
+def _lookup(library: Texts, foreign: bool) -> _Lookup:
     others = {
         name: (code,)
         for name, code in foreign_names().items()
@@ -191,7 +192,7 @@ def _at(
 
 
 def _named(
-    text: str, span: list[re.Match[str]], names: dict[str, tuple[str, ...]]
+    text: str, span: list[re.Match[str]], names: dict[str, Texts]
 ) -> NamedCountry | None:
     start = span[0].start()
     end = span[-1].end()
@@ -265,7 +266,7 @@ _VOWELS = str.maketrans("aeiou", "-----")
 
 
 @lru_cache(maxsize=4096)
-def meant_country(words: tuple[str, ...]) -> str | None:
+def meant_country(words: Texts) -> str | None:
     """Return the normalised name that one or two normalised words were taken for; None
     where it is none or not clear. Of a name of two words one is right: "Costa Rika",
     "Suth Africa".

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..domain.errors import read_table
+from ..domain.tables import Texts
 from .analysis import LETTERS_PATTERN
 from .characters import lowered
 
@@ -169,7 +170,7 @@ def figures(text: str, *, comma: bool = False) -> list[Figure]:
 # Answers repeat the numbers of their passages.
 @lru_cache(4096)
 def _meaning(
-    groups: tuple[str, ...], comma: bool
+    groups: Texts, comma: bool
 ) -> tuple[frozenset[Decimal], str, bool, bool, tuple[Decimal, ...]]:
     """Return what the groups of `_FIGURE` mean: `Figure.values` to `Figure.parts`."""
     sign, before, inner, number, *_, percent, after = groups
@@ -193,7 +194,7 @@ def _meaning(
     )
 
 
-def _scale(groups: tuple[str, ...]) -> Decimal | None:
+def _scale(groups: Texts) -> Decimal | None:
     _, before, _, _, signs, short, word, *_ = groups
     if short and (before or short == "k"):
         return SHORT_SCALES[short]

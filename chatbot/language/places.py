@@ -9,6 +9,7 @@ from functools import cache
 import pycountry
 
 from ..domain.errors import read_table
+from ..domain.tables import Texts
 from .countries import country_code, normalise
 
 __all__ = ["find_places"]
@@ -27,14 +28,14 @@ _GENERIC_DOMAINS = frozenset(_TABLE["words"]["domains"].split(", "))
 """Endings that are sold all over the world."""
 
 
-def find_places(text: str) -> dict[str, tuple[str, ...]]:
+def find_places(text: str) -> dict[str, Texts]:
     """Return the marks by ISO-3 code, each once, as they are written in the text."""
     marks: dict[str, dict[str, str]] = defaultdict(dict)
     for code, written in _named(text):
         marks[code].setdefault(normalise(written), written)
     for code, written in _written(text):
         marks[code].setdefault(normalise(written), written)
-    unique: dict[str, tuple[str, ...]] = {}
+    unique: dict[str, Texts] = {}
     for code, by_name in marks.items():
         unique[code] = tuple(by_name.values())
     return unique

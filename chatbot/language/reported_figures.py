@@ -10,14 +10,13 @@ head.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from ..domain import Chunk
 from ..domain.documents import UNSURE
 from ..domain.figures import ReportedFigure
+from ..domain.tables import Stated, Texts
 from .figures import MONTHS, Figure, comma_decimals, figures, unify_signs
 from .markdown import escape_markdown
 from .sentences import sentences
@@ -94,26 +93,6 @@ MOST_WORDS = 8
 """Words of a label, a heading or a unit, at most; more of them are prose."""
 
 
-class Stated(NamedTuple):
-    """One figure. ``heading``: the line above it, "" = the passage's own. ``label``:
-    "male", "border countries: Chad". ``years``: all of a span, of which the last is
-    `year`; none where the text gives none.
-    """
-
-    heading: str
-    label: str
-    value: Decimal
-    unit: str
-    text: str
-    years: frozenset[int] = frozenset()
-    estimate: bool = False
-
-    @property
-    def year(self) -> int | None:
-        """The newest year that it is stated for; None where it has none."""
-        return max(self.years, default=None)
-
-
 def figure_years(text: str) -> tuple[int, ...]:
     """The years that ``text`` gives figures or facts for, newest first; not those of
     events.
@@ -150,7 +129,11 @@ def figures_of(
         country and chunk.heading.startswith(str(country))
     )
     section = "" if names_row else chunk.heading
-    for figure in stated(chunk.text) if statements is None else statements:
+    if statements is None:
+        statements = chunk.statements
+    if statements is None:
+        statements = stated(chunk.text)
+    for figure in statements:
         heading = figure.heading or section
         label = _TOTAL.sub(
             "",
@@ -159,7 +142,7 @@ def figures_of(
             else figure.label,
         )
         yield ReportedFigure(
-            subject=str(country or chunk.title),
+            subject=figure.subject or str(country or chunk.title),
             heading=heading or ("" if label else chunk.title),
             label=label,
             value=figure.value,
@@ -196,7 +179,7 @@ def stated(text: str) -> list[Stated]:
         return []
     comma = comma_decimals(text)
     heading = ""
-    group = tuple[str, ...]()
+    group = Texts()
     blocks: list[list[Stated]] = [[]]
     for line in _lines(text):
         statements, group = _figures_of_line(line, heading, group, comma)
@@ -213,8 +196,8 @@ def stated(text: str) -> list[Stated]:
 # The next edition of a report repeats many of its lines.
 @lru_cache(4096)
 def _figures_of_line(
-    line: str, heading: str, group: tuple[str, ...], comma: bool
-) -> tuple[list[Stated], tuple[str, ...]]:
+    line: str, heading: str, group: Texts, comma: bool
+) -> tuple[list[Stated], Texts]:
     """The statements of a line, and the labels that the next lines belong under."""
     items = []
     is_prose = line.endswith((".", "!", "?"))

@@ -16,6 +16,7 @@ import pycountry
 from ..domain.documents import Proposal
 from ..domain.errors import read_table
 from ..domain.scope import NamedCountry
+from ..domain.tables import Texts
 from ..language.countries import (
     ISO_CODE_LENGTH,
     country_code,
@@ -80,7 +81,7 @@ class CountryEvidence:
         return count_countries(self.text)
 
     @cached_property
-    def marks(self) -> dict[str, tuple[str, ...]]:
+    def marks(self) -> dict[str, Texts]:
         """Cities, provinces and the like by country."""
         everything: dict[str, None] = {}
         for lines in self.lines.values():

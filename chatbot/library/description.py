@@ -15,6 +15,7 @@ from pathlib import Path
 from ..domain import Embedder, Loaded
 from ..domain.documents import Proposal
 from ..domain.errors import read_table
+from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN
 from ..language.countries import country_code, normalise
 from ..language.detection import language_of
@@ -414,7 +415,7 @@ def unread_language(proposed: Iterable[Proposal], embedder: Embedder) -> str:
     return ""
 
 
-def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> tuple[str, ...]:
+def language_notes(proposed: Iterable[Proposal], embedder: Embedder) -> Texts:
     """Return `LANGUAGE_NOTE` for a document that needs it."""
     language = unread_language(proposed, embedder)
     if not language:

@@ -35,6 +35,7 @@ from ..domain.documents import (
 )
 from ..domain.protocols import Chunker, Passages
 from ..domain.scope import Value
+from ..domain.tables import Texts
 from ..language.countries import country_code
 from ..language.reported_figures import figure_years
 from .control import JobControl, lease
@@ -67,7 +68,7 @@ class Ingested:
     outcome: Literal["added", "replaced", "unchanged"]
     chunks: int
     proposed: tuple[Proposal, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +296,10 @@ class Ingestor(VersionWriter):
             self.read_texts(figure_years, texts, document.name, cancel),
             strict=True,
         )
-        chunks = [replace(chunk, figure_years=given) for chunk, given in years]
+        chunks = [
+            replace(chunk, figure_years=_all_years(given, chunk))
+            for chunk, given in years
+        ]
         if not chunks:
             raise errors.LoadError(f"{document.name}: no text was found in it.")
         # One passage at most: what of the summary the embedder reads (R-D7).
@@ -337,6 +341,14 @@ class Ingestor(VersionWriter):
 
 def _key(metadata: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
     return tuple(sorted(metadata.items()))
+
+
+def _all_years(of_text: Sequence[int], chunk: Chunk) -> tuple[int, ...]:
+    """Return the years that a passage gives figures for, newest first."""
+    every_year = {*of_text}
+    for figure in chunk.statements or ():
+        every_year |= figure.years
+    return tuple(sorted(every_year, reverse=True))
 
 
 def require_newest(old: DocumentRecord | None, upload_number: int) -> None:

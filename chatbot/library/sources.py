@@ -36,6 +36,7 @@ from ..domain.documents import (
 )
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.scope import YEAR_IN_REVIEW, Value
+from ..domain.tables import Texts
 from ..domain.validation import NOT_BLANK, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
@@ -276,7 +277,7 @@ class Source:
     identity: str
     title: str | None = None
     metadata: Mapping[str, Value] = field(default_factory=dict)
-    labels: tuple[str, ...] = ()
+    labels: Texts = ()
     description: str = ""
     listed: bool = False
     publication: Publication = NO_PUBLICATION
@@ -455,7 +456,7 @@ class ManifestEntry(BaseModel):
     country_name: str | None = None
     year: int | None = Field(None, ge=FIRST_YEAR, le=LAST_YEAR)
     type: str | None = None
-    labels: tuple[str, ...] = ()
+    labels: Texts = ()
     description: str = ""
     publisher: Publisher = None
     authors: Authors | None = None

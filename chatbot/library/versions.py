@@ -8,7 +8,7 @@ import json
 import logging
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyOf
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -25,10 +25,11 @@ from ..database.repositories.figures import (
     GlossaryRepository,
     VersionFigures,
 )
-from ..domain import Chunk, DocumentRecord, Scope, Vector, errors
+from ..domain import Cancellation, Chunk, DocumentRecord, Scope, Vector, errors
 from ..domain.documents import HeadingCounts, Matrix, Part
 from ..domain.protocols import Embedder, LateStore, Store
 from ..domain.scope import YEAR_IN_REVIEW, Value
+from ..domain.tables import Stated
 from ..language.country_names import keys_in
 from ..language.reported_figures import stated
 from .control import NO_RETRIES, JobControl, Retries
@@ -69,6 +70,24 @@ def heading_counts(
             if (chunk.id, chunk.heading) in figures:
                 indicators.add(chunk.heading)
     return HeadingCounts(len(headings), len(indicators))
+
+
+def read_figures(
+    chunks: Sequence[Chunk],
+    read_texts: Callable[..., Iterable[Any]],
+    name: str,
+    cancel: Cancellation | None = None,
+) -> Iterator[tuple[Chunk, Iterable[Stated]]]:
+    """Yield passages with their figures: of the cells of its table, else of its text.
+    ``read_texts`` as `LoaderPool.read_texts`; ``name``: of the report.
+    """
+    texts = [chunk.text for chunk in chunks if chunk.statements is None]
+    read = iter(read_texts(stated, texts, name, cancel))
+    for chunk in chunks:
+        if chunk.statements is None:
+            yield chunk, next(read)
+        else:
+            yield chunk, chunk.statements
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -292,10 +311,7 @@ class VersionWriter:
         # ready.
         control.check()
         self.require_current()
-        read = self.read_texts(
-            stated, [chunk.text for chunk in chunks], record.name, control.cancel
-        )
-        read_chunks = zip(chunks, read, strict=True)
+        read_chunks = read_figures(chunks, self.read_texts, record.name, control.cancel)
         return self.figures.of_version(record.id, record.version, read_chunks)
 
     def _followed(

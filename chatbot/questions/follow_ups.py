@@ -17,6 +17,7 @@ from ..domain import Message, Scope
 from ..domain.chat import Cited
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedYears, Reading
+from ..domain.tables import Texts
 from ..language.analysis import Analyzer
 from .english import number_of, pattern, words
 from .kinds import (
@@ -94,8 +95,8 @@ class ConversationState:
     """
 
     reading: Reading
-    countries: tuple[str, ...]
-    together: tuple[str, ...]
+    countries: Texts
+    together: Texts
     cited: Cited
 
 
@@ -329,7 +330,7 @@ class FollowUps:
         scope leave open.
         """
         message = reading.text
-        countries = tuple[str, ...]()
+        countries = Texts()
         if (
             not reading.about
             and not scope.get(COUNTRY)

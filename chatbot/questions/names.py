@@ -12,6 +12,7 @@ from itertools import islice
 from ..domain import DocumentRecord, Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, NamedDocument, NamedYears
+from ..domain.tables import Texts
 from ..language.analysis import analyzer
 from ..language.countries import normalise
 from ..language.country_names import find_countries
@@ -162,7 +163,7 @@ def _is_meant(text: str, start: int, end: int) -> bool:
 
 
 @lru_cache(maxsize=16384)
-def _titles(title: str) -> tuple[str, ...]:
+def _titles(title: str) -> Texts:
     """The parts of a title that tell which report it is, normalised."""
     parts = [normalise(part) for part in [title, *_SEPARATOR.split(title)]]
     plain = dict.fromkeys(" ".join(_DATE.sub(" ", part).split()) for part in parts)

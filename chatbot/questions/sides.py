@@ -10,6 +10,7 @@ from functools import reduce
 from ..domain import Range, Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import NamedCountry, Reading, Value, Values
+from ..domain.tables import Texts
 from ..language.analysis import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
@@ -78,7 +79,7 @@ class Sides:
     """
 
     compared: tuple[Side, ...] = ()
-    left_out: tuple[str, ...] = ()
+    left_out: Texts = ()
     bare: bool = False
 
 

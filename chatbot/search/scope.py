@@ -14,6 +14,7 @@ from ..domain.chat import ScopeSummary
 from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
 from ..domain.protocols import Catalog
 from ..domain.scope import YEAR_IN_REVIEW, Condition, Value, Values, both
+from ..domain.tables import Texts
 from ..language.countries import country_code
 from ..language.counts import count_of
 from ..language.words import Say, counted, in_english
@@ -321,7 +322,7 @@ def inventory(catalog: Catalog, scope: Scope) -> str:
         editions[name] |= (
             {on_one_line(str(about["year"]))} if "year" in about else set()
         )
-    alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    alike: dict[Texts, list[str]] = defaultdict(list)
     for name, years in sorted(editions.items()):
         alike[tuple(sorted(years, reverse=True))].append(name)
     for newest_first, names in alike.items():

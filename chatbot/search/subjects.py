@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from ..domain import Scope, SearchHit
 from ..domain.protocols import Catalog
 from ..domain.scope import NO_VALUE, NamedCountry, Reading, Value
+from ..domain.tables import Texts
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..language.countries import normalise, takes_article, usual_name
 from ..language.country_names import keys_in
@@ -307,7 +308,7 @@ class _Evidence:
     may name one.
     """
 
-    passages: Mapping[tuple[str, ...], int]
+    passages: Mapping[Texts, int]
     may_be_named: bool
 
 
@@ -322,7 +323,7 @@ def _evidence(
     """
     codes = {key for country in countries for key in country.keys}
     mentions = catalog.mentions(codes, scope)
-    passages: dict[tuple[str, ...], int] = {}
+    passages: dict[Texts, int] = {}
     if mentions.is_known:
         for country in countries:
             # A passage that names "Congo" counts for both countries.

@@ -306,6 +306,7 @@ def chunk_to_json(chunk: Chunk, fields: Iterable[str]) -> Json:
         "url": chunk.url,
         "confidence": chunk.confidence,
         "data_zone": chunk.zone,
+        "cell_figures": forms.statements_value(chunk.statements),
         **chunk.metadata,
     }
 
@@ -338,6 +339,7 @@ def chunk_from_json(
         url=forms.text_value(row.get("url")),
         confidence=row.get("confidence"),
         zone=forms.text_value(row.get("data_zone")),
+        statements=forms.statements_of(row.get("cell_figures")),
     )
 
 

@@ -7,6 +7,7 @@ import click
 from ...domain import DocumentRecord
 from ...domain.callers import ANYBODY
 from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.tables import Texts
 from ...language.counts import count_of
 from ..services import Services
 from ..services.library import Library
@@ -19,9 +20,7 @@ documents = Commands("documents")
 @documents.command("list")
 @click.option("--country", multiple=True, help="Only this country; repeat for several.")
 @click.option("--year", multiple=True, help="Only this year; repeat for several.")
-def list_documents(
-    services: Services, country: tuple[str, ...], year: tuple[str, ...]
-) -> None:
+def list_documents(services: Services, country: Texts, year: Texts) -> None:
     """List the reports.
 
     Example: python -m chatbot documents list --country Kenya"""
@@ -50,7 +49,7 @@ def list_documents(
 
 @documents.command("delete")
 @click.argument("document_ids", nargs=-1, required=True)
-def delete_documents(services: Services, document_ids: tuple[str, ...]) -> None:
+def delete_documents(services: Services, document_ids: Texts) -> None:
     """Delete reports and all their passages.
 
     Example: python -m chatbot documents delete 73d71e792634f475d551"""

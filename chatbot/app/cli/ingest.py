@@ -21,6 +21,7 @@ from ...domain.errors import (
     SupersededError,
 )
 from ...domain.request import RequestContext
+from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...library.archives import unpack
 from ...library.chunkers import CHUNKERS, require_text_column
@@ -105,7 +106,7 @@ first.
 def ingest(
     services: Services,
     /,
-    paths: tuple[str, ...],
+    paths: Texts,
     pattern: str,
     name: str,
     strict: bool,

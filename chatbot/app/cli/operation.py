@@ -7,6 +7,7 @@ import click
 from ...config.settings import Settings, in_url
 from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
 from ...domain.errors import InvalidRequestError, SettingsError
+from ...domain.tables import Texts
 from ...language.counts import count_of
 from ..factory import close_app, create_app
 from ..services import Services
@@ -95,8 +96,8 @@ def create(
     /,
     name: str,
     role: KeyRole,
-    collections: tuple[str, ...],
-    filters: tuple[str, ...],
+    collections: Texts,
+    filters: Texts,
     **most: Any,
 ) -> None:
     """Create a key and print it, this once: only a digest is stored. NAME says whose it
@@ -164,7 +165,7 @@ def list_keys(services: Services) -> None:
 @click.option(
     "--links", is_flag=True, help="Revoke the shared links of their conversations too."
 )
-def revoke(services: Services, key_ids: tuple[str, ...], *, links: bool) -> None:
+def revoke(services: Services, key_ids: Texts, *, links: bool) -> None:
     """Revoke keys, named by the beginning that `list` shows. What was made with them
     stays, as their owner's.
 

@@ -25,7 +25,6 @@ from ...domain.errors import (
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.protocols import ListingStore
 from ...jobs.worker import IngestionWorker, Originals
-from ...language.reported_figures import stated
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
@@ -33,6 +32,7 @@ from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
 from ...library.pipeline import IngestionService, Ingestor
 from ...library.samples import SampleReports
 from ...library.sources import About, Cutting, check_collection, check_overrides
+from ...library.versions import read_figures
 from .chat_models import ChatModels
 from .once import Once
 from .retention import PURGE_SECONDS
@@ -277,12 +277,10 @@ class Ingesting:
         chunks = self._chunks_in_order(record)
         if record.chunks and not chunks:
             return False
-        texts = [chunk.text for chunk in chunks]
-        read = self.loader.read_texts(stated, texts, record.name)
         figures.write(
             record.id,
             record.version,
-            zip(chunks, read, strict=True),
+            read_figures(chunks, self.loader.read_texts, record.name),
             of_rows=0 if record.version else record.chunks,
         )
         # Undone where the report was deleted or replaced meanwhile: sample reports take

@@ -15,6 +15,7 @@ from ...domain.errors import (
     InvalidRequestError,
     NotFoundError,
 )
+from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...library.pipeline import Edited
 from ...library.review import Doubt, alike, doubts, value_of
@@ -42,7 +43,7 @@ class ReportEdit:
 
     id: str
     fields: Mapping[str, Any]
-    unconfirmed: tuple[str, ...] = ()
+    unconfirmed: Texts = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class CheckedEdit:
 
     record: DocumentRecord
     stated: dict[str, Any]
-    unconfirmed: tuple[str, ...]
+    unconfirmed: Texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ...domain import Chunk, DocumentRecord, SearchHit
 from ...domain.documents import Chunking, Proposal, Report, Status, common_fields
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
+from ...domain.tables import Texts
 from ...library.control import JobControl
 from ...library.description import language_notes
 from ...library.review import MAX_REVIEWED, Doubt
@@ -77,7 +78,7 @@ class LibraryReport(Inlines):
     report: Report
     source: str
     collection: str
-    labels: tuple[str, ...]
+    labels: Texts
     description: str
     error: str
     sample: bool
@@ -95,7 +96,7 @@ class LibraryReport(Inlines):
     """What its text says about it and no person has confirmed or changed yet;
     ``taken``: the report has it already.
     """
-    notes: tuple[str, ...]
+    notes: Texts
     """What was left out of its file, and that the embedding model does not know its
     language.
     """

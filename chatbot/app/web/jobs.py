@@ -23,6 +23,7 @@ from ...domain import Cancellation, DocumentRecord, RequestContext, errors
 from ...domain.documents import Proposal
 from ...domain.json import to_json
 from ...domain.scope import Scope
+from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...jobs.queue import Ingestion, IngestionFile
 from ...library.control import JobControl, lease
@@ -226,7 +227,7 @@ class FilePreview:
     name: str
     pages: int | None = None
     proposed: tuple[Proposal, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Texts = ()
     error: str = ""
 
 

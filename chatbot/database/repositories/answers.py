@@ -15,6 +15,7 @@ from pydantic import PlainSerializer
 from ...domain.errors import NotFoundError
 from ...domain.json import Inlines
 from ...domain.scope import Scope, Value
+from ...domain.tables import Texts
 from ..core import Database, Json
 from ..limits import WITHIN, made_within
 from ..rows import from_row, now
@@ -154,10 +155,10 @@ class Asked:
     at: str
     question: str
     filters: dict[str, Any]
-    collections: tuple[str, ...]
+    collections: Texts
     mode: str
     answered: bool
-    chunk_ids: tuple[str, ...]
+    chunk_ids: Texts
 
     def values(self, field: str) -> list[Value]:
         """Return the values chosen for a filter field; none where it is a range."""

@@ -26,6 +26,7 @@ from ...domain.documents import (
     Publication,
 )
 from ...domain.scope import Condition, Value, Values, each_value
+from ...domain.tables import Texts
 from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
 from ..rows import (
@@ -368,7 +369,7 @@ class ReportCatalog(Protocol):
     `protocols.Catalog`.
     """
 
-    _fields: tuple[str, ...]
+    _fields: Texts
     """The filter fields."""
 
     def index(self) -> ReportIndex:
@@ -549,7 +550,7 @@ class DocumentRepository(ReportCatalog):
         return {row["file_id"] for row in rows}
 
     @property
-    def fields(self) -> tuple[str, ...]:
+    def fields(self) -> Texts:
         """The filter fields."""
         return self._fields
 

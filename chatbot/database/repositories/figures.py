@@ -18,9 +18,15 @@ from typing import Any, Protocol, TypeVar
 
 from ...domain import Chunk, DocumentRecord, Scope
 from ...domain.errors import InvalidRequestError
-from ...domain.figures import GlossaryEntry, Indicators, ReportedFigure, newest_marked
+from ...domain.figures import (
+    GlossaryEntry,
+    Indicators,
+    ReportedFigure,
+    newest_marked,
+)
 from ...domain.scope import NO_VALUE
-from ...language.reported_figures import Stated, figures_of
+from ...domain.tables import Stated
+from ...language.reported_figures import figures_of
 from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES
 from ..core import Database, Json
 from ..rows import from_row, now

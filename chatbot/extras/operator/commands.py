@@ -13,6 +13,7 @@ from ...app.services import Services
 from ...config.settings import Settings
 from ...domain.costs import Sums, UsageReport, add_up_stages
 from ...domain.json import to_json
+from ...domain.tables import Texts
 from ...language.counts import count_of
 from .doctor import diagnose_settings
 
@@ -99,11 +100,11 @@ def usage(services: Services, days: int, as_json: bool) -> None:
         )
 
 
-def _line(name: str, cells: tuple[str, ...]) -> str:
+def _line(name: str, cells: Texts) -> str:
     return f"{name:18}" + "".join(f"{cell:>12}" for cell in cells)
 
 
-def _cells(sums: Sums) -> tuple[str, ...]:
+def _cells(sums: Sums) -> Texts:
     usage = sums.usage
     counts = (sums.questions, usage.calls, usage.cached_calls, usage.failed_calls)
     tokens = (usage.prompt_tokens, usage.completion_tokens, usage.embedding_tokens)
@@ -133,7 +134,7 @@ def list_links(services: Services) -> None:
 @click.argument(
     "conversation_ids", nargs=-1, required=True, metavar="CONVERSATION_ID..."
 )
-def unshare(services: Services, conversation_ids: tuple[str, ...]) -> None:
+def unshare(services: Services, conversation_ids: Texts) -> None:
     """Revoke the links of shared conversations, named as `links` shows them.
 
     Example: python -m chatbot conversations unshare 5f0c1e"""

@@ -18,8 +18,10 @@ import numpy as np
 from psycopg import errors, sql
 from psycopg.types.json import Jsonb
 
+from ...database.rows import statements_of, statements_value
 from ...domain import Chunk, Range, Scope, Vector
 from ...domain.errors import EmbedderMismatchError
+from ...domain.tables import Texts
 from .connections import Connection, failure
 
 LOCK = 0x7265706F7274
@@ -34,7 +36,7 @@ _COLUMN_NAMES = {"start": "start_offset", "end": "end_offset"}
 COLUMNS = tuple(_COLUMN_NAMES.get(field.name, field.name) for field in fields(Chunk))
 COLUMN_LIST = ", ".join(COLUMNS)
 _TABLE = files(__package__).joinpath("table.sql").read_text("utf-8")
-_ADDED = ("figure_years", "url", "language", "confidence", "zone")
+_ADDED = ("figure_years", "url", "language", "confidence", "zone", "statements")
 """Columns that tables of older releases lack."""
 _DIMENSIONS = """
     SELECT atttypmod FROM pg_attribute
@@ -58,7 +60,7 @@ class ChunkTable:
     name: str
     embedding: str
     dimensions: int
-    filter_fields: tuple[str, ...]
+    filter_fields: Texts
 
     @property
     def indexable(self) -> bool:
@@ -173,6 +175,7 @@ class ChunkTable:
             "metadata": "jsonb",
             "labels": "text[]",
             "figure_years": "integer[]",
+            "statements": "jsonb",
             "terms": "tsvector",
         }
         names = (*COLUMNS, "language", "terms", "term_count")
@@ -239,12 +242,14 @@ def to_row(
     for name, value in chunk.metadata.items():
         metadata[clean(name)] = clean(value)
     embedding = np.asarray(vector, np.float32) if np.any(vector) else None
+    statements = statements_value(chunk.statements)
     return {
         **{
             _COLUMN_NAMES.get(field.name, field.name): clean(getattr(chunk, field.name))
             for field in fields(Chunk)
         },
         "metadata": Jsonb(metadata),
+        "statements": None if statements is None else Jsonb(clean(statements)),
         "collection": clean(collection),
         "language": language,
         "terms": to_tsvector(terms),
@@ -280,6 +285,7 @@ def to_chunk(row: Sequence[Any]) -> Chunk:
     for name in ("labels", "figure_years"):
         values[name] = tuple(values[name])
     values["metadata"].pop("document_name", None)
+    values["statements"] = statements_of(values["statements"])
     return Chunk(**values)
 
 

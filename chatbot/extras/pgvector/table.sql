@@ -24,4 +24,5 @@ ALTER TABLE {table}
     ADD COLUMN IF NOT EXISTS url text NOT NULL DEFAULT '',
     ADD COLUMN IF NOT EXISTS language text NOT NULL DEFAULT '',
     ADD COLUMN IF NOT EXISTS confidence double precision,
-    ADD COLUMN IF NOT EXISTS zone text NOT NULL DEFAULT '';
+    ADD COLUMN IF NOT EXISTS zone text NOT NULL DEFAULT '',
+    ADD COLUMN IF NOT EXISTS statements jsonb;

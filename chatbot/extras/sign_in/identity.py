@@ -17,6 +17,7 @@ from ...config.settings_types import read_tables
 from ...domain import errors
 from ...domain.callers import PERSON, ApiKey, KeyRole
 from ...domain.scope import Value
+from ...domain.tables import Texts
 from ...domain.validation import parse
 from ...language.countries import resolve_country
 from ...questions.reading import COUNTRY
@@ -66,7 +67,7 @@ class Groups:
         self._table = {} if path is None else read_groups(path, settings)
         self._countries = countries
 
-    def names(self, groups: Sequence[str]) -> tuple[str, ...]:
+    def names(self, groups: Sequence[str]) -> Texts:
         """Return the names of the table among these groups of a person, in the order of
         the file.
         """
@@ -74,7 +75,7 @@ class Groups:
             name for name in self._table if name in groups or name == EVERYBODY
         )
 
-    def countries(self) -> tuple[str, ...]:
+    def countries(self) -> Texts:
         """Return the countries that the table names, as it spells them."""
         return tuple(
             dict.fromkeys(

@@ -6,7 +6,7 @@ keeps it on its page, and makes chunks of the spans.
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import groupby
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from ...domain.errors import InvalidRequestError, LoadError
 from ...domain.protocols import Chunker, Embedder, TokenPlaces
 from ...domain.registry import Registry
 from .splitting import Border, Splitter, clauses, lines, paragraphs, sentences, words
+from .tables import TableFigures, table_passages
 
 CHUNKERS: Registry[Chunker] = Registry(
     "chunk strategy",
@@ -60,9 +61,7 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
     """
     text = document_text(document.sections)
     start = 0
-    for _, group in groupby(
-        document.sections, key=lambda section: (section.page, dict(section.metadata))
-    ):
+    for _, group in groupby(document.sections, key=_stretch_key):
         sections = tuple(group)
         ends = tuple(section.start + len(section.text) - start for section in sections)
         headings = set[int]()
@@ -73,6 +72,14 @@ def page_stretches(document: Document) -> Iterator[Stretch]:
             text[start : start + ends[-1]], start, sections, ends, frozenset(headings)
         )
         start += ends[-1]
+
+
+def _stretch_key(section: Section) -> tuple[Any, ...]:
+    """Return what neighbours have in common that passages may span: rows of a table
+    stay among themselves.
+    """
+    rows_at = None if section.rows is None else section.start
+    return section.page, dict(section.metadata), rows_at
 
 
 @dataclass
@@ -165,11 +172,18 @@ class BaseChunker:
         """
         chunks: list[Chunk] = []
         sections = document.sections
+        figures = TableFigures()
         each = (
             Stretch(section.text, section.start, (section,), (len(section.text),))
             for section in sections
         )
         for stretch in page_stretches(document) if self.joins_sections else each:
+            if stretch.sections[0].rows:
+                chunks += self._table_chunks(
+                    stretch.sections[0], document, figures, version, collection, chunks
+                )
+                check(len(chunks) - 1)
+                continue
             templates = [
                 _template(document, section, collection) for section in stretch.sections
             ]
@@ -206,6 +220,48 @@ class BaseChunker:
                         ordinal=ordinal,
                         start=stretch.start + start,
                         end=stretch.start + end,
+                    )
+                )
+        return chunks
+
+    def _table_chunks(
+        self,
+        section: Section,
+        document: Document,
+        figures: TableFigures,
+        version: str,
+        collection: str,
+        before: Sequence[Chunk],
+    ) -> list[Chunk]:
+        """Return the passages of a section that shows rows of a table."""
+        assert section.rows is not None
+        template = _template(document, section, collection)
+        heading = template.search_text
+
+        def fits(text: str) -> bool:
+            tokens = TokenCounter(self.embedder, text)
+            return self._fits(heading, tokens, 0, len(text))
+
+        chunks: list[Chunk] = []
+        for passage in table_passages(
+            section.rows, figures.of_rows(section.rows), fits
+        ):
+            spans = [(0, len(passage.text))]
+            if not fits(passage.text):  # a cell of many words
+                tokens = TokenCounter(self.embedder, passage.text)
+                inside = partial(self._fits, heading, tokens)
+                spans = list(Splitter(passage.text, inside).split(self.borders))
+            for place, (start, end) in enumerate(spans):
+                ordinal = len(before) + len(chunks)
+                chunks.append(
+                    replace(
+                        template,
+                        id=Chunk.make_id(document.id, version, ordinal),
+                        text=passage.text[start:end],
+                        ordinal=ordinal,
+                        start=section.start + passage.start,
+                        end=section.start + passage.end,
+                        statements=() if place else passage.figures,
                     )
                 )
         return chunks

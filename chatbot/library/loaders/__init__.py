@@ -23,7 +23,9 @@ from ...domain import Loaded, Section
 from ...domain.documents import lay_out
 from ...domain.errors import LoadError, ReaderFailedError
 from ...domain.registry import Registry
+from ...domain.tables import Texts
 from ...language.characters import visible
+from ...language.table_text import rows_text
 from .ocr import INSTALL_NOTE, INSTALLED, Ocr
 from .sections import WidthError
 from .text import decode_sample, opened
@@ -74,7 +76,7 @@ class FileLoader(Protocol):
     """
 
     noun: str
-    suffixes: tuple[str, ...]
+    suffixes: Texts
     isolated: bool
 
     def fit(self, sample: Sample) -> Fit: ...
@@ -91,8 +93,8 @@ class ArchiveLoader(ABC):
     only this format has; "" = only the file's name tells the format.
     """
 
-    suffixes: ClassVar[tuple[str, ...]]
-    parts: ClassVar[str | tuple[str, ...]]
+    suffixes: ClassVar[Texts]
+    parts: ClassVar[str | Texts]
 
     def fit(self, sample: Sample) -> Fit:
         if not self.parts:
@@ -183,7 +185,7 @@ def all_loaders() -> dict[str, FileLoader]:
     return {name: LOADERS.builder(name)() for name in LOADERS.names()}
 
 
-def suffixes() -> tuple[str, ...]:
+def suffixes() -> Texts:
     """Suffixes of readable files, sorted, in lower case with the dot. Files without one
     are read by content.
     """
@@ -362,7 +364,7 @@ def _visible(loaded: Loaded) -> Loaded:
     the text of their section.
     """
     sections: list[Section] = []
-    before: tuple[str, ...] = ()
+    before: Texts = ()
     for section in loaded.sections:
         path = tuple(map(visible, section.path))
         text = visible(section.text)
@@ -379,7 +381,13 @@ def _visible(loaded: Loaded) -> Loaded:
                 else (*path[: MAX_HEADINGS - 1], path[-1]),
             )
         )
-        sections.append(replace(section, path=kept, text="\n\n".join([*new, text])))
+        full = "\n\n".join([*new, text])
+        rows = section.rows
+        if rows is not None and new:
+            # The text stays a view of the rows.
+            rows = replace(rows, head="\n".join(filter(None, [*new, rows.head])))
+            full = rows_text(rows)
+        sections.append(replace(section, path=kept, text=full, rows=rows))
         before = path
     title = loaded.title
     description = visible(loaded.description)

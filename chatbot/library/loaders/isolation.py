@@ -17,14 +17,14 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from itertools import accumulate, count, groupby
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import TypeAdapter
 
-from ...domain import Cancellation, Loaded
+from ...domain import Cancellation, Loaded, Section
 from ...domain.cancellation import heartbeat
 from ...domain.errors import (
     CancelledError,
@@ -33,8 +33,9 @@ from ...domain.errors import (
     ReaderFailedError,
     StoppedError,
 )
+from ...domain.tables import Stated, Table, TableRows
 from ...language.country_names import keys_in
-from ...language.reported_figures import Stated, figure_years, stated
+from ...language.reported_figures import figure_years, stated
 from . import LOADERS, PictureLoader, all_loaders, detect, read_file, reader_failed
 from .ocr import Ocr
 
@@ -57,6 +58,7 @@ section.
 SECTION_COST = 250
 MEMORY = "memory to be read than is allowed"
 LOADED = TypeAdapter(Loaded)
+TABLE = TypeAdapter(Table)
 TEXT_READERS: dict[str, tuple[Callable[[str], Any], TypeAdapter[list[Any]]]] = {
     "figure_years": (figure_years, TypeAdapter(list[tuple[int, ...]])),
     "keys_in": (keys_in, TypeAdapter(list[frozenset[str]])),
@@ -261,7 +263,7 @@ class LoaderPool:
         if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
             return read_file(reader, path)
         with self._turn(path, caller, cancel) as loader, self._lock(path, cancel):
-            return LOADED.validate_python(loader.read(path, name, cancel, on_page))
+            return _unpacked(loader.read(path, name, cancel, on_page))
 
     def read_texts(
         self,
@@ -509,7 +511,7 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
                 f"{path.name} has more text than the limit for one file ({limit}). "
                 "Split it and try again."
             )
-        return {"loaded": LOADED.dump_python(loaded)}
+        return {"loaded": _packed(loaded)}
     except ChatbotError as error:
         if isinstance(
             error.__cause__, MemoryError
@@ -518,6 +520,46 @@ def _load(path: Path, name: str, ocr: Ocr) -> dict[str, Any]:
         return {
             "failed" if isinstance(error, ReaderFailedError) else "error": error.message
         }
+
+
+def _packed(loaded: Loaded) -> dict[str, Any]:
+    """Return a file as JSON, each table once however many sections show its rows."""
+    tables: dict[int, int] = {}
+    packed_tables: list[Any] = []
+    shown: list[list[Any] | None] = []
+    sections: list[Section] = []
+    for section in loaded.sections:
+        sections.append(replace(section, rows=None))
+        rows = section.rows
+        if rows is None:
+            shown.append(None)
+            continue
+        key = id(rows.table)
+        if key not in tables:
+            tables[key] = len(tables)
+            packed_tables.append(TABLE.dump_python(rows.table))
+        shown.append([tables[key], rows.start, rows.stop, rows.head])
+    plain = replace(loaded, sections=tuple(sections))
+    return {
+        "loaded": LOADED.dump_python(plain),
+        "tables": packed_tables,
+        "shown": shown,
+    }
+
+
+def _unpacked(packed: dict[str, Any]) -> Loaded:
+    """Return what `_packed` was given."""
+    loaded = LOADED.validate_python(packed["loaded"])
+    tables = [TABLE.validate_python(table) for table in packed["tables"]]
+    sections: list[Section] = []
+    for section, shown in zip(loaded.sections, packed["shown"], strict=True):
+        if shown is None:
+            sections.append(section)
+            continue
+        table, start, stop, head = shown
+        rows = TableRows(tables[table], start, stop, head)
+        sections.append(replace(section, rows=rows))
+    return replace(loaded, sections=tuple(sections))
 
 
 def needs_more(path: Path, limit: str) -> LoadError:

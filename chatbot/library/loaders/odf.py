@@ -281,14 +281,10 @@ class _Reader:
         hidden = set[int]()
         at = 1
         for column in _own(table, "table:table-column"):
-            width = min(
-                int(column.get(q("table:number-columns-repeated"), "1")), MAX_COLUMNS
-            )
-            hidden |= (
-                set(range(at, at + width))
-                if column.get(q("table:visibility"), "visible") != "visible"
-                else set()
-            )
+            repeated = int(column.get(q("table:number-columns-repeated"), "1"))
+            width = min(repeated, MAX_COLUMNS)
+            if column.get(q("table:visibility"), "visible") != "visible":
+                hidden.update(range(at, at + width))
             at += width
         rows: dict[int, list[str]] = {}
         merged = list[tuple[int, int, int, int]]()
@@ -313,12 +309,17 @@ class _Reader:
             number += times
         for left, top, right, bottom in merged:
             fill_merged(rows, left, top, right, bottom)
-        filled = {
-            at for texts in rows.values() for at, text in enumerate(texts, 1) if text
-        }
+        filled: set[int] = set()
+        for texts in rows.values():
+            for at, text in enumerate(texts, 1):
+                if text:
+                    filled.add(at)
         self.notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
         for texts in rows.values():
-            shown = [text for at, text in enumerate(texts, 1) if at not in hidden]
+            shown = []
+            for at, text in enumerate(texts, 1):
+                if at not in hidden:
+                    shown.append(text)
             while shown and not shown[-1]:
                 shown.pop()
             yield shown

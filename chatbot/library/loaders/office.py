@@ -25,6 +25,7 @@ from lxml import etree
 from ...domain import Loaded, Section
 from ...domain.documents import lay_out
 from ...domain.errors import LoadError
+from ...domain.tables import Texts
 from . import OFFICE_STREAMS, ArchiveLoader, all_loaders, ole_streams
 from .sections import one_line
 from .text import unreadable
@@ -89,7 +90,7 @@ class OfficeLoader(ArchiveLoader):
     """Implements `loaders.FileLoader` for a format with a library that opens it."""
 
     noun: ClassVar[str]
-    suffixes: ClassVar[tuple[str, ...]]
+    suffixes: ClassVar[Texts]
     isolated = True
     nothing: ClassVar[str]
     """The error for a file without text, after its name."""

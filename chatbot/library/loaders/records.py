@@ -17,6 +17,7 @@ from typing import Any
 from ...domain import Loaded, Section
 from ...domain.documents import lay_out
 from ...domain.errors import LoadError
+from ...domain.tables import Texts
 from . import Fit, Sample
 from . import sections as tables
 from .markdown import drop_strong
@@ -44,30 +45,34 @@ class CsvLoader:
 
     def load(self, path: Path) -> Loaded:
         rows = [row for _, row in _rows(read_text(path), path.name)]
-        # Lines about the table, of a cell or two, may stand above its header.
-        ((usual, _),) = Counter(
-            len(row) for row in rows[: 2 * _SAMPLE_ROWS]
-        ).most_common(1)
-        filled = (sum(bool(cell.strip()) for cell in row) for row in rows[:20])
-        few = 0 if usual == 1 else 2 if usual > 5 else 1
-        start = next((place for place, count in enumerate(filled) if count > few), 0)
+        start = _header_row(rows)
         preface = "\n".join(tables.row_text((), row) for row in rows[:start])
         sections = tables.record_sections(
-            rows[start], rows[start + 1 :], name=path.name
+            rows[start], rows[start + 1 :], name=path.name, note=preface
         )
+        placed = lay_out([Section((), preface), *sections])
         names = tables.column_names(rows[start], 0)
-        columns = (
-            ()
-            if any(tables.column_key(name) in tables.TEXT_COLUMNS for name in names)
-            else tuple(names)
-        )
-        notes = (NO_TEXT_NOTE,) if columns else ()
-        return Loaded(
-            path.stem,
-            lay_out([Section((), preface), *sections]),
-            columns=columns,
-            notes=notes,
-        )
+        for name in names:
+            if tables.column_key(name) in tables.TEXT_COLUMNS:
+                return Loaded(path.stem, placed)
+        return Loaded(path.stem, placed, columns=tuple(names), notes=(NO_TEXT_NOTE,))
+
+
+def _header_row(rows: Sequence[Sequence[str]]) -> int:
+    """Return the place of the row that names the columns: lines about the table, of a
+    cell or two, may stand above it.
+    """
+    ((usual, _),) = Counter(map(len, rows[: 2 * _SAMPLE_ROWS])).most_common(1)
+    few = 1
+    if usual == 1:
+        few = 0
+    elif usual > 5:
+        few = 2
+    for place, row in enumerate(rows[:20]):
+        filled = list(filter(str.strip, row))
+        if len(filled) > few:
+            return place
+    return 0
 
 
 _SEPARATOR_LINE = re.compile(r"\ufeff?\"?sep=(.)\"?[ \t;,]*\n", re.IGNORECASE)
@@ -306,7 +311,7 @@ def _record(item: Mapping[str, Any]) -> dict[str, str] | None:
 
 
 def _object_sections(
-    content: Mapping[str, Any], path: tuple[str, ...], skip: str
+    content: Mapping[str, Any], path: Texts, skip: str
 ) -> Iterator[Section]:
     """Yield the object's own text, then what is nested in it. ``skip`` is the key that
     is already its heading.
@@ -340,9 +345,7 @@ def _object_sections(
             )
 
 
-def _list_sections(
-    items: Sequence[Any], path: tuple[str, ...], label: str
-) -> Iterator[Section]:
+def _list_sections(items: Sequence[Any], path: Texts, label: str) -> Iterator[Section]:
     """Yield items with headings under these, and records without as rows under the
     list's own name.
     """

@@ -9,10 +9,47 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from ...domain import Section
 from ...domain.errors import LoadError
 from ...domain.scope import Value
+from ...domain.tables import Headings, TableRows, Texts
 from ...language.countries import country_code
+from ...language.table_text import (
+    LEVEL,
+    group_depth,
+    is_number,
+    label,
+    labelled_row,
+    one_line,
+    row_text,
+    rows_text,
+)
+from ...language.table_words import unit_line
+from .grid import read_grid
 
-LEVEL = "\x01"
-"""Separates the levels of a column's name: "2007" over "Men" """
+__all__ = [
+    "LEVEL",
+    "LINE",
+    "NOTED",
+    "PARAGRAPH",
+    "SUPERSCRIPTS",
+    "HeadingOutline",
+    "WidthError",
+    "apart",
+    "column_key",
+    "column_names",
+    "empty_columns",
+    "is_number",
+    "is_single",
+    "is_tagged",
+    "label",
+    "labelled_row",
+    "looks_like_header",
+    "one_line",
+    "record_sections",
+    "require_width",
+    "row_metadata",
+    "row_sections",
+    "row_text",
+    "table_text",
+]
 PARAGRAPH = "\n\n"
 LINE = "\n"
 
@@ -106,66 +143,26 @@ def require_width(columns: int) -> None:
         )
 
 
-_NUMERIC_CELL = re.compile(r"[-+−(]?\s*[$€£¥]?\s*\d[\d\s.,']*%?\)?")
 _HEADER_YEAR = re.compile(r"(1[89]|20|21)\d\d")
-
-
-def row_text(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return ``Header: value; Header: value``. Empty cells are left out; a cell without
-    a header stands alone. A name of several levels (separated by `LEVEL`) leaves out
-    those that the cell before it has named: "2007 Men: 3; Women: 4; 2009 Men: 5". Whole
-    names in every cell made reports of wide tables up to three times as long.
-    """
-    written: list[str] = []
-    before: list[str] = []
-    for place, cell in enumerate(cells):
-        if not (value := one_line(cell)):
-            continue
-        levels = (
-            [one_line(level).rstrip(" :") for level in header[place].split(LEVEL)]
-            if place < len(header)
-            else []
-        )
-        shared = 0
-        while (
-            shared < min(len(levels), len(before)) - 1
-            and levels[shared] == before[shared]
-        ):
-            shared += 1
-        name = " ".join(filter(None, levels[shared:]))
-        written.append(f"{name}: {value}" if name else value)
-        before = levels
-    return "; ".join(written)
-
-
-def labelled_row(cells: Sequence[str]) -> str:
-    """Return a row whose columns have no names: ``Label: value; value``."""
-    first, *others = [value for cell in cells if (value := one_line(cell))] or [""]
-    labelled = (
-        bool(others)
-        and bool(cells[0].strip())
-        and bool(label(first))
-        and not is_number(first)
-    )
-    return (
-        f"{first.rstrip(' :')}: {'; '.join(others)}"
-        if labelled
-        else "; ".join([first, *others])
-    )
 
 
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line that names the columns without a value in any row, as a form has
     them; no line if all have one.
     """
-    filled = {place for row in rows for place, cell in enumerate(row) if cell.strip()}
-    names = [
-        " ".join(name.split(LEVEL)).strip()
-        for place, name in enumerate(header)
-        if place not in filled
-    ]
-    names = list(dict.fromkeys(filter(None, names)))
-    return [f"Empty columns: {', '.join(names)}"] if names else []
+    filled: set[int] = set()
+    for row in rows:
+        for place, cell in enumerate(row):
+            if cell.strip():
+                filled.add(place)
+    names: dict[str, None] = {}
+    for place, name in enumerate(header):
+        shown = " ".join(name.split(LEVEL)).strip()
+        if shown and place not in filled:
+            names[shown] = None
+    if not names:
+        return []
+    return [f"Empty columns: {', '.join(names)}"]
 
 
 def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> str:
@@ -176,21 +173,27 @@ def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> 
     judge by its look. Rows of one cell above it are captions. Such rows below it, notes
     and names of groups, stand alone too.
     """
-    table = [
-        row for row in ([one_line(cell) for cell in row] for row in rows) if any(row)
-    ]
+    table = []
+    for row in rows:
+        cells = [one_line(cell) for cell in row]
+        if any(cells):
+            table.append(cells)
     require_width(max(map(len, table), default=0))
-    first = next(
-        (place for place, row in enumerate(table) if not is_single(row)), len(table)
-    )
-    named = first + 1 < len(table) and (
-        looks_like_header(table[first]) if header is None else header
-    )
-    names = [label(name) for name in table.pop(first)] if named else []
-    lines = [
-        row_text(names, row) if names and not is_single(row) else labelled_row(row)
-        for row in table
-    ]
+    first = 0
+    while first < len(table) and is_single(table[first]):
+        first += 1
+    names: list[str] = []
+    if first + 1 < len(table):
+        if header is None:
+            header = looks_like_header(table[first])
+        if header:
+            names = [label(name) for name in table.pop(first)]
+    lines = []
+    for row in table:
+        if names and not is_single(row):
+            lines.append(row_text(names, row))
+        else:
+            lines.append(labelled_row(row))
     return "\n".join([*lines, *empty_columns(names, table)])
 
 
@@ -208,31 +211,17 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     prose or a number but a year.
     """
     texts = [one_line(cell) for cell in cells]
-    if not texts or not all(texts[1:]) or any(label(text) != text for text in texts):
+    if not texts or not all(texts[1:]):
         return False
-    numbers = [text for text in texts if is_number(text)]
-    return len(numbers) < len(texts) and all(
-        _HEADER_YEAR.fullmatch(number) for number in numbers
-    )
-
-
-def is_number(text: str) -> bool:
-    """Return whether a cell is a number as people write it: ``1,285.5``, ``-3``,
-    ``(12)``, ``45 %``, ``$7``.
-    """
-    return bool(_NUMERIC_CELL.fullmatch(text.strip()))
-
-
-def label(text: str) -> str:
-    """Return the text of a cell that is repeated on each row it names; "" for prose,
-    which would swell the table.
-    """
-    # A longer cell is prose, not the name of a column or of rows.
-    return text if len(text) <= 120 else ""
-
-
-def one_line(text: str) -> str:
-    return " ".join(text.split())
+    numbers = 0
+    for text in texts:
+        if label(text) != text:
+            return False
+        if is_number(text):
+            numbers += 1
+            if not _HEADER_YEAR.fullmatch(text):
+                return False
+    return numbers < len(texts)
 
 
 TEXT_COLUMNS = ("text", "raw_content", "content", "body")
@@ -245,87 +234,139 @@ _YEAR_VALUE = re.compile(r"([12]\d{3})(?:\.0+)?")
 
 
 def record_sections(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, name: str = "The table"
+    header: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    name: str = "The table",
+    note: str = "",
 ) -> list[Section]:
     """Return `row_sections` of a whole file. An error calls the table ``name`` (the
-    file's name).
+    file's name). ``note``: the lines above the table.
 
     Raises:
         LoadError: no row has text. The message names the columns.
     """
     table = list(rows)
     names = column_names(header, max(map(len, table), default=0))
-    sections = row_sections(names, table, ())
-    if not sections:
-        columns = {column_key(column): column for column in names}
-        text = next(
-            (columns[column] for column in TEXT_COLUMNS if column in columns), None
-        )
-        problem = (
-            f'has a column "{text}", but no row has any text in it'
-            if text
-            else "has no values below its header"
-        )
-        raise LoadError(
-            f"{name} {problem}. Columns found: {', '.join(names) or 'none'}."
-        )
-    return sections
+    sections = row_sections(names, table, (), note=note)
+    if sections:
+        return sections
+    columns = {column_key(column): column for column in names}
+    problem = "has no values below its header"
+    for column in TEXT_COLUMNS:
+        if column in columns:
+            text = columns[column]
+            problem = f'has a column "{text}", but no row has any text in it'
+            break
+    raise LoadError(f"{name} {problem}. Columns found: {', '.join(names) or 'none'}.")
 
 
 def row_sections(
-    names: Sequence[str], rows: Iterable[Sequence[str]], path: tuple[str, ...]
+    names: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    path: Texts,
+    *,
+    title: str = "",
+    note: str = "",
+    place: str = "",
 ) -> list[Section]:
     """Return a section for each row that has text, below ``path``. Rows are numbered
     from 1, without the header. With a text column (`TEXT_COLUMNS`) a row is a passage,
-    otherwise a line of a table. A row that names a country or a year is found under
-    that country or year. ``names`` name all columns.
+    otherwise a row of a table, in the group that a row above it names. A row that names
+    a country or a year is found under that country or year. ``names`` name all columns.
     """
     table = [[cell.strip() for cell in row] for row in rows]
     columns = {
         column_key(column): place for place, column in reversed(list(enumerate(names)))
     }
     text = _first(columns, TEXT_COLUMNS)
-    title = columns.get("title")
-    source = _first(columns, SOURCE_COLUMNS)
+    if text is not None:
+        return _text_sections(names, table, path, columns, text)
     named_by = _naming_column(columns, table)
     year = columns.get("year")
+    tags: Headings = ()
+    if table and is_tagged(table[0]):
+        # A row of tags below the heads says what the columns are.
+        tags = tuple(table[0])
+        table[0] = [""] * len(table[0])
+    grid = read_grid(names, table, title=title, note=note, place=place, tags=tags)
+    head = unit_text(note)
+    sections = []
+    for at, number in enumerate(grid.numbers):
+        row = table[number]
+        name = f"Row {number + 1}"
+        heading = one_line(_cell(row, named_by))
+        if 0 < len(heading) <= MAX_ROW_NAME_CHARACTERS:
+            row_year = _cell(row, year) if year not in {None, named_by} else ""
+            name = f"{heading}, {row_year}" if row_year else heading
+        shown = TableRows(grid.table, at, at + 1, head)
+        groups = grid.table.rows[at].path[: group_depth(grid.table, shown.rows[0])]
+        sections.append(
+            Section(
+                path=(*path, *groups, name),
+                text=rows_text(shown),
+                metadata=_metadata(columns, row),
+                rows=shown,
+            )
+        )
+    return sections
+
+
+def _text_sections(
+    names: Sequence[str],
+    table: Sequence[Sequence[str]],
+    path: Texts,
+    columns: Mapping[str, int],
+    text: int,
+) -> list[Section]:
+    """Return the rows of a knowledge base: the column ``text`` has their texts."""
+    title = columns.get("title")
+    source = _first(columns, SOURCE_COLUMNS)
     sections = []
     for number, row in enumerate(table, start=1):
+        body = _cell(row, text)
+        if not body:
+            continue
         name = f"Row {number}"
-        if text is not None:
-            if not (body := _cell(row, text)):
-                continue
-            if heading := one_line(_cell(row, title)):
-                name = f"{name}: {heading}"
-            # Country and year too: a passage that does not mention them is still
-            # searched by them.
-            rest = [
-                place for place in range(len(row)) if place not in {text, title, source}
-            ]
-            lines = [
-                body,
-                row_text(
-                    [names[place] for place in rest], [row[place] for place in rest]
-                ),
-            ]
-            lines.append(f"Source: {origin}" if (origin := _cell(row, source)) else "")
-            body = "\n".join(filter(None, lines))
-        else:
-            if not any(row):
-                continue
-            if (
-                0
-                < len(heading := one_line(_cell(row, named_by)))
-                <= MAX_ROW_NAME_CHARACTERS
-            ):
-                row_year = _cell(row, year) if year not in {None, named_by} else ""
-                name = f"{heading}, {row_year}" if row_year else heading
-            body = row_text(names, row)
-        metadata = row_metadata(
-            {key: _cell(row, place) for key, place in columns.items()}
+        if heading := one_line(_cell(row, title)):
+            name = f"{name}: {heading}"
+        # Country and year too: a passage that does not mention them is still searched
+        # by them.
+        rest = [
+            place for place in range(len(row)) if place not in {text, title, source}
+        ]
+        others = row_text(
+            [names[place] for place in rest], [row[place] for place in rest]
         )
-        sections.append(Section((*path, name), body, metadata=metadata))
+        origin = _cell(row, source)
+        lines = [body, others, f"Source: {origin}" if origin else ""]
+        sections.append(
+            Section(
+                path=(*path, name),
+                text="\n".join(filter(None, lines)),
+                metadata=_metadata(columns, row),
+            )
+        )
     return sections
+
+
+def _metadata(columns: Mapping[str, int], row: Sequence[str]) -> dict[str, Value]:
+    return row_metadata({key: _cell(row, place) for key, place in columns.items()})
+
+
+_TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
+"""A tag of the Humanitarian Exchange Language, in a row below the headings."""
+
+
+def is_tagged(row: Sequence[str]) -> bool:
+    """Return whether all cells of a row that are filled are tags."""
+    filled = [cell.strip() for cell in row if cell.strip()]
+    return bool(filled) and all(map(_TAG.fullmatch, filled))
+
+
+def unit_text(note: str) -> str:
+    """Return the lines beside a table that give its unit: "(in thousands)"."""
+    return "\n".join(line for line in note.splitlines() if unit_line(line))
 
 
 def column_names(header: Sequence[str], width: int) -> list[str]:
@@ -337,13 +378,17 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
     names: dict[str, None] = {}
     counts: Counter[str] = Counter()
     for place in range(width):
-        name = one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
+        name = ""
+        if place < len(header):
+            name = one_line(header[place]).lstrip("\ufeff")
         name = name or f"Column {place + 1}"
         counts[name] += 1
-        while (
-            counted := f"{name} ({counts[name]})" if counts[name] > 1 else name
-        ) in names:
+        counted = name
+        if counts[name] > 1:
+            counted = f"{name} ({counts[name]})"
+        while counted in names:
             counts[name] += 1
+            counted = f"{name} ({counts[name]})"
         names[counted] = None
     return list(names)
 
@@ -360,14 +405,16 @@ def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
     without invalid ones.
     """
     metadata: dict[str, Value] = {}
-    countries = (values.get(column, "") for column in COUNTRY_COLUMNS)
-    if country := next(
-        (name for name in countries if name and country_code(name)), None
-    ):
-        metadata["country_name"] = country
-    if year := _YEAR_VALUE.fullmatch(values.get("year", "")):
+    for column in COUNTRY_COLUMNS:
+        country = values.get(column, "")
+        if country and country_code(country):
+            metadata["country_name"] = country
+            break
+    year = _YEAR_VALUE.fullmatch(values.get("year", ""))
+    if year:
         metadata["year"] = int(year[1])
-    if 0 < len(kind := values.get("type", "")) <= MAX_ROW_NAME_CHARACTERS:
+    kind = values.get("type", "")
+    if 0 < len(kind) <= MAX_ROW_NAME_CHARACTERS:
         metadata["type"] = kind
     return metadata
 
@@ -382,14 +429,25 @@ def _naming_column(
     if country is not None:
         return country
     for place in sorted(columns.values()):
-        values = [value for row in table if (value := _cell(row, place))]
-        if 2 * sum(_FIGURE.fullmatch(value) is None for value in values) > len(values):
+        names = 0
+        for row in table:
+            value = _cell(row, place)
+            if not value:
+                continue
+            if _FIGURE.fullmatch(value):
+                names -= 1
+            else:
+                names += 1
+        if names > 0:
             return place
     return None
 
 
 def _first(columns: Mapping[str, int], names: Sequence[str]) -> int | None:
-    return next((columns[name] for name in names if name in columns), None)
+    for name in names:
+        if name in columns:
+            return columns[name]
+    return None
 
 
 def _cell(row: Sequence[str], place: int | None) -> str:

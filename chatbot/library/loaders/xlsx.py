@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from ...domain import Section
 from ...domain.errors import LoadError
+from ...language.table_words import unit_line
 from . import sections as tables
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 
@@ -142,57 +143,72 @@ def _rows(path: Path, sheet: Any, notes: SheetNotes) -> Iterator[list[str]]:
                     "and columns and try again."
                 )
             texts: list[str] = []
-            for cell in (
-                ReadOnlyCell(sheet, **values)
-                for values in cells
-                if values["value"] is not None
-            ):
+            for values in cells:
+                if values["value"] is None:
+                    continue
+                cell = ReadOnlyCell(sheet, **values)
                 if cell._style_id not in visible:
                     visible[cell._style_id] = _shows_value(cell)
                 if visible[cell._style_id]:
                     texts += [""] * (cell.column - len(texts))
                     texts[cell.column - 1] = cell_text(cell)
             rows[number] = texts
-            if (
-                parser.row_dimensions.pop(str(number), {}).get("hidden")
-                in _SHOWN_NOWHERE
-            ):
+            dimensions = parser.row_dimensions.pop(str(number), {})
+            if dimensions.get("hidden") in _SHOWN_NOWHERE:
                 hidden_rows.add(number)
-    for merged in parser.merged_cells.mergeCell if parser.merged_cells else ():
-        fill_merged(rows, *merged.bounds)
-    columns = (
-        entry
-        for entry in parser.column_dimensions.values()
-        if entry.get("hidden") in _SHOWN_NOWHERE
-    )
-    spans = (
-        (int(entry["min"]), min(int(entry["max"]), tables.MAX_COLUMNS))
-        for entry in columns
-    )
-    hidden = {at for first, last in spans for at in range(first, last + 1)}
-    shown = [
-        row
-        for row, column in formulas
-        if row not in hidden_rows and column not in hidden
-    ]
-    notes.formulas += len(shown)
-    for row in shown:
+    yield from _shown_rows(rows, hidden_rows, parser, formulas, notes)
+
+
+def _shown_rows(
+    rows: dict[int, list[str]],
+    hidden_rows: set[int],
+    parser: Any,
+    formulas: list[tuple[int, int]],
+    notes: SheetNotes,
+) -> Iterator[list[str]]:
+    """Yield the visible rows without hidden columns, and an empty one where rows are
+    missing. ``formulas``: cells without a result, by row and column.
+    """
+    if parser.merged_cells:
+        for merged in parser.merged_cells.mergeCell:
+            fill_merged(rows, *merged.bounds)
+    hidden = _hidden_columns(parser)
+    for row, column in formulas:
+        if row in hidden_rows or column in hidden:
+            continue
+        notes.formulas += 1
         if sum(map(bool, rows[row])) == 1:  # the label alone says nothing
             rows[row] = []
     notes.hidden[ROWS_NOTE] += len(hidden_rows)
-    filled = {at for texts in rows.values() for at, text in enumerate(texts, 1) if text}
+    filled: set[int] = set()
+    for texts in rows.values():
+        for at, text in enumerate(texts, 1):
+            if text:
+                filled.add(at)
     notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
             yield []
         last = number
-        texts = [
-            text for at, text in enumerate(rows[number], start=1) if at not in hidden
-        ]
+        texts = []
+        for at, text in enumerate(rows[number], start=1):
+            if at not in hidden:
+                texts.append(text)
         while texts and not texts[-1]:
             texts.pop()
         yield texts
+
+
+def _hidden_columns(parser: Any) -> set[int]:
+    """Return the places of the hidden columns, from 1."""
+    hidden: set[int] = set()
+    for entry in parser.column_dimensions.values():
+        if entry.get("hidden") in _SHOWN_NOWHERE:
+            first = int(entry["min"])
+            last = min(int(entry["max"]), tables.MAX_COLUMNS)
+            hidden.update(range(first, last + 1))
+    return hidden
 
 
 def _shows_value(cell: Any) -> bool:
@@ -200,11 +216,14 @@ def _shows_value(cell: Any) -> bool:
     nothing.
     """
     color = cell.font.color if cell.font else None
-    white = color is not None and (
-        color.rgb == _WHITE or (color.type == "theme" and color.theme == 0)
-    )
-    filled = cell.fill is not None and cell.fill.fill_type is not None
-    return (cell.number_format or "") != _EMPTY_FORMAT and (filled or not white)
+    if cell.number_format == _EMPTY_FORMAT:
+        return False
+    if cell.fill is not None and cell.fill.fill_type is not None:
+        return True
+    if color is None:
+        return True
+    is_theme_white = color.type == "theme" and color.theme == 0
+    return not is_theme_white and color.rgb != _WHITE
 
 
 def fill_merged(
@@ -271,8 +290,6 @@ def sheet_sections(
     yield Section((name,), "\n".join(captions))
 
 
-_TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
-"""A tag of the Humanitarian Exchange Language, in a row below the headings."""
 _UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re.IGNORECASE)
 _MAX_HEADING_ROWS = 4
 
@@ -296,12 +313,12 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
         (
             at
             for at, row in enumerate(table[:_MAX_HEADING_ROWS])
-            if all(map(_TAG.fullmatch, filter(None, row)))
+            if tables.is_tagged(row)
         ),
         0,
     )
     heads = tagged
-    if table and not tagged and any(map(_TAG.fullmatch, table[0])):  # only tags
+    if table and not tagged and tables.is_tagged(table[0]):  # only tags
         return [" ".join(re.findall(r"\w+", tag)) for tag in table.pop(0)]
     if not tagged:
         # More rows belong to the heading while it repeats or lacks names and no figure
@@ -327,7 +344,7 @@ def _heading_rows(table: Rows, start: int) -> list[str]:
         if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
             heads = int(len(table) > 1 and tables.looks_like_header(table[0][start:]))
     names = _joined_names(table[:heads], width)
-    del table[: heads + bool(tagged)]
+    del table[:heads]
     while names and not names[-1]:
         names.pop()
     return names
@@ -338,28 +355,30 @@ def _joined_names(rows: Rows, width: int) -> list[str]:
     it heads both.
     """
     levels: list[list[str]] = [[] for _ in range(width)]
-    for at, row in enumerate(rows):
+    for row, below in zip(rows, [*rows[1:], []], strict=False):
         above = ""
         for place in range(width):
-            cell = row[place] if place < len(row) else ""
-            spread = (
-                at + 1 < len(rows)
-                and place > 0
-                and bool(rows[at + 1][place : place + 1] != [""])
-            )
-            above = cell or (above if spread else "")
+            cell = ""
+            if place < len(row):
+                cell = row[place]
+            spreads = bool(below) and place > 0 and below[place : place + 1] != [""]
+            if cell or not spreads:
+                above = cell
             if above and above not in levels[place]:
                 levels[place].append(above)
-    return [" ".join(level) for level in levels]
+    return [tables.LEVEL.join(level) for level in levels]
 
 
 def _table_sections(
     name: str, captions: list[str], header: list[str], table: Rows
 ) -> Iterator[Section]:
-    path = (
-        (name, captions.pop(0)) if captions and tables.label(captions[0]) else (name,)
-    )
-    yield Section(path, "\n".join(captions))
+    title = ""
+    if captions and tables.label(captions[0]) and not unit_line(captions[0]):
+        title = captions.pop(0)
+    path = (name, title) if title else (name,)
+    # A unit stands in each row's passage.
+    shown = [line for line in captions if not unit_line(line)]
+    yield Section(path, "\n".join(shown))
     if not header:
         yield Section(path, tables.table_text(table, header=False))
         return
@@ -372,6 +391,9 @@ def _table_sections(
         tables.column_names(header[start:], max(map(len, table), default=0)),
         table,
         path,
+        title=title,
+        note="\n".join([*captions, *notes]),
+        place=name,
     )
     yield Section(path, "\n".join(notes))
 
@@ -397,19 +419,15 @@ def number_text(value: float, number_format: str) -> str:
     separators, decimals.
     """
     # Excel's precision: .1 + .2 is .3
-    plain = (
-        str(int(value))
-        if isinstance(value, int) or value.is_integer()
-        else f"{value:.15g}"
-    )
+    plain = f"{value:.15g}"
+    if isinstance(value, int) or value.is_integer():
+        plain = str(int(value))
     sections = re.findall(r'(?:"[^"]*"|\\.|[^;"\\])+', number_format)
-    section = (
-        sections[1]
-        if value < 0 and len(sections) > 1
-        else sections[0]
-        if sections
-        else "General"
-    )
+    section = "General"
+    if sections:
+        section = sections[0]
+    if value < 0 and len(sections) > 1:
+        section = sections[1]
     parts = list(_FORMAT_PART.finditer(section))
     others = "".join(part["other"] or "" for part in parts)
     patterns = [part["number"] for part in parts if part["number"]]
@@ -417,23 +435,22 @@ def number_text(value: float, number_format: str) -> str:
         return plain
     shown = ""
     for part in parts:
-        if part["number"]:
-            pattern = part["number"].rstrip(
-                ","
-            )  # each comma at the end hides three digits
-            scale = (100 if "%" in others else 1) / 1000 ** (
-                len(part["number"]) - len(pattern)
-            )
-            shown += _digits(abs(value) * scale, pattern)
-        else:
-            shown += (
-                part["quoted"]
-                or part["escaped"]
-                or part["currency"]
-                or part["other"]
-                or ""
-            )
-    return tables.one_line(f"-{shown}" if value < 0 and len(sections) < 2 else shown)
+        number = part["number"]
+        if not number:
+            shown += part["quoted"] or part["escaped"] or part["currency"] or ""
+            shown += part["other"] or ""
+            continue
+        # Each comma at the end hides three digits.
+        pattern = number.rstrip(",")
+        amount = abs(value)
+        if "%" in others:
+            amount *= 100
+        for _ in range(len(number) - len(pattern)):
+            amount /= 1000
+        shown += _digits(amount, pattern)
+    if value < 0 and len(sections) < 2:
+        shown = f"-{shown}"
+    return tables.one_line(shown)
 
 
 def _digits(value: float, pattern: str) -> str:
@@ -445,12 +462,12 @@ def _digits(value: float, pattern: str) -> str:
         if place == "0" or not text.endswith("0"):
             break
         text = text[:-1]
-    text = text.rstrip(".") if "." in text else text
-    return (
-        text
-        if "," in whole
-        else text.zfill(whole.count("0") + len(text) - len(text.partition(".")[0]))
-    )
+    if "." in text:
+        text = text.rstrip(".")
+    if "," in whole:
+        return text
+    decimals_and_point = len(text) - len(text.partition(".")[0])
+    return text.zfill(whole.count("0") + decimals_and_point)
 
 
 def cell_text(cell: Any) -> str:
@@ -461,20 +478,16 @@ def cell_text(cell: Any) -> str:
     if value is None or cell.data_type == "e":
         return ""
     if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
+        return str(value).upper()
     if isinstance(value, int | float):
         return number_text(value, cell.number_format or "General")
     if isinstance(value, datetime):
-        return (
-            value.date().isoformat()
-            if value.time() == time()
-            else value.isoformat(sep=" ", timespec="minutes")
-        )
+        if value.time() == time():
+            return value.date().isoformat()
+        return value.isoformat(sep=" ", timespec="minutes")
     if isinstance(value, timedelta):
         minutes, seconds = divmod(round(value.total_seconds()), 60)
         return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
-    return (
-        value.isoformat()
-        if isinstance(value, date | time)
-        else tables.one_line(str(value))
-    )
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return tables.one_line(str(value))

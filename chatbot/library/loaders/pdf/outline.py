@@ -16,7 +16,7 @@ from ....domain import Section
 from ....domain.documents import PARAGRAPH
 from .measures import read_measure
 from .page import Block, PageText
-from .tables import CAPTION, Table
+from .tables import CAPTION, PageTable
 from .words import Line, Style, compounds, join_lines
 
 _BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
@@ -254,7 +254,7 @@ class Caption:
     text: str
 
 
-Part = Heading | Caption | Paragraph | Table
+Part = Heading | Caption | Paragraph | PageTable
 
 
 def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Part]:
@@ -274,7 +274,11 @@ def flow(page: PageText, styles: Styles, hyphenated: Collection[str]) -> list[Pa
             end -= 1
         # Small print at the foot of a column is footnotes, unless all of the column is
         # small, or it is below a table.
-        if at + 1 == len(page.columns) or not end or isinstance(column[end - 1], Table):
+        if (
+            at + 1 == len(page.columns)
+            or not end
+            or isinstance(column[end - 1], PageTable)
+        ):
             end = len(column)
         new = list(_parts(column[:end], styles, hyphenated))
         if parts and new:
@@ -315,7 +319,7 @@ def _parts(
                 start = at + count
             at += count or 1
         yield from paragraphs_of(lines[start:], hyphenated)
-        yield from (block for block in run if isinstance(block, Table))
+        yield from (block for block in run if isinstance(block, PageTable))
 
 
 def _with_whole_headings(
@@ -352,7 +356,9 @@ def _with_captions(parts: list[Part]) -> list[Part]:
         if not isinstance(part, Heading | Paragraph):
             continue
         following = parts[at + 1 : at + 3]
-        table = next((below for below in following if isinstance(below, Table)), None)
+        table = next(
+            (below for below in following if isinstance(below, PageTable)), None
+        )
         if table is None:
             continue
         numbered = CAPTION.match(part.text) and len(part.text) < 400
@@ -431,7 +437,7 @@ class _SectionWriter:
                 self._open(part)
             elif isinstance(part, Caption):
                 self._caption = part
-            elif isinstance(part, Table):
+            elif isinstance(part, PageTable):
                 # A row of 150 characters is a section of its own: in one passage with
                 # another, neither is found by its label (MiniLM: .81 for both together,
                 # .85 for the row alone).

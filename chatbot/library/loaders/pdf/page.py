@@ -12,7 +12,7 @@ from statistics import fmean, median
 from .drawing import DrawnPage, Loss
 from .measures import read_measure
 from .sideways import sideways_heads
-from .tables import Table, aligned_tables, bordered_tables, ruled_tables
+from .tables import PageTable, aligned_tables, bordered_tables, ruled_tables
 from .words import (
     Line,
     Span,
@@ -27,7 +27,7 @@ from .words import (
     rows_of,
 )
 
-Block = Line | Table
+Block = Line | PageTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Gutter:
     bottom: float
 
 
-Box = Word | Table | Gutter
+Box = Word | PageTable | Gutter
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class _DirectionReader:
 
     def __init__(self) -> None:
         self._columns = Columns()
-        self._open_table: Table | None = None
+        self._open_table: PageTable | None = None
 
     def read(self, page: DrawnPage, heads: Sequence[Word]) -> PageText:
         """``heads``: headings of columns that were set sideways."""
@@ -137,7 +137,7 @@ class _DirectionReader:
         tables = []
         for column in columns:
             for block in column:
-                if isinstance(block, Table):
+                if isinstance(block, PageTable):
                     tables.append(block)
         first = min(tables, key=lambda table: table.top, default=None)
         if first and self._open_table:
@@ -205,7 +205,8 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
             words.append(item)
     blocks: list[Block] = []
     for table in sorted(
-        (item for item in items if isinstance(item, Table)), key=lambda table: table.top
+        (item for item in items if isinstance(item, PageTable)),
+        key=lambda table: table.top,
     ):
         middle = (table.top + table.bottom) / 2
         blocks += _lines([word for word in words if word.y < middle])
@@ -227,7 +228,7 @@ def _lines(words: Sequence[Word]) -> list[Block]:
     """
     blocks: list[Block] = []
     for part in aligned_tables(rows_of(words)):
-        if isinstance(part, Table):
+        if isinstance(part, PageTable):
             blocks.append(part)
             continue
         first, *others = pieces_of(part, 2.0)

@@ -55,7 +55,7 @@ Rows = Sequence[Sequence[Word]]
 
 
 @dataclass(slots=True)
-class Table:
+class PageTable:
     """A table as text, a line per row, and its place. ``columns`` and ``header`` serve
     its continuation, ``body`` a table that may be one.
     """
@@ -73,7 +73,7 @@ class Table:
     def text(self) -> str:
         return "\n".join(self.lines)
 
-    def go_on(self, before: "Table") -> None:
+    def go_on(self, before: "PageTable") -> None:
         """Take the header of the table at the foot of the page before, if the columns
         are the same.
         """
@@ -265,11 +265,13 @@ def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]
     return [*(row_text(header, row) for row in rows), *empty_columns(header, rows)]
 
 
-def ruled_tables(page: DrawnPage, words: list[Word]) -> tuple[list[Table], list[Word]]:
+def ruled_tables(
+    page: DrawnPage, words: list[Word]
+) -> tuple[list[PageTable], list[Word]]:
     """Return tables between horizontal rules of one width, and the words outside
     them.
     """
-    tables: list[Table] = []
+    tables: list[PageTable] = []
     broken = page_rules(page, joined=_BROKEN)
     exact = page_rules(page, joined=1.5)
     for rules in _chains(broken, page):
@@ -332,7 +334,7 @@ def _within(word: Word, top: Rule, bottom: Rule) -> bool:
 
 def _between(
     rules: Sequence[Rule], exact: Sequence[Rule], words: Sequence[Word]
-) -> tuple[Table | None, int]:
+) -> tuple[PageTable | None, int]:
     """Return the table that begins at the first rule, if any, and how many rules
     further it ends.
     """
@@ -398,7 +400,7 @@ def _split_header(rows: Rows) -> tuple[Rows, Rows]:
 
 def _table(
     head: Rows, body: Rows, spanners: Sequence[Rule], place: Box, *, has_header: bool
-) -> Table | None:
+) -> PageTable | None:
     """Return the rows as a table; None if they are text. Without a sure header, most
     rows must be figures.
     """
@@ -416,16 +418,16 @@ def _table(
         return None
     header, (x0, top, x1, bottom) = header_of(head, columns, spanners), place
     filled = body_of(body, columns)
-    return Table(
+    return PageTable(
         row_lines(header, filled), x0, x1, top, bottom, header, columns, filled
     )
 
 
-def aligned_tables(rows: Sequence[list[Word]]) -> list[Table | list[Word]]:
+def aligned_tables(rows: Sequence[list[Word]]) -> list[PageTable | list[Word]]:
     """Return a column's rows in order, with runs of rows that align as columns of
     figures as tables.
     """
-    result: list[Table | list[Word]] = []
+    result: list[PageTable | list[Word]] = []
     at = 0
     while at < len(rows):
         end = _run(rows, at)
@@ -466,7 +468,7 @@ def _is_drawn(row: Sequence[Word]) -> bool:
     return bool(_DRAWN.fullmatch(" ".join(word.text for word in row)))
 
 
-def _aligned_table(rows: Rows) -> Table | None:
+def _aligned_table(rows: Rows) -> PageTable | None:
     rule = next(
         (at for at, row in enumerate(rows[:_MAX_HEADER_ROWS]) if _is_drawn(row)), 0
     )
@@ -483,8 +485,8 @@ def _aligned_table(rows: Rows) -> Table | None:
 
 
 def bordered_tables(
-    page: DrawnPage, words: list[Word], before: Table | None
-) -> tuple[list[Table], list[Word]]:
+    page: DrawnPage, words: list[Word], before: PageTable | None
+) -> tuple[list[PageTable], list[Word]]:
     """Return tables whose cells have borders, and the words outside them.
 
     ``before``: the table at the foot of the page before; a first table of the same
@@ -530,7 +532,7 @@ def bordered_tables(
         ):
             continue
         tables.append(
-            Table(
+            PageTable(
                 [*titles, *row_lines(header, body)],
                 x0,
                 x1,
@@ -663,7 +665,7 @@ def _rows_without_rules(
 
 
 def _headed(
-    grid: list[list[_Cell]], columns: list[Span], before: Table | None
+    grid: list[list[_Cell]], columns: list[Span], before: PageTable | None
 ) -> tuple[list[str], list[list[str]], list[Span]]:
     """Return the header, the rows below it, and the columns. A table that continues
     without a header takes that of ``before``. A header may take several rows; a cell

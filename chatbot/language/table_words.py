@@ -1,0 +1,216 @@
+"""What words in heads and labels of tables say: roles of columns, totals, units."""
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..domain.errors import read_table
+from .figures import CURRENCIES, SCALES, unify_signs
+
+__all__ = [
+    "HeadUnit",
+    "is_part",
+    "is_total",
+    "is_unnamed",
+    "part_units",
+    "read_unit",
+    "role_of_head",
+    "role_of_tag",
+    "unit_line",
+]
+
+_TABLE = read_table(__package__, "tables")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(" ".join(word.split()) for word in text.split(","))
+
+
+_ROLES: dict[str, frozenset[str]] = {
+    role: _words(words) for role, words in _TABLE["roles"].items()
+}
+_TAGS: dict[str, list[str]] = {
+    role: sorted(_words(tags)) for role, tags in _TABLE["tags"].items()
+}
+_PARTS = _words(_TABLE["columns"]["parts"])
+_TOTALS = _words(_TABLE["columns"]["totals"])
+_UNIT_WORDS = _words(_TABLE["units"]["words"])
+_LEADS = re.compile(
+    rf"^(?:{'|'.join(sorted(_words(_TABLE['units']['leads']), key=len, reverse=True))})"
+    r"\b\s*:?\s*",
+    re.IGNORECASE,
+)
+_BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
+_AFTER_COMMA = re.compile(r",\s+([^,]{1,30})$")
+_THOUSANDS = re.compile(r"(?<![\d.,])['’]?000(?:['’]?s)?(?![\d.,])")
+_SCALE = re.compile(
+    rf"\b(?:{'|'.join(sorted(map(re.escape, SCALES), key=len, reverse=True))})\b\.?"
+    r"(?!\s+(?:inhabitants|people|births|live|population|habitants|hab))",
+    re.IGNORECASE,
+)
+_PER = re.compile(r"\b(?:per|par|por|لكل)\b|/", re.IGNORECASE)
+_OF = re.compile(
+    r"^(?:of|de|d['’]|des|do|da)\s*|\s+(?:of|de|d['’]|des)$", re.IGNORECASE
+)
+_UNNAMED = re.compile(r"(?:Column \d+)?")
+
+
+class HeadUnit(NamedTuple):
+    """``name``: "%", "$", "lira per kg"; "" = only a scale. ``scale``: what a value
+    under it is multiplied by. ``text``: as it is written.
+    """
+
+    name: str
+    scale: Decimal
+    text: str
+
+
+def role_of_head(head: str) -> str:
+    """Return the role that a column's head names, one of the `roles` of the word list;
+    "" = none.
+    """
+    plain = _plain(head)
+    spaced = plain.replace("_", " ").replace("-", " ")
+    for role, words in _ROLES.items():
+        if plain in words or spaced in words:
+            return role
+    last = spaced.rpartition(" ")[2]
+    if last in {"code", "id", "pcode"}:
+        return "code"
+    if spaced.endswith(" name"):
+        return role_of_head(spaced.removesuffix(" name"))
+    return ""
+
+
+def role_of_tag(tag: str) -> str:
+    """Return the role that a tag of the Humanitarian Exchange Language gives a column:
+    "#country+name"; "" = none, or a value.
+    """
+    parts = set(re.findall(r"[#+]\w+", tag.lower()))
+    if not parts:
+        return ""
+    best = ""
+    most = 0
+    for role, patterns in _TAGS.items():
+        for pattern in patterns:
+            named = set(re.findall(r"[#+]\w+", pattern))
+            # An attribute of codes decides, whatever the tag is about.
+            weight = 9 if role == "code" else len(named)
+            if named <= parts and weight > most:
+                best = role
+                most = weight
+    if best:
+        return best
+    return "value"
+
+
+def is_unnamed(head: str) -> bool:
+    """Return whether a head is empty, or the place of a column without one."""
+    return bool(_UNNAMED.fullmatch(head.strip()))
+
+
+def is_part(head: str) -> bool:
+    """Return whether a head names a part of what its table counts: "Girls", "Q1"."""
+    plain = _plain(head)
+    return plain in _PARTS or role_of_head(head) == "value"
+
+
+def is_total(label: str) -> bool:
+    """Return whether a label names the total of its rows or columns."""
+    plain = _plain(label)
+    first, _, rest = plain.partition(" ")
+    return plain in _TOTALS or (first in {"total", "totals"} and len(rest) < 30)
+
+
+def _plain(text: str) -> str:
+    return " ".join(_BRACKETS.sub("", text).split()).strip(" :*.").lower()
+
+
+@lru_cache(4096)
+def part_units(head: str) -> tuple[str, HeadUnit | None]:
+    """Return a head without the unit in it, and the unit: "GDP (US$ million)"."""
+    for pattern in (_BRACKETS, _AFTER_COMMA):
+        for match in pattern.finditer(head):
+            unit = read_unit(match[1])
+            if unit is not None:
+                rest = f"{head[: match.start()]} {head[match.end() :]}"
+                return " ".join(rest.split()).strip(" ,:"), unit
+    if re.match(r"%", head) or head.rstrip().endswith("%"):
+        rest = head.strip(" %,:")
+        # "% of GDP" is what is counted, too.
+        return (head if head.startswith("%") and rest else rest), HeadUnit(
+            "%", Decimal(1), "%"
+        )
+    unit = read_unit(head) if len(head) < 30 else None
+    if unit is not None and _is_only_unit(head):
+        return "", unit
+    return head, None
+
+
+@lru_cache(1024)
+def read_unit(text: str, *, sure: bool = False) -> HeadUnit | None:
+    """Return the unit in some words; None where they name none. ``sure``: they do, as
+    those of a column of units.
+    """
+    words = unify_signs(text).strip(" ()[]:")
+    core = _LEADS.sub("", words)
+    has_lead = core != words
+    if not core or len(core) > 60:
+        return None
+    scale = Decimal(1)
+    rest = core
+    thousands = _THOUSANDS.search(rest)
+    # "per 1,000 live births" has no scale: the value is of so many.
+    per = _PER.search(rest)
+    before = rest[: per.start()] if per else rest
+    behind = rest[per.start() :] if per else ""
+    if thousands and thousands.end() <= len(before):
+        scale *= 1000
+        before = _THOUSANDS.sub("", before)
+    while named := _SCALE.search(before):
+        scale *= SCALES[named[0].lower().rstrip(".")]
+        before = f"{before[: named.start()]}{before[named.end() :]}"
+        before = _OF.sub("", before.strip(" ,-"))
+    rest = f"{before.strip(' ,-')} {behind}".strip()
+    known = sure or scale != 1 or _has_unit_word(rest) or (per and per.start() == 0)
+    if not known and not (has_lead and len(rest.split()) <= 2):
+        return None
+    return HeadUnit(_unit_name(rest), scale, core)
+
+
+def _has_unit_word(text: str) -> bool:
+    lower = text.lower()
+    if lower in _UNIT_WORDS or "%" in lower or re.search("[$€£¥₹₽]", lower):
+        return True
+    words = re.findall(r"[^\s,;/]+", lower)
+    # In brackets a unit is short: "kg per hectare", not "people who came per boat".
+    return len(words) <= 5 and words[:1] != [] and words[0] in _UNIT_WORDS
+
+
+def _is_only_unit(head: str) -> bool:
+    words = re.findall(r"[^\s,;/()]+", head.lower())
+    known = _UNIT_WORDS - {"number", "nombre", "número", "year", "years"}
+    return all(word in known or word in SCALES or word == "000" for word in words)
+
+
+def _unit_name(text: str) -> str:
+    for sign, pattern in CURRENCIES.items():
+        if re.fullmatch(rf"(?:{pattern})", text.lower()):
+            return sign
+    if re.fullmatch(
+        r"per ?cent|percentage|percent|pct|pour ?cent|por ciento|por cento",
+        text.lower(),
+    ):
+        return "%"
+    return text
+
+
+def unit_line(text: str) -> HeadUnit | None:
+    """Return the unit of a whole line beside a table: "(in thousands)", "Unit: kg"."""
+    line = text.strip()
+    in_brackets = line.startswith("(") and line.endswith(")")
+    core = line.strip("()[] ")
+    if not (in_brackets or _LEADS.match(core) or _is_only_unit(core)):
+        return None
+    return read_unit(core)

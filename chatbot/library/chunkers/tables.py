@@ -1,0 +1,122 @@
+"""Passages of tables. A long table is cut by rows, with its head above the rows of each
+passage; a row that is too long by columns, with its labels in front of each piece.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from ...domain.tables import Stated, Table, TableRow, TableRows
+from ...language.table_text import row_line
+from ..tables import statements
+
+__all__ = ["TableFigures", "TablePassage", "table_passages"]
+
+Fits = Callable[[str], bool]
+"""Returns whether a passage may have this text."""
+
+
+class TablePassage(NamedTuple):
+    """``start`` and ``end``: of its rows in the text of their section. ``figures``:
+    those of its cells.
+    """
+
+    text: str
+    start: int
+    end: int
+    figures: tuple[Stated, ...]
+
+
+class TableFigures:
+    """The figures of a document's tables. Each table is interpreted once, as a whole:
+    its rows may be in many sections.
+    """
+
+    def __init__(self) -> None:
+        self._tables: dict[int, tuple[Table, list[dict[int, Stated]]]] = {}
+
+    def of_rows(self, shown: TableRows) -> list[dict[int, Stated]]:
+        """Return the figures of each row, by the places of their columns."""
+        key = id(shown.table)
+        if key not in self._tables:
+            self._tables[key] = (shown.table, list(statements(shown.table)))
+        _, figures = self._tables[key]
+        return figures[shown.start : shown.stop]
+
+
+def table_passages(
+    shown: TableRows, figures: Sequence[dict[int, Stated]], fits: Fits
+) -> Iterator[TablePassage]:
+    """Yield the passages of some rows, in order, each with the head of these.
+
+    ``figures``: of each row. A cell that is too long for a passage is one all the same:
+    whoever gets it has to cut it.
+    """
+    spans = _row_lines(shown)
+    lines = [row_line(shown.table, row) for row in shown.rows]
+    first = 0
+    while first < len(lines):
+        stop = first + 1
+        text = _under(shown.head, lines[first])
+        if not fits(text):
+            row = shown.rows[first]
+            for piece in _pieces(shown, row, figures[first], fits):
+                yield piece._replace(start=spans[first][0], end=spans[first][1])
+            first = stop
+            continue
+        while stop < len(lines):
+            longer = f"{text}\n{lines[stop]}"
+            if not fits(longer):
+                break
+            text = longer
+            stop += 1
+        stated_figures: list[Stated] = []
+        for of_row in figures[first:stop]:
+            stated_figures += of_row.values()
+        start = spans[first][0] if first else 0
+        end = spans[stop - 1][1]
+        yield TablePassage(text, start, end, tuple(stated_figures))
+        first = stop
+
+
+def _pieces(
+    shown: TableRows, row: TableRow, figures: dict[int, Stated], fits: Fits
+) -> Iterator[TablePassage]:
+    """Yield a row in pieces of some columns each."""
+    first = 0
+    width = len(row.texts)
+    while first < width:
+        stop = first + 1
+        text = _piece(shown, row, first, stop)
+        while stop < width:
+            longer = _piece(shown, row, first, stop + 1)
+            if not fits(longer):
+                break
+            text = longer
+            stop += 1
+        columns = range(first, stop)
+        inside = [figures[column] for column in columns if column in figures]
+        yield TablePassage(text, 0, 0, tuple(inside))
+        first = stop
+    if not width:
+        yield TablePassage(_piece(shown, row, 0, 0), 0, 0, ())
+
+
+def _piece(shown: TableRows, row: TableRow, first: int, stop: int) -> str:
+    return _under(shown.head, row_line(shown.table, row, range(first, stop)))
+
+
+def _under(head: str, text: str) -> str:
+    if not head:
+        return text
+    return f"{head}\n{text}"
+
+
+def _row_lines(shown: TableRows) -> list[tuple[int, int]]:
+    """Return where the line of each row begins and ends in the text of its section."""
+    spans = []
+    position = len(_under(shown.head, ""))
+    for row in shown.rows:
+        end = position + len(row_line(shown.table, row))
+        spans.append((position, end))
+        position = end + 1
+    return spans

@@ -1,0 +1,529 @@
+"""What the cells of a table say: subject, indicator, year and unit of each figure.
+
+They are told by the headings of rows and columns, by words ("Year", "Indicator"), by
+values (countries, years) and by what the file says itself (tags), never by position
+alone. What cannot be told stays empty.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import lru_cache
+from itertools import filterfalse, islice
+
+from ..domain.tables import Headings, Stated, Table, TableCell, TableRow
+from ..language.countries import country_code
+from ..language.figures import comma_decimals, figures, unify_signs
+from ..language.table_text import group_depth
+from ..language.table_words import (
+    HeadUnit,
+    is_part,
+    is_total,
+    is_unnamed,
+    part_units,
+    read_unit,
+    role_of_head,
+    role_of_tag,
+    unit_line,
+)
+
+__all__ = ["interpret", "statements"]
+
+FIGURES = frozenset({"figure", "value"})
+"""Roles of columns of figures."""
+_YEAR = r"(?:1[89]|20|21)\d\d"
+_YEARS = re.compile(
+    rf"(?<![\d.,])(?:FY\s?|CY\s?)?(?P<year>{_YEAR})"
+    rf"(?:\s?[-/–]\s?(?P<until>{_YEAR}|\d\d)(?!\d|[-/]\d))?(?![\d]|[.,]\d)",
+    re.IGNORECASE,
+)
+_ONLY_YEAR = re.compile(
+    rf"(?:{_YEARS.pattern})(?:\.0+)?|{_YEAR}-\d\d(?:-\d\d)?|{_YEAR}-?[QSM]\d+",
+    re.IGNORECASE,
+)
+_TABLE_NUMBER = re.compile(
+    r"^(?:table|tableau|tabla|cuadro|tabela|quadro|figure|annex|جدول)\b\s*"
+    r"(?:[A-Z]?\d+(?:[.-]\d+)*[a-z]?|[A-Z]\b|[IVX]+\b)?\s*[.:–-]*\s*",
+    re.IGNORECASE,
+)
+_IN_YEAR = re.compile(
+    rf"[,(\s]*(?:\b(?:in|en|em|as of)\s)?{_YEARS.pattern}\)?", re.IGNORECASE
+)
+_PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+_NO_FIGURE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[:/.]\d{1,2}[:/.]|\d+:\d\d|0\d+$|\+\d")
+_MARKS = re.compile(
+    r"\s*(?:\[[^\]]{1,4}\]|\((?:[a-z]|\d|est\.?|p|r|e)\)|[*†‡§]+)$", re.IGNORECASE
+)
+_NEGATIVE = re.compile(r"\(\s*([$€£¥]?\s*\d[\d.,\s]*%?)\s*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Roles:
+    """What the levels of the rows' labels and the columns hold, by their places.
+
+    ``labels``: a role for each of `Table.row_heads`, ``columns`` for each column. Roles
+    are those of `language/tables.toml`; "name" = values that name the rows, "figure" =
+    numbers, "text" = anything else. ``comma``: decimals have a comma.
+    """
+
+    labels: Sequence[str]
+    columns: Sequence[str]
+    comma: bool
+    countries_above: bool
+    """The columns' headings name countries, so the rows name indicators."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RowFacts:
+    """What a row says of all of its figures."""
+
+    subject: str
+    parts: Headings
+    """What is counted, or the part of it, from the outermost heading inwards."""
+    is_indicator: bool
+    """``parts`` name what is counted, not only a part of it."""
+    years: frozenset[int]
+    unit: HeadUnit | None
+    is_total: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnFacts:
+    """What the heads of a column, or the texts beside a table, say of the figures."""
+
+    parts: Headings
+    years: frozenset[int]
+    unit: HeadUnit | None
+    subject: str = ""
+
+
+def statements(table: Table) -> Iterator[dict[int, Stated]]:
+    """Yield the figures of each row, by the places of their columns."""
+    for cells in interpret(table):
+        stated: dict[int, Stated] = {}
+        for cell in cells:
+            if cell.value is None:
+                continue
+            heading, *labels = cell.indicator or ("",)
+            stated[cell.column] = Stated(
+                heading,
+                ": ".join(labels),
+                cell.value,
+                cell.unit,
+                cell.text,
+                cell.years,
+                subject=cell.subject,
+            )
+        yield stated
+
+
+def interpret(table: Table) -> Iterator[list[TableCell]]:
+    """Yield the cells of each row that are not empty; those that are figures with their
+    subject, indicator, years and unit, and with the unit in their text.
+    """
+    roles = _roles(table)
+    columns: list[_ColumnFacts | None] = []
+    for path, role in zip(table.columns, roles.columns, strict=True):
+        of_column = None
+        if role in FIGURES:
+            of_column = _column_facts(path, roles)
+        columns.append(of_column)
+    beside = _beside(table.title, table.unit, table.note, table.place)
+    names = Counter(_own_name(table, row, roles) for row in table.rows)
+    for row in table.rows:
+        facts = _row_facts(table, row, roles, names)
+        cells: list[TableCell] = []
+        is_total_row = row.is_total or facts.is_total
+        for place, text in enumerate(row.texts):
+            if not text:
+                continue
+            path = table.columns[place]
+            cell = TableCell(text, row.path, path, place, is_total_row, row.page)
+            column = columns[place]
+            if column is not None:
+                cell = _with_meaning(cell, facts, column, beside, table, roles)
+            cells.append(cell)
+        yield cells
+
+
+def _with_meaning(
+    cell: TableCell,
+    row: _RowFacts,
+    column: _ColumnFacts,
+    beside: _ColumnFacts,
+    table: Table,
+    roles: _Roles,
+) -> TableCell:
+    """Return a cell with its value and what it is of, or as it is: it is no number."""
+    number = _number(cell.text, roles.comma)
+    if number is None:
+        return cell
+    value, unit_name = number
+    text = cell.text
+    unit = column.unit or row.unit
+    if unit is None and not unit_name:
+        unit = beside.unit
+    if unit is not None:
+        # "$5" below "US$ million": the cell repeats a part of its unit.
+        if unit_name != "%":
+            value *= unit.scale
+        text = _with_unit(text, unit_name, unit)
+        unit_name = unit_name or unit.name
+    return replace(
+        cell,
+        text=text,
+        value=value,
+        unit=unit_name,
+        years=column.years or row.years or beside.years,
+        subject=row.subject or column.subject,
+        indicator=_indicator(row, column, table),
+    )
+
+
+def _with_unit(text: str, own_unit: str, unit: HeadUnit) -> str:
+    """Return a cell's text with what it leaves to the heads. ``own_unit``: the unit in
+    the cell.
+    """
+    if not own_unit and unit.text == "%":
+        return f"{text}%"
+    if not own_unit:
+        return f"{text} {unit.text}"
+    if unit.scale != 1:
+        scale = unit.text.replace(unit.name, "").strip()
+        return f"{text} {scale}"
+    return text
+
+
+def _indicator(row: _RowFacts, column: _ColumnFacts, table: Table) -> Headings:
+    """Return what a cell counts, from the outermost heading inwards."""
+    own: list[str] = []
+    for part in column.parts:
+        # "Value" and "Total" only say that there are figures below them.
+        if role_of_head(part) != "value" and not is_total(part):
+            own.append(part)
+    if row.is_indicator:
+        return (*row.parts, *own)
+    title = _title_of(table)
+    if title and all(map(is_part, own)):
+        # "Girls": a part of what the title counts.
+        return (title, *own, *row.parts)
+    if own:
+        return (*own, *row.parts)
+    return row.parts or column.parts
+
+
+@lru_cache(256)
+def _clean_title(title: str) -> str:
+    """Return a title without its number, years and units: "Table 3: Exports (tonnes),
+    2019" is "Exports".
+    """
+    text = _TABLE_NUMBER.sub("", title)
+    text, _ = part_units(text)
+    text = _IN_YEAR.sub(" ", text)
+    return " ".join(text.split()).strip(" ,:;-–()")
+
+
+def _title_of(table: Table) -> str:
+    return _clean_title(table.title) or _clean_title(table.place)
+
+
+@lru_cache(256)
+def _beside(title: str, unit: str, note: str, place: str) -> _ColumnFacts:
+    """Return the year and the unit that the texts beside a table give all figures."""
+    years = frozenset[int]()
+    for text in (title, place, note):
+        if len(_YEARS.findall(text)) == 1:
+            years = _years_in(text)
+            break
+    named = None
+    if unit:
+        named = read_unit(unit, sure=True)
+    for line in note.splitlines():
+        if named is None:
+            named = unit_line(line)
+    if named is None:
+        _, named = part_units(title)
+    return _ColumnFacts((), years, named)
+
+
+def _roles(table: Table) -> _Roles:
+    """Tell what each level of the rows' labels and each column holds."""
+    heads = table.row_heads or ("",)
+    missing = len(heads) + len(table.columns) - len(table.tags)
+    tags = (*table.tags, *[""] * missing)
+    labels: list[str] = []
+    for level, head in enumerate(heads):
+        values: list[str] = []
+        for row in table.rows:
+            own = row.path[group_depth(table, row) :]
+            values += own[level : level + 1]
+        filled = list(filter(None, values))
+        labels.append(_role_of_labels(head, filled, tags[level]))
+    columns: list[str] = []
+    sample: list[str] = []
+    above: list[str] = []
+    for place, path in enumerate(table.columns):
+        values = [row.texts[place] for row in table.rows]
+        filled = list(filter(None, values))
+        role = _role_of_column(path, filled, tags[len(heads) + place])
+        columns.append(role)
+        above += path[:1]
+        if role in FIGURES:
+            sample += filled
+    comma = comma_decimals("\n".join(sample))
+    countries_above = len(above) > 1 and _are_countries(above)
+    return _Roles(labels, columns, comma, countries_above)
+
+
+def _role_of_labels(head: str, values: Sequence[str], tag: str) -> str:
+    """Return the role of a level of the rows' labels. ``values``: those that are not
+    empty.
+    """
+    role = role_of_tag(tag) or role_of_head(head)
+    if _are_years(values) and (role in {"year", "date", ""} or is_unnamed(head)):
+        return "year"
+    if role == "year":
+        # "Period" above names of seasons.
+        return "breakdown"
+    if role not in {"value", ""}:
+        return role
+    if _are_countries(values):
+        return "country"
+    if role == "value":
+        return "item"
+    return "name"
+
+
+def _role_of_column(path: Headings, values: Sequence[str], tag: str) -> str:
+    """Return the role of a column right of the rows' labels. ``values``: those that are
+    not empty.
+    """
+    head = path[-1] if path else ""
+    role = role_of_tag(tag) or role_of_head(head)
+    if role == "year" and _are_years(values):
+        return "year"
+    if role in {"code", "comment"}:
+        return role
+    numbers = 0
+    words = 0
+    for value in values:
+        if _number(value, False) is not None:
+            numbers += 1
+        elif re.search(r"[^\W\d_]{3}", value):
+            words += 1
+    # Others are signs such as a dash or "n/a" for a number that is missing.
+    if numbers > words:
+        return "value" if role == "value" else "figure"
+    if role in {"unit", "indicator", "country", "place", "breakdown"}:
+        return role
+    return "text"
+
+
+def _are_years(values: Sequence[str]) -> bool:
+    if not values:
+        return False
+    return all(map(_ONLY_YEAR.fullmatch, values))
+
+
+def _are_countries(values: Sequence[str]) -> bool:
+    """Return whether most different values are names or codes of countries."""
+    known = 0
+    others = 0
+    for value in set(islice(values, 500)):
+        if is_total(value):
+            continue
+        if len(value) > 2 and country_code(value):
+            known += 1
+        else:
+            others += 1
+    return known > 2 * others
+
+
+def _own_name(table: Table, row: TableRow, roles: _Roles) -> str:
+    """Return the label that names a row without its groups."""
+    own = row.path[group_depth(table, row) :]
+    name = ""
+    for label, role in zip(own, roles.labels, strict=False):
+        if role in {"name", "place", "country"}:
+            name = label or name
+    return name
+
+
+def _row_facts(
+    table: Table, row: TableRow, roles: _Roles, names: Counter[str]
+) -> _RowFacts:
+    """Return what a row's labels, and its columns without figures, say of the rest."""
+    depth = group_depth(table, row)
+    groups = row.path[:depth]
+    texts = defaultdict[str, list[str]](list)
+    for label, role in zip(row.path[depth:], roles.labels, strict=False):
+        if label:
+            texts[role].append(label)
+    for text, role in zip(row.texts, roles.columns, strict=True):
+        if text and role not in FIGURES:
+            texts[role].append(text)
+    subjects = [*texts["country"], *texts["name"], *texts["place"]]
+    items = texts["item"]
+    total = False
+    for last in (*subjects[-1:], *items[-1:]):
+        total = total or is_total(last)
+    unit = None
+    for text in texts["unit"]:
+        unit = read_unit(text, sure=True)
+    years = frozenset[int]()
+    for text in texts["year"]:
+        years = years or _years_in(text)
+    parts = list(filterfalse(is_total, texts["breakdown"]))
+    if texts["indicator"]:
+        name = texts["indicator"][-1]
+        rest, unit_of_name = part_units(name)
+        subject = _subject(groups, subjects, names)
+        counted = (rest or name, *items, *parts)
+        return _RowFacts(subject, counted, True, years, unit or unit_of_name, total)
+    if not _rows_are_items(table, roles, texts):
+        subject = _subject(groups, subjects, names)
+        return _RowFacts(subject, (*items, *parts), False, years, unit, total)
+    counted_parts: list[str] = []
+    title = _title_of(table)
+    if table.title and not groups and "item" not in roles.labels:
+        # "Cocoa beans" below "Exports": the label alone does not say what is counted.
+        counted_parts.append(title)
+    for name in (*groups, *subjects, *items):
+        rest, unit_of_name = part_units(name)
+        unit = unit or unit_of_name
+        years = years or _years_in(name)
+        if not is_total(name):
+            counted_parts.append(rest or name)
+    counted_parts += parts
+    if not counted_parts:
+        counted_parts.append(title)
+    named = tuple(filter(None, counted_parts))
+    return _RowFacts("", named, True, years, unit, total)
+
+
+def _rows_are_items(
+    table: Table, roles: _Roles, texts: Mapping[str, Sequence[str]]
+) -> bool:
+    """Return whether the rows' labels say what is counted rather than of whom."""
+    names_place = bool(texts["country"] or texts["place"])
+    if roles.countries_above:
+        return not names_place
+    if names_place:
+        return False
+    if "item" in roles.labels:
+        return True
+    if "name" not in roles.labels:
+        return False
+    if table.row_heads and not is_unnamed(table.row_heads[0]):
+        return False
+    # Without a name of their own: below years or parts they are what is counted.
+    for path, role in zip(table.columns, roles.columns, strict=True):
+        if role in FIGURES and not all(map(_is_part_or_year, path)):
+            return False
+    return True
+
+
+def _is_part_or_year(part: str) -> bool:
+    rest, _ = part_units(part)
+    bare = _YEARS.sub("", rest).strip(" ()-–,.")
+    if not bare:
+        return True
+    return is_part(bare)
+
+
+def _subject(
+    groups: Sequence[str], subjects: Sequence[str], names: Counter[str]
+) -> str:
+    """Return what a row's figures are of: its innermost name, behind the outer one
+    where it repeats in the table. A total is of what its group names, or of all.
+    """
+    outer = [*groups, *subjects]
+    if outer and is_total(outer[-1]):
+        outer.pop()
+        if outer:
+            return outer[-1]
+    if not outer:
+        return ""
+    name = outer[-1]
+    if len(outer) == 1 or names[name] == 1 or outer[-2] == name:
+        return name
+    return f"{outer[-2]}: {name}"
+
+
+def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
+    """Return what a column's heads say of the figures below them."""
+    parts: list[str] = []
+    years = frozenset[int]()
+    unit: HeadUnit | None = None
+    subject = ""
+    for place, head in enumerate(path):
+        if roles.countries_above and place == 0 and country_code(head):
+            subject = head
+            continue
+        rest, unit_of_head = part_units(head)
+        unit = unit_of_head or unit
+        if len(_YEARS.findall(rest)) == 1:
+            years = _years_in(rest)
+            rest = " ".join(_YEARS.sub(" ", rest).split())
+            rest = rest.strip(" ()-–,.:")
+        if rest and not is_unnamed(rest) and rest not in parts:
+            parts.append(rest)
+    return _ColumnFacts(tuple(parts), years, unit, subject)
+
+
+@lru_cache(4096)
+def _years_in(text: str) -> frozenset[int]:
+    """Return the years of the first year or span in a text: both of "2018/19"."""
+    match = _YEARS.search(unify_signs(text))
+    if match is None:
+        return frozenset()
+    first = int(match["year"])
+    until = match["until"]
+    if not until:
+        return frozenset({first})
+    last = int(until)
+    if len(until) == 2:
+        last += first // 100 * 100
+    # A month, as in 2023-04, and spans that are too long are no span of years.
+    if first < last <= first + 10:
+        return frozenset(range(first, last + 1))
+    return frozenset({first})
+
+
+def _number(text: str, comma: bool) -> tuple[Decimal, str] | None:
+    """Return the value of a cell and its unit; None where it is no number."""
+    if _PLAIN.fullmatch(text) and not comma:
+        if text[0] == "0" and text[1:2].isdigit():
+            return None
+        return Decimal(text.replace(",", "")), ""
+    if len(text) > 60 or not any(map(str.isdigit, text)):
+        return None
+    return _written_number(text, comma)
+
+
+@lru_cache(4096)
+def _written_number(text: str, comma: bool) -> tuple[Decimal, str] | None:
+    """Return the value and the unit of a cell with more than digits."""
+    shown = _MARKS.sub("", unify_signs(text)).strip()
+    negative = _NEGATIVE.fullmatch(shown)
+    if negative is not None:
+        shown = f"-{negative[1].strip()}"
+    if _NO_FIGURE.match(shown):
+        return None
+    numbers = figures(shown, comma=comma)
+    if len(numbers) != 1 or numbers[0].word:
+        return None
+    number = numbers[0]
+    if len(number.values) != 1 or shown[: number.start].strip(" ~≈<>≤≥"):
+        return None
+    behind = shown[number.end :].strip()
+    if len(behind.split()) > 4 or re.match(r"[-/:._]|.*\d", behind):
+        return None
+    unit = number.unit
+    if behind and not unit:
+        named = read_unit(behind, sure=True)
+        if named is not None:
+            unit = named.name
+    return min(number.values), unit
