@@ -266,7 +266,7 @@ class FigureQueries:
         is none, or the query names years.
         """
         compares = any(isinstance(step, Difference | Ratio) for step in query.steps)
-        few = 1 < len(query.subjects) <= MOST_SIDES
+        few = query.same_year and 1 < len(query.subjects) <= MOST_SIDES
         over_time = any(_is_over_time(step) for step in query.steps)
         if query.years or over_time or not (few or (compares and len(subjects) == 1)):
             return None

@@ -20,14 +20,13 @@ from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value
 from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
-from .key_figures import most_asked
+from ..search.weights import read_weight
+from .key_figures import most_asked, sizes
 
-LEAST = 0.65
-"""The score of `IndicatorIndex` from which an indicator is taken for the one that is
-asked for.
-"""
+LEAST = read_weight("labels.least")
+LEAD = read_weight("labels.second")
 LEAST_OF_PART = 0.8
-"""The same for a word or two of a list."""
+"""The least score for a word or two of a list."""
 ALIKE = 0.75
 """Share of common words from which two names are one indicator, where no report has
 both.
@@ -177,6 +176,30 @@ class FigureTables:
                 return [one for one in rows if one.by_subject or len(rows) > 1]
         return []
 
+    def meant(
+        self,
+        topic: str,
+        scope: Scope,
+        request: RequestContext | None = None,
+    ) -> tuple[str, str] | None:
+        """Return the heading and label that a topic surely means: its heading leads
+        the next one that names something else. Raises EmbeddingError.
+        """
+        words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
+        if not words:
+            return None
+        return self._meant(words, self._figures.indicators(scope), request)
+
+    def sizes(self, scope: Scope) -> list[tuple[str, str]]:
+        """Return the headings and labels that "bigger" means of a country."""
+        by_heading = self._figures.indicators(scope)
+        pairs = [
+            (heading, label)
+            for heading, labels in by_heading.items()
+            for label in labels
+        ]
+        return sizes(pairs, self._terms)
+
     def key_figures(
         self,
         scope: Scope,
@@ -299,20 +322,28 @@ class FigureTables:
         if not pairs:
             return None
         headings = sorted(pairs)
-        near = zip(
-            headings,
-            self._index.near(topic, headings, request, labels=pairs),
-            strict=True,
-        )
-        name, score = max(
-            ((name, one.score) for name, one in near if one is not None),
-            key=lambda pair: pair[1],
-        )
-        return (
-            (name, self._index.label(topic, name, pairs[name], request))
-            if score >= least
-            else None
-        )
+        near = self._index.near(topic, headings, request, labels=pairs)
+        scores = {
+            name: closeness.score
+            for name, closeness in zip(headings, near, strict=True)
+            if closeness is not None
+        }
+        name = max(scores, key=lambda heading: scores[heading])
+        others = [
+            scores[heading] for heading in scores if not self._alike(name, heading)
+        ]
+        lead = scores[name] - max(others, default=0.0)
+        if scores[name] < least or lead < LEAD:
+            return None
+        return name, self._index.label(topic, name, pairs[name], request)
+
+    def _alike(self, heading: str, other: str) -> bool:
+        """Return whether two headings may be names of one thing: all words of one are
+        words of the other.
+        """
+        words = self._words(heading)
+        others = self._words(other)
+        return words <= others or others <= words
 
     def measured(
         self,

@@ -13,6 +13,8 @@ _NAMES: Sequence[Sequence[str]] = [
     figure["headings"] for figure in _TABLE["figures"].values()
 ]
 
+_SIZES: Sequence[Sequence[str]] = list(_TABLE["size"].values())
+
 Indicator = tuple[str, str]
 """A heading and a label."""
 
@@ -21,12 +23,27 @@ def most_asked(
     indicators: Collection[Indicator], terms: Callable[[str], Sequence[str]]
 ) -> list[Indicator]:
     """Return the indicators that people ask for most, in the order of the list."""
+    return _named(_NAMES, indicators, terms)
+
+
+def sizes(
+    indicators: Collection[Indicator], terms: Callable[[str], Sequence[str]]
+) -> list[Indicator]:
+    """Return the indicators that "bigger" means of a country."""
+    return _named(_SIZES, indicators, terms)
+
+
+def _named(
+    lists: Sequence[Sequence[str]],
+    indicators: Collection[Indicator],
+    terms: Callable[[str], Sequence[str]],
+) -> list[Indicator]:
     by_words = {
         (frozenset(terms(heading)), label.casefold()): (heading, label)
         for heading, label in indicators
     }
     found: list[Indicator] = []
-    for names in _NAMES:
+    for names in lists:
         keys = [
             (frozenset(terms(name)), label)
             for name, label in product(names, _WHOLE_LABELS)

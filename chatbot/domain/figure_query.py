@@ -125,6 +125,10 @@ class FigureQuery(BaseModel):
     subjects: tuple[Name, ...] = Field(default=(), max_length=300)
     years: tuple[Year, ...] = Field(default=(), max_length=60)
     editions: tuple[Year, ...] = Field(default=(), max_length=60)
+    same_year: bool = True
+    """Compare few subjects by the newest year that all have; else by the newest figure
+    of each.
+    """
     steps: tuple[AnyStep, ...] = Field(default=(), max_length=8)
 
 

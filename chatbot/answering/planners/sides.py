@@ -112,6 +112,9 @@ class BySides:
         """
         if not self._every.bare:
             return self._tools.figures.compile(turn)
+        computed = self._tools.figures.compute(turn)
+        if computed is not None:
+            return computed
         countries = [side.scope.get(COUNTRY) for side in self._ready]
         names = [
             str(named.values[0]) for named in countries if isinstance(named, Values)

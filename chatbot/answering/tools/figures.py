@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...domain import Passage, ReportedFigure, Scope, SearchHit
+from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery, FigureSource
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
@@ -18,6 +19,7 @@ from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.operations import asks_one_thing, read_operation
 from ...questions.reading import (
     COUNTRY,
     NEUTRAL_WORDS,
@@ -37,6 +39,7 @@ from ...questions.sides import (
 )
 from ...search.subjects import with_article
 from ..figure_queries import FigureQueries
+from ..figure_questions import FigureQuestions, verdict
 from ..figure_sentences import in_words
 from ..figure_tables import FigureTables
 from ..figure_words import Rendered, render
@@ -53,6 +56,50 @@ class FigureTool:
     glossary: Callable[[], Sequence[GlossaryEntry]]
     language: str
     """The language of the reports."""
+
+    @property
+    def queries(self) -> FigureQueries:
+        """Runs queries."""
+        return FigureQueries(self.tables, self.catalog, self.glossary)
+
+    def compute(self, turn: Turn) -> Rendered | None:
+        """Return what a question wants computed of figures: a difference, a ratio, a
+        change, another unit, which of two is more. None where it wants none of these,
+        or does not surely say of which figures.
+        """
+        reading = turn.reading
+        if turn.is_foreign or not asks_one_thing(reading):
+            return None
+        _, about = self.asked_for(turn)
+        scope = turn.question.scope
+        questions = FigureQuestions(
+            self.queries, self.tables, self.glossary, turn.analyzer.terms
+        )
+        operation = read_operation(reading, subjects=len(about))
+        is_wanted = operation.wanted or (
+            about and all(map(questions.is_derived, operation.topics))
+        )
+        if not is_wanted:
+            return None
+        try:
+            query = questions.query(operation, reading, about, scope, turn.request)
+            table = self.queries.run(query, scope) if query is not None else None
+        except InvalidRequestError:
+            # Figures of different units, or one of the two without a figure.
+            return None
+        if query is None or table is None or not table.chunk_ids or table.missing:
+            return None
+        text = in_words(query, table, turn.say)
+        if operation.wanted == "verdict":
+            text = verdict(operation, table, turn.say)
+        figures = [
+            source
+            for row in table.rows
+            for cell in row.cells
+            if cell is not None
+            for source in cell.sources
+        ]
+        return Rendered(turn.say, list(table.chunk_ids), figures, text)
 
     def passages_of(self, rendered: Rendered) -> list[SearchHit]:
         """Return the passages that a table cites, in the order of their numbers; none
@@ -100,6 +147,9 @@ class FigureTool:
         """Return the table that the question asks for; None where it asks for none, or
         nothing surely meant is in it.
         """
+        computed = self.compute(turn)
+        if computed is not None:
+            return computed
         request, about = self.asked_for(turn)
         reading = turn.reading
         if request.kind in {"value", "prose"} or asks_several(reading):

@@ -1,0 +1,193 @@
+"""A question as a `FigureQuery`: what it wants done with figures, of which countries,
+indicators and years.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..domain import Scope
+from ..domain.figure_query import (
+    AnyStep,
+    Convert,
+    Difference,
+    FigureQuery,
+    FigureTable,
+    Growth,
+    Ratio,
+)
+from ..domain.figures import GlossaryEntry
+from ..domain.request import RequestContext
+from ..domain.scope import Reading
+from ..language.markdown import escape_markdown
+from ..language.units import is_convertible
+from ..language.words import Say
+from ..questions.operations import Operation, says_nothing, says_people
+from .figure_queries import FigureQueries
+from .figure_sentences import cell_text
+from .figure_tables import FigureTables
+
+STEPS: dict[str, AnyStep] = {
+    "difference": Difference(),
+    "ratio": Ratio(),
+    "per_cent": Growth(percent=True),
+    "gain": Growth(),
+}
+"""By what a question wants."""
+
+
+@dataclass(frozen=True, slots=True)
+class FigureQuestions:
+    """Makes queries of the questions of callers who see the same reports."""
+
+    queries: FigureQueries
+    tables: FigureTables
+    glossary: Callable[[], Sequence[GlossaryEntry]]
+    terms: Callable[[str], Sequence[str]]
+
+    def query(
+        self,
+        operation: Operation,
+        reading: Reading,
+        subjects: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None = None,
+    ) -> FigureQuery | None:
+        """Return the query of a question about these subjects; None where one of its
+        topics surely means no figure.
+        """
+        indicators: list[str] = []
+        for topic in operation.topics:
+            meant = self._indicators(topic, operation, scope, request)
+            if not meant:
+                return None
+            indicators += meant
+        steps: list[AnyStep] = []
+        if operation.wanted in STEPS:
+            step = STEPS[operation.wanted]
+            if operation.wanted == "per_cent" and len(subjects) > 1:
+                # "By how much is A above B": B is what is compared with.
+                step = Growth(percent=True, of="subjects")
+                subjects = subjects[::-1]
+            steps.append(step)
+        years = [year for named in reading.figure_years for year in named.ends]
+        editions = [year for named in reading.editions for year in named.ends]
+        if len(editions) < 2:
+            # One edition is a scope, which the stage `scope` has set.
+            editions = []
+        query = FigureQuery(
+            indicators=tuple(dict.fromkeys(indicators)),
+            subjects=tuple(subjects),
+            years=tuple(dict.fromkeys(years)),
+            editions=tuple(dict.fromkeys(editions)),
+            same_year=operation.wanted != "verdict",
+            steps=tuple(steps),
+        )
+        return self._in_unit(query, operation.units, scope)
+
+    def _in_unit(
+        self, query: FigureQuery, units: Sequence[str], scope: Scope
+    ) -> FigureQuery | None:
+        """Return the query with the first unit that its result has; None if it has
+        none of them.
+        """
+        if not units:
+            return query
+        table = self.queries.run(query, scope)
+        for unit in units:
+            if any(is_convertible(column.unit, unit) for column in table.columns):
+                steps = (*query.steps, Convert(unit=unit))
+                return query.model_copy(update={"steps": steps})
+        return None
+
+    def _indicators(
+        self,
+        topic: str,
+        operation: Operation,
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> list[str]:
+        """Return the names of what a topic surely means."""
+        derived = self._derived(topic)
+        if derived is not None:
+            return [derived.term]
+        pairs = []
+        if says_people(topic):
+            # The last of the sizes is the population.
+            pairs = self.tables.sizes(scope)[-1:]
+        elif not says_nothing(topic):
+            meant = self.tables.meant(topic, scope, request)
+            pairs = [meant] if meant and self._names_label(topic, *meant) else []
+        elif operation.wanted in {"verdict", "ratio", "difference"}:
+            pairs = self.tables.sizes(scope)
+        return [f"{heading}: {label}" if label else heading for heading, label in pairs]
+
+    def _names_label(self, topic: str, heading: str, label: str) -> bool:
+        """Return whether a topic has a word for the label: of a heading without a
+        figure of its own, another label might be meant as well.
+        """
+        if not label:
+            return True
+        phrases = [label]
+        for entry in self.glossary():
+            if (entry.heading, entry.label) == (heading, label):
+                phrases += [entry.term, *entry.other_words]
+        words = set(self.terms(" ".join(phrases))).difference(self.terms(heading))
+        return not words.isdisjoint(self.terms(topic))
+
+    def is_derived(self, topic: str) -> bool:
+        """Return whether a topic names a derived figure."""
+        return self._derived(topic) is not None
+
+    def _derived(self, topic: str) -> GlossaryEntry | None:
+        """Return the derived figure whose words are all in a topic: of several the one
+        with most words.
+        """
+        words = set(self.terms(topic))
+        best: tuple[int, GlossaryEntry | None] = (0, None)
+        for entry in self.glossary():
+            if not entry.formula:
+                continue
+            for phrase in (entry.term, *entry.other_words):
+                of_phrase = set(self.terms(phrase))
+                if of_phrase and of_phrase <= words and len(of_phrase) > best[0]:
+                    best = (len(of_phrase), entry)
+        return best[1]
+
+
+def verdict(operation: Operation, table: FigureTable, say: Say) -> str:
+    """Return which of two subjects is more, or less where that is asked, with yes or no
+    in front; one sentence an indicator, "" where a figure is missing.
+    """
+    sentences = []
+    winners = set()
+    first, second = table.rows
+    for number, column in enumerate(table.columns):
+        cells = (first.cells[number], second.cells[number])
+        if cells[0] is None or cells[1] is None:
+            continue
+        more, less = first, second
+        if cells[1].value > cells[0].value:
+            more, less = second, first
+        is_equal = cells[0].value == cells[1].value
+        winners.add("" if is_equal else (less if operation.fewer else more).subject)
+        of_more = more.cells[number]
+        of_less = less.cells[number]
+        assert of_more is not None
+        assert of_less is not None
+        text = "{name}: higher in {first}, {value}, than in {second}, {other}."
+        if is_equal:
+            text = "{name}: the same in {first}, {value}, and in {second}, {other}."
+        sentences.append(
+            say(
+                text,
+                name=escape_markdown(column.indicator),
+                first=escape_markdown(more.subject),
+                value=cell_text(of_more, say),
+                second=escape_markdown(less.subject),
+                other=cell_text(of_less, say),
+            )
+        )
+    if operation.is_whether and len(winners) == 1:
+        is_so = winners == {first.subject}
+        sentences.insert(0, say("Yes.") if is_so else say("No."))
+    return " ".join(sentences)

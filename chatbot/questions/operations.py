@@ -1,0 +1,188 @@
+"""What a question wants done with figures: another unit, a difference, a ratio, a
+change, or a verdict on which of two is more. By closed classes of words; which figures
+are meant is the business of the index of indicators.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..domain.scope import Reading
+from ..language.analysis import LETTERS_PATTERN, analyzer
+from ..language.figures import SCALES
+from ..language.units import unit_pattern
+from .english import pattern, words
+from .reading import NEUTRAL_WORDS, remove_names
+
+Wanted = Literal["", "convert", "difference", "ratio", "per_cent", "gain", "verdict"]
+_SCALE = "|".join(
+    word for word in SCALES if word.rstrip("s") in {"thousand", "million", "billion"}
+)
+_UNIT = re.compile(
+    r"\b(?:in|into|as|to|how (?:many|much))\s+"
+    rf"(?P<unit>(?:(?:{_SCALE})s?\b(?:\s+of)?\s*)?"
+    rf"(?:{unit_pattern().pattern}|(?:people|persons|inhabitants|(?:us )?dollars)\b)?)",
+    re.IGNORECASE,
+)
+"""May match without any unit: `_unit` then goes on."""
+_PER = re.compile(
+    r"\b(?:for (?:each|every)|in every|per)\s+(\d[\d,.]*\s+[a-z]+)", re.IGNORECASE
+)
+_COUNTED = re.compile(r"\b(?:people|persons|inhabitants)$", re.IGNORECASE)
+"""What is counted stays a word of the question: "how many million people"."""
+_PEOPLE = re.compile(
+    r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
+)
+_PER_DAY = re.compile(r"\b(?:per|a|each|every)\s+(day|year)\b|\bdaily\b", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[?.!])\s+")
+_ASIDE = re.compile(r"\([^()]*\)")
+_TAKEN = re.compile(
+    r"\b(?:take|subtract)\s(?P<second>.{1,80}?)\s(?:away\s)?from\s(?P<first>.+)",
+    re.IGNORECASE,
+)
+_BETWEEN_TWO = re.compile(
+    r"\s(?:than|minus|divided by|and|against|versus|vs\.?|from|to|less)\s",
+    re.IGNORECASE,
+)
+_DIFFERENCE = pattern(r"\b{difference}\b")
+_RATIO = pattern(r"\b{ratio}\b")
+_IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
+_GAINED = pattern(r"\b{gained}\b")
+_THAN = pattern(r"\b{comparative}\b.*\bthan\b")
+_ASKS = pattern(r"^\W*(?:and\W+)?(?:{wh}|{auxiliary})\b")
+_AMOUNT = pattern(r"\bhow (?:much|many)\b")
+_WHETHER = pattern(r"^\W*{asks_whether}\b")
+_WHICH_ONE = pattern(r"\b{which_one}")
+_FEWER = pattern(r"\b{fewer}\b")
+_SIZE_WORDS = words("size_words")
+_WORD = re.compile(r"[\w%'’-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """``topics``: the words for each thing that is measured; one, or the two that are
+    set against each other. ``units``: ways to write the unit that is wanted, the most
+    exact one first. ``fewer``: the smaller one is asked for. ``is_whether``: it is
+    answered with yes or no.
+    """
+
+    wanted: Wanted
+    topics: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    fewer: bool = False
+    is_whether: bool = False
+
+
+def read_operation(reading: Reading, *, subjects: int) -> Operation:
+    """Return what a question wants done. ``subjects``: how many countries it is about.
+    One about none or many of them ranks, filters or counts (`kinds.read_request`).
+    """
+    plain = " ".join(remove_names(reading.text, reading.names).split())
+    plain = _ASIDE.sub(" ", plain)
+    units, plain = _unit(plain)
+    several_years = sum(len(year.ends) for year in reading.every_year) > 1
+    is_pair = subjects == 2
+    topic = plain
+    if is_pair and (_RATIO.search(plain) or _IN_PER_CENT.search(plain)):
+        wanted: Wanted = "per_cent" if _IN_PER_CENT.search(plain) else "ratio"
+        return Operation(wanted, (measured(topic),), units)
+    if is_pair and _DIFFERENCE.search(plain):
+        return Operation("difference", (measured(topic),), units)
+    is_whether = _WHETHER.search(plain) is not None
+    if is_pair and ((is_whether and _THAN.search(plain)) or _WHICH_ONE.search(plain)):
+        fewer = _FEWER.search(plain) is not None
+        return Operation("verdict", (measured(topic),), units, fewer, is_whether)
+    asks_amount = any((units, _DIFFERENCE.search(plain), _AMOUNT.search(plain)))
+    is_change = _GAINED.search(plain) or _DIFFERENCE.search(plain)
+    if subjects == 1 and several_years and asks_amount and is_change:
+        wanted = "per_cent" if _IN_PER_CENT.search(plain) else "gain"
+        return Operation(wanted, (measured(topic),), units)
+    if subjects == 1 and not several_years:
+        for wanted, form in (("ratio", _RATIO), ("difference", _DIFFERENCE)):
+            if form.search(plain) and (topics := _two_topics(plain)):
+                return Operation(wanted, topics, units)
+    if subjects and units:
+        return Operation("convert", (measured(topic),), units)
+    return Operation("", (plain,))
+
+
+def measured(text: str) -> str:
+    """Return the words of a text that say what is measured: none of the operation."""
+    for form in (_RATIO, _DIFFERENCE, _IN_PER_CENT, _GAINED):
+        text = form.sub(" ", text)
+    kept = [word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS]
+    telling = [word for word in kept if word.lower() not in NEUTRAL_WORDS]
+    return " ".join(telling or kept)
+
+
+def asks_one_thing(reading: Reading) -> bool:
+    """Return whether a text asks one question, whatever it says besides: "Roughly half,
+    or what?", "I think Haiti".
+    """
+    parts = [part for part in _SENTENCE_END.split(reading.text) if part.strip()]
+    telling = 0
+    start = 0
+    for part in parts:
+        start = reading.text.index(part, start)
+        names = [
+            name
+            for name in reading.names
+            if start <= name.start and name.end <= start + len(part)
+        ]
+        without = reading.text[start : start + len(part)]
+        for name in sorted(names, key=lambda name: -name.start):
+            without = f"{without[: name.start - start]} {without[name.end - start :]}"
+        asks = _ASKS.match(without) is not None
+        telling += asks or not says_nothing(measured(without))
+    return telling <= 1
+
+
+def says_people(topic: str) -> bool:
+    """Return whether a topic counts people, and says no more of them."""
+    without = _PEOPLE.sub(" ", topic)
+    return without != topic and says_nothing(without)
+
+
+def says_nothing(topic: str) -> bool:
+    """Return whether a topic has only words that any figure answers."""
+    words = set(map(str.lower, LETTERS_PATTERN.findall(topic))) - NEUTRAL_WORDS
+    return not analyzer("english").terms(" ".join(words))
+
+
+def _two_topics(text: str) -> tuple[str, ...]:
+    """Return the two things that are subtracted or divided; none where there are not
+    two with words of their own.
+    """
+    if taken := _TAKEN.search(text):
+        parts: Sequence[str] = (taken["first"], taken["second"])
+    else:
+        parts = _BETWEEN_TWO.split(text)
+    topics = [topic for part in parts if not says_nothing(topic := measured(part))]
+    if len(topics) != 2:
+        return ()
+    return tuple(topics)
+
+
+def _unit(text: str) -> tuple[tuple[str, ...], str]:
+    """Return the unit that is asked for, in the ways that it may be meant, and the text
+    without it.
+    """
+    if per := _PER.search(text):
+        return (f"per {per[1]}",), f"{text[: per.start()]} {text[per.end() :]}"
+    for match in _UNIT.finditer(text):
+        unit = " ".join(match["unit"].split())
+        if not unit or _COUNTED.fullmatch(unit):
+            # "How many people" asks for no other unit.
+            continue
+        counted = _COUNTED.search(unit)
+        noun = counted[0] if counted else ""
+        rest = f"{text[: match.start()]} {noun} {text[match.end() :]}"
+        if unit.lower().endswith(" of"):
+            unit = unit[: -len(" of")]
+        each = _PER_DAY.search(rest)
+        if each is None:
+            return (unit,), rest
+        rest = _PER_DAY.sub(" ", rest)
+        return (f"{unit} per {each[1] or 'day'}", unit), rest
+    return (), text

@@ -1,0 +1,104 @@
+"""Questions as queries of figures: what is computed, and what is left to a search."""
+
+from typing import Any
+
+import pytest
+
+from chatbot.answering.figure_questions import FigureQuestions, verdict
+from chatbot.answering.figure_sentences import in_words
+from chatbot.domain import Scope
+from chatbot.language.words import in_english
+from chatbot.questions.operations import read_operation
+from chatbot.questions.reading import read_names
+from chatbot.questions.sides import compared_countries
+from tests.answering.test_figure_queries import GLOSSARY, Countries, queries
+from tests.answering.test_figure_tables import ANALYZER, figure
+
+FIGURES = (
+    figure("Kenya", "Population", "58000000", 2024, 2025, unit=""),
+    figure("Peru", "Population", "29000000", 2024, 2025, unit=""),
+    figure("Kenya", "Area", "580000", None, 2025, unit=" sq km"),
+    figure("Peru", "Area", "1285000", None, 2025, unit=" sq km"),
+    figure("Kenya", "Coastline", "500", None, 2025, unit=" km"),
+    figure("Kenya", "Exports", "12000000000", 2024, 2025, unit="$"),
+    figure("Kenya", "Imports", "22000000000", 2024, 2025, unit="$"),
+    figure("Kenya", "Unemployment rate", "5.6", 2021, 2021),
+    figure("Kenya", "Unemployment rate", "5.1", 2024, 2025),
+    figure("Peru", "Unemployment rate", "6", 2024, 2025),
+)
+
+
+class Library(Countries):
+    """A library in which nothing but countries has a name."""
+
+    def titles(self, *arguments: object) -> list[Any]:
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments, **fields: ()
+
+
+def answer(question: str) -> str:
+    """Return the sentence of what a question computes; "" where it computes nothing."""
+    catalog: Any = Library()
+    reading = read_names(question, catalog)
+    keys = dict.fromkeys(
+        key for name in compared_countries(reading) for key in name.keys
+    )
+    names = {"KEN": "Kenya", "PER": "Peru"}
+    subjects = [names[key] for key in keys]
+    operation = read_operation(reading, subjects=len(subjects))
+    running = queries(*FIGURES)
+    questions = FigureQuestions(
+        running, running.tables, lambda: GLOSSARY, ANALYZER.terms
+    )
+    if not operation.wanted:
+        return ""
+    query = questions.query(operation, reading, subjects, Scope())
+    if query is None:
+        return ""
+    table = running.run(query, Scope())
+    if operation.wanted == "verdict":
+        return verdict(operation, table, in_english)
+    return in_words(query, table, in_english)
+
+
+@pytest.mark.parametrize(
+    ("question", "beginning"),
+    [
+        ("How many miles of coastline has Kenya?", "Kenya, Coastline: 310.69 miles"),
+        (
+            "How many times as many people as Peru does Kenya have?",
+            "Population: Peru has 0.5 times what Kenya has",
+        ),
+        ("Is Kenya bigger than Peru?", "Area: higher in Peru, 1285000 sq km"),
+        (
+            "Is the unemployment rate lower in Kenya than in Peru?",
+            "Yes. Unemployment rate: higher in Peru, 6%",
+        ),
+        (
+            "By how many points did the unemployment rate of Kenya fall between the "
+            "2021 and the 2025 report?",
+            "Kenya, Unemployment rate: fell by 0.5 percentage points",
+        ),
+        (
+            "What are Kenya's exports minus its imports?",
+            "Kenya, Exports, Imports: -$10 billion, from ",
+        ),
+    ],
+)
+def test_is_computed(question: str, beginning: str) -> None:
+    assert answer(question).startswith(beginning)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many miles of dreams has Kenya?",
+        "Is Kenya happier than Peru?",
+        "How many square miles of unemployment has Kenya?",
+        "What does Kenya export?",
+    ],
+)
+def test_what_is_not_surely_a_figure_is_left_to_the_search(question: str) -> None:
+    assert answer(question) == ""

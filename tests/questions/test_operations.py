@@ -1,0 +1,76 @@
+"""What a question wants done with figures, read from its words."""
+
+from typing import Any
+
+import pytest
+
+from chatbot.questions.operations import asks_one_thing, read_operation
+from chatbot.questions.reading import read_names
+from chatbot.questions.sides import compared_countries
+
+
+class Countries:
+    """A library of three countries."""
+
+    def values(self, field: str, scope: object = None) -> list[str]:
+        return ["Chad", "Ghana", "Laos"] if field == "country_name" else []
+
+    def titles(self, *arguments: object) -> list[Any]:
+        return []
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments, **fields: ()
+
+
+def read(text: str) -> Any:
+    catalog: Any = Countries()
+    reading = read_names(text, catalog)
+    about = {key for one in compared_countries(reading) for key in one.keys}
+    return reading, read_operation(reading, subjects=len(about))
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted", "units"),
+    [
+        ("How many acres of forest does Ghana have?", "convert", ("acres",)),
+        ("Ghana's coast in nautical miles", "convert", ("nautical miles",)),
+        ("Debt of Laos in billions of dollars", "convert", ("billions of dollars",)),
+        ("Gallons: how many gallons does Chad use daily?", "convert", None),
+        ("Nurses per 10,000 people in Chad", "convert", ("per 10,000 people",)),
+        ("How much older are people in Laos than in Chad?", "difference", ()),
+        ("the gap in literacy between Chad and Ghana", "difference", ()),
+        ("How many times as large as Laos is Chad?", "ratio", ()),
+        ("By how much in percent is Ghana richer than Chad?", "per_cent", ()),
+        ("How much did Ghana's population grow from 2021 to 2023?", "gain", ()),
+        ("Is Chad poorer than Laos?", "verdict", ()),
+        ("Chad or Laos, which has more cattle?", "verdict", ()),
+        ("What is exported less what is imported by Chad, minus aid?", "", ()),
+        ("How many people live in Chad?", "", ()),
+        ("Which country has the most people?", "", ()),
+        ("Compare Chad and Laos", "", ()),
+    ],
+)
+def test_what_is_wanted(
+    question: str, wanted: str, units: tuple[str, ...] | None
+) -> None:
+    _, operation = read(question)
+    assert operation.wanted == wanted
+    if units is not None:
+        assert operation.units == units
+
+
+def test_two_things_of_one_country_stand_in_their_order() -> None:
+    _, operation = read("Take Chad's imports away from its exports")
+    assert operation.topics == ("its exports", "'s imports")
+    _, operation = read("How much more did Laos import than it exported?")
+    assert operation.topics == ("did import", "exported")
+
+
+def test_the_smaller_one_is_told_from_the_larger() -> None:
+    assert read("Is Chad smaller than Laos?")[1].fewer
+    assert not read("Is Chad larger than Laos?")[1].fewer
+
+
+def test_what_stands_beside_a_question_is_no_second_one() -> None:
+    assert asks_one_thing(read("Chad or Laos, which is larger? I think Laos")[0])
+    assert not asks_one_thing(read("How large is Chad? And what does it export?")[0])
