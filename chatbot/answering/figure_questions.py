@@ -117,7 +117,7 @@ class FigureQuestions:
         elif not says_nothing(topic):
             meant = self.tables.meant(topic, scope, request)
             pairs = [meant] if meant and self._names_label(topic, *meant) else []
-        elif operation.wanted in {"verdict", "ratio", "difference"}:
+        elif operation.wanted in {"verdict", "ratio"}:
             pairs = self.tables.sizes(scope)
         return [f"{heading}: {label}" if label else heading for heading, label in pairs]
 
