@@ -51,7 +51,7 @@ _TABLE_NUMBER = re.compile(
 _IN_YEAR = re.compile(
     rf"[,(\s]*(?:\b(?:in|en|em|as of)\s)?{_YEARS.pattern}\)?", re.IGNORECASE
 )
-_PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+_PLAIN = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d\d?)?")
 _NO_FIGURE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[:/.]\d{1,2}[:/.]|\d+:\d\d|0\d+$|\+\d")
 _MARKS = re.compile(
     r"\s*(?:\[[^\]]{1,4}\]|\((?:[a-z]|\d|est\.?|p|r|e)\)|[*†‡§]+)$", re.IGNORECASE

@@ -192,7 +192,9 @@ def test_a_wide_row_is_cut_by_columns_with_its_labels_repeated(tmp_path: Path) -
     (section,) = read(path).sections
     assert section.rows is not None
     stated = list(statements(section.rows.table))
-    passages = list(table_passages(section.rows, stated, lambda text: len(text) <= 120))
+    passages = list(
+        table_passages(section.rows, stated, lambda text: len(text) <= 120, 120)
+    )
     assert len(passages) > 3
     for passage in passages:
         assert passage.text.startswith("Country: Kenya; Indicator: Births; ")
@@ -211,4 +213,14 @@ def test_many_rows_of_many_years_make_a_passage_each(tmp_path: Path) -> None:
     path.write_text("\n".join(map(",".join, rows)), "utf-8")
     sections = read(path).sections
     assert len(sections) == 20
-    assert max(len(section.text) for section in sections) < 900
+    shown = sections[0].rows
+    assert shown is not None
+    stated = list(statements(shown.table))
+    # The embedder reads less than a row, which is found by its labels all the same.
+    (passage,) = table_passages(shown, stated[:1], lambda text: len(text) < 300, 900)
+    assert len(passage.figures) == 25
+
+
+def test_numbers_with_an_exponent_are_figures(tmp_path: Path) -> None:
+    table = csv_table(tmp_path, "Site,Energy\nA,2.5e+07\nB,6\n")
+    assert [figure.value for figure in figures(table)] == [25_000_000, 6]

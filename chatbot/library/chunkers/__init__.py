@@ -244,10 +244,11 @@ class BaseChunker:
 
         chunks: list[Chunk] = []
         for passage in table_passages(
-            section.rows, figures.of_rows(section.rows), fits
+            section.rows, figures.of_rows(section.rows), fits, self.longest
         ):
             spans = [(0, len(passage.text))]
-            if not fits(passage.text):  # a cell of many words
+            is_short = bool(passage.figures) and len(passage.text) <= self.longest
+            if not is_short and not fits(passage.text):  # a cell of many words
                 tokens = TokenCounter(self.embedder, passage.text)
                 inside = partial(self._fits, heading, tokens)
                 spans = list(Splitter(passage.text, inside).split(self.borders))

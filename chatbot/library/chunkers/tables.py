@@ -44,12 +44,12 @@ class TableFigures:
 
 
 def table_passages(
-    shown: TableRows, figures: Sequence[dict[int, Stated]], fits: Fits
+    shown: TableRows, figures: Sequence[dict[int, Stated]], fits: Fits, longest: int
 ) -> Iterator[TablePassage]:
     """Yield the passages of some rows, in order, each with the head of these.
 
-    ``figures``: of each row. A cell that is too long for a passage is one all the same:
-    whoever gets it has to cut it.
+    ``figures``: of each row. ``longest``: characters of a row of figures. A cell that
+    is too long for a passage is one all the same: whoever gets it has to cut it.
     """
     spans = _row_lines(shown)
     lines = [row_line(shown.table, row) for row in shown.rows]
@@ -57,8 +57,12 @@ def table_passages(
     while first < len(lines):
         stop = first + 1
         text = _under(shown.head, lines[first])
-        if not fits(text):
-            row = shown.rows[first]
+        row = shown.rows[first]
+        filled = sum(map(bool, row.texts))
+        # A row of figures is found by its labels, which come first: the embedder need
+        # not read all of it.
+        is_of_figures = 2 * len(figures[first]) >= filled > 0
+        if not fits(text) and not (is_of_figures and len(text) <= longest):
             for piece in _pieces(shown, row, figures[first], fits):
                 yield piece._replace(start=spans[first][0], end=spans[first][1])
             first = stop
