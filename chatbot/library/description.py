@@ -144,6 +144,9 @@ class FirstPages:
         if stated != self.stem and _is_title(stated):
             return stated, "document properties"
         is_name = title == self.stem
+        if not is_name and title.casefold() == self.stem.casefold():
+            # "Glossary" of glossary.md is a whole document, not a part of one.
+            return title, "title"
         if not is_name and not names_part(title) and not says_nothing(title):
             return title, "title"
         for margin in self.loaded.margins:
