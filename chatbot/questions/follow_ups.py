@@ -76,7 +76,8 @@ _IN_A_PLACE = pattern(
 )
 """Names a place behind a preposition, by its capital."""
 _YEARS_FROM = pattern(
-    r"\b(?:(?:the|an?|(?P<count>{number}))\s+)?years?\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
+    r"\b(?:(?:(?:the|an?)\s+)?year|(?P<count>{number})\s+years?)"
+    r"\s+(?:before|earlier|prior|(?P<later>later|after))\b(?:\s+that\b)?"
 )
 _NOT = pattern(r"\bnot\s+$")
 _RELATED = pattern(r"\b(?:from|with|to|by|against|than)\s+(?:the\s+)?$")

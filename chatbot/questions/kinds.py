@@ -45,6 +45,7 @@ _FRACTION = pattern(
     rf"\b(?:(?P<count>{'|'.join(list(ONES)[:9])}|an?|\d)\W+)?(?P<part>{'|'.join(_FRACTIONS)})s?\b"
 )
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
+_WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,11 @@ def asks_for_advice(text: str) -> bool:
     program thinks.
     """
     return _ADVICE.search(text) is not None
+
+
+def asks_for_person(text: str) -> bool:
+    """Return whether a question asks who, and so for no figure."""
+    return _WHO.search(text) is not None
 
 
 def series_words(text: str) -> str:

@@ -85,7 +85,9 @@ class Refiner:
             for hit, score in zip(hits, scores, strict=True)
         ]
         similar = np.array([one.score if one else np.nan for one in near])
-        counts = [self.catalog.heading_counts(hit.chunk.document_id) for hit in hits]
+        documents = {hit.chunk.document_id for hit in hits}
+        counted = {one: self.catalog.heading_counts(one) for one in documents}
+        counts = [counted[hit.chunk.document_id] for hit in hits]
         question = compare(text, hits, similar, counts, self.language)
         order = ranked(question, self.weights)
         return [*(hits[position] for position in order), *rest]

@@ -18,7 +18,7 @@ from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say
-from ...questions.kinds import OF_ALL, Request, read_request
+from ...questions.kinds import OF_ALL, Request, asks_for_person, read_request
 from ...questions.operations import asks_one_thing, read_operation
 from ...questions.reading import (
     COUNTRY,
@@ -183,6 +183,8 @@ class FigureTool:
         """
         chunk = passage.hit.chunk
         if COUNTRY not in chunk.metadata or not chunk.heading:
+            return ""
+        if asks_for_person(turn.reading.text):
             return ""
         if self.asked_for(turn)[0].kind != "value":
             return ""
