@@ -28,11 +28,9 @@ from ...language.words import speaking
 from ...questions.reading import NAME
 
 MAX_QUOTATIONS = 3
-"""The last of them only if all are short."""
+"""The last of them only if all have the room of two long ones."""
 MAX_CHARACTERS = 900
-"""Characters of a quotation, and of three together. A passage up to this length is
-quoted whole.
-"""
+"""Characters of a quotation. A passage up to this length is quoted whole."""
 HEADER = "Quoted from the reports:"
 NEW_LINE = " · "
 """Between two lines of a quotation: an answer has each quotation on one line."""
@@ -88,8 +86,8 @@ class ExtractiveChatModel:
                 continue
             quotation = self._quotation(question, passage, lines)
             length += len(quotation.text)
-            most = MAX_QUOTATIONS if length <= MAX_CHARACTERS else MAX_QUOTATIONS - 1
-            if len(chosen) >= most:
+            is_room = len(chosen) < 2 or length <= 2 * MAX_CHARACTERS
+            if len(chosen) == MAX_QUOTATIONS or not is_room:
                 break
             if not chosen:
                 closest = _cosine(passage)

@@ -139,10 +139,13 @@ def test_marks_in_the_sentence_that_answers_do_not_end_its_bold(text: str) -> No
     assert [words for words, _ in quotes(response)] == [f"{before} · {text} · {after}"]
 
 
-def test_two_passages_are_quoted_whole_and_a_third_if_all_are_short() -> None:
-    long = [passage(n, f"{n} of them. " + "Tea is grown. " * 30) for n in (1, 2, 3)]
-    short = [passage(n, f"{n} of them. Tea is grown.") for n in (1, 2, 3, 4)]
-    for passages, shown in ((long, [1, 2]), (short, [1, 2, 3])):
+def test_two_passages_are_quoted_whole_and_a_third_if_there_is_room() -> None:
+    """Three have the room of two long ones."""
+    tea = "Tea is grown. "
+    long = [passage(n, f"{n} of them. " + tea * 60) for n in (1, 2, 3)]
+    median = [passage(n, f"{n} of them. " + tea * 30) for n in (1, 2, 3, 4)]
+    short = [passage(n, f"{n} of them. {tea}") for n in (1, 2, 3, 4)]
+    for passages, shown in ((long, [1, 2]), (median, [1, 2, 3]), (short, [1, 2, 3])):
         found = quotes(answer(prompt("Where is tea grown?", *passages)))
         assert [number for _, number in found] == shown
         for (quoted, _), given in zip(found, passages, strict=False):
