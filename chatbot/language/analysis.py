@@ -4,14 +4,11 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import Stemmer
 
 from ..domain.errors import SettingsError, read_table
-
-if TYPE_CHECKING:
-    pass
+from .characters import folded
 
 WORD_PATTERN = re.compile(r"\w+")
 LETTERS_PATTERN = re.compile(r"[^\W\d_]+")
@@ -75,7 +72,8 @@ class Analyzer:
                 lambda compound: f"{compound[0]} {_SEAM.sub(' ', compound[0])}", text
             )
         # An accent that is a character of its own (NFD, in some PDFs) would end a word.
-        text = unicodedata.normalize("NFC", text).translate(self._letters).lower()
+        text = unicodedata.normalize("NFC", folded(text))
+        text = text.translate(self._letters).lower()
         words = [
             word for word in TERM_PATTERN.findall(text) if word not in self._stop_words
         ]

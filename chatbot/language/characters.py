@@ -1,10 +1,8 @@
 """Clean texts character by character: invisible ones, runs of white space, capitals."""
 
 import re
-from typing import TYPE_CHECKING
+import unicodedata
 
-if TYPE_CHECKING:
-    pass
 _GAP = re.compile(r"\s{2,}")
 _IGNORABLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
@@ -27,6 +25,31 @@ _INVISIBLE = re.compile(
 _MAYBE_INVISIBLE = re.compile(f"[{_IGNORABLE}{_CONTROLS}]")
 """A quick first look, which takes a third of the time."""
 _BLANK = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2800]")
+
+
+_FORM = re.compile(
+    "[\ufb00-\ufdff\ufe70-\ufefc\uff01-\uff60\uffe0-\uffe6]|(?![0-9])\\d"
+)
+"""A ligature or another form of presentation, a sign of full width, or a digit of
+another script.
+"""
+
+
+def folded(text: str) -> str:
+    """Return a text as people type it into a search: ligatures and signs of full width
+    as plain letters, digits of other scripts as 0 to 9. Raised and lowered figures
+    stay: they are marks of notes and units.
+    """
+    if text.isascii():
+        return text
+    return _FORM.sub(_typed, text)
+
+
+def _typed(form: re.Match[str]) -> str:
+    digit = unicodedata.decimal(form[0], None)
+    if digit is not None:
+        return str(digit)
+    return unicodedata.normalize("NFKC", form[0])
 
 
 def lowered(text: str) -> str:

@@ -25,6 +25,7 @@ from ..domain import Answer, Embedder, Question, RequestContext, Vector
 from ..domain.chat import Budget
 from ..domain.documents import Matrix
 from ..domain.protocols import TokenPlaces
+from ..language.characters import folded
 
 if TYPE_CHECKING:
     from ..database.repositories.caches import CacheRepository
@@ -167,7 +168,7 @@ class CachedEmbedder:
         name = f"{self.model_id}:query"
         vector = self._load(name, text, request)
         if vector is None:
-            vector = self._inner.embed_query(text, request=request)
+            vector = self._inner.embed_query(folded(text), request=request)
             self._store(name, text, vector)
             if (
                 request is not None and self._counts and self._cache is None
@@ -192,7 +193,7 @@ class CachedEmbedder:
                 vectors[place] = vector
         missing = [place for place in range(len(texts)) if place not in vectors]
         computed = self._inner.embed_documents(
-            [texts[place] for place in missing], request=request
+            [folded(texts[place]) for place in missing], request=request
         )
         vectors.update(zip(missing, computed, strict=True))
         if not vectors:

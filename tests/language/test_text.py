@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chatbot.language.analysis import analyzer
-from chatbot.language.characters import evenly_spaced
+from chatbot.language.characters import evenly_spaced, folded
 from chatbot.language.counts import count_of, estimate_tokens
 from chatbot.language.detection import is_foreign
 from chatbot.language.sentences import sentences
@@ -96,3 +96,20 @@ def test_runs_of_space_are_one() -> None:
 )
 def test_a_count_has_its_noun(count: int, noun: str, said: str) -> None:
     assert count_of(count, noun) == said
+
+
+FOLDED = {
+    "e\ufb03ciency of \ufb01ne pumps": "efficiency of fine pumps",
+    "\uff11\uff12\uff13 \uff41\uff42": "123 ab",
+    "\u0664\u0665 \u06f4\u06f5": "45 45",
+    "\ufefb": "\u0644\u0627",
+    "CO\u2082, km\u00b2, 2023\u2074, \u00bd": "CO\u2082, km\u00b2, 2023\u2074, \u00bd",
+}
+
+
+@pytest.mark.parametrize(("printed", "typed"), FOLDED.items())
+def test_forms_of_presentation_are_searched_as_people_type_them(
+    printed: str, typed: str
+) -> None:
+    assert folded(printed) == typed
+    assert analyzer("english").terms(printed) == analyzer("english").terms(typed)

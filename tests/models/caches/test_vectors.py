@@ -220,3 +220,11 @@ def test_few_questions_stay_at_hand(tmp_path: Path) -> None:
     for text in ("a", "b", "c", "c", "b", "a"):
         cached.embed_query(text)
     assert cached.uncached.asked == ["a", "b", "c", "a"]  # type: ignore[attr-defined]  # the double's own
+
+
+def test_forms_of_presentation_have_the_vector_of_plain_letters(
+    cached: CachedEmbedder,
+) -> None:
+    printed, typed = "e\ufb03cient \uff12", "efficient 2"
+    assert (cached.embed_query(printed) == cached.embed_query(typed)).all()
+    assert (cached.embed_documents([printed]) == cached.embed_documents([typed])).all()

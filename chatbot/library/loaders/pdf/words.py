@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf
 from operator import attrgetter
+from statistics import median
 
 from pdfminer.pdftypes import int_value, list_value, resolve1
 from pdfminer.psparser import LIT
@@ -32,6 +33,11 @@ _SPREAD_FIGURE = re.compile(
     r"\d+(?:[.,/:]\d+)+"
 )  # with a sign in it: a row of one-digit cells has none
 _EVEN = read_measure("words.even")
+_SPREAD_SINGLE = read_measure("words.spread_single")
+_SPREAD_LETTERS = read_measure("words.spread_letters")
+_SPREAD_LEAST = read_measure("words.spread_least")
+_SPREAD_GAP = read_measure("words.spread_gap")
+_SPREAD_END = read_measure("words.spread_end")
 
 Span = tuple[float, float]
 """Left and right end, in points."""
@@ -100,7 +106,8 @@ def page_words(page: DrawnPage) -> list[Word]:
             word = _word_of(group, page.losses[Loss.NO_UNICODE])
             if word.text:
                 words.append(word)
-    return _with_scripts(_with_small_capitals(_with_spread_figures(words)))
+    words = _with_spread_words(_with_spread_figures(words))
+    return _with_scripts(_with_small_capitals(words))
 
 
 def _lines_of_letters(chars: Iterable[Char]) -> list[list[Char]]:
@@ -388,6 +395,49 @@ def _with_spread_figures(words: list[Word]) -> list[Word]:
                 joined.append(replace(run[0], text=text, x1=run[-1].x1))
                 used |= {id(word) for word in run}
     return [word for word in words if id(word) not in used] + joined
+
+
+def _with_spread_words(words: list[Word]) -> list[Word]:
+    """Join the letters of words with wide letter-spacing: "w o r k f o rc e" becomes
+    "workforce". Only a page with many single letters has such words.
+    """
+    single = 0
+    for word in words:
+        single += len(word.text) == 1 and word.text.isalpha()
+    if single <= _SPREAD_SINGLE * len(words):
+        return words
+    joined: list[Word] = []
+    for row in rows_of(words):
+        for piece in pieces_of(row, _SPREAD_END):
+            if _is_spread(piece):
+                joined += _without_spread(piece)
+            else:
+                joined += piece
+    return joined
+
+
+def _is_spread(piece: Sequence[Word]) -> bool:
+    text = "".join(word.text for word in piece)
+    letters = sum(map(str.isalpha, text))
+    is_short = len(text) <= _SPREAD_LETTERS * len(piece)
+    return is_short and letters >= _SPREAD_LEAST and 2 * letters > len(text)
+
+
+def _without_spread(piece: Sequence[Word]) -> list[Word]:
+    """Join letters whose gaps are as wide as most are; wider ones separate words."""
+    gaps = [word.x0 - before.x1 for before, word in pairwise(piece)]
+    widest = _SPREAD_GAP * max(median(gaps), 0.0)
+    words = [replace(piece[0])]
+    for gap, letter in zip(gaps, piece[1:], strict=True):
+        last = words[-1]
+        if gap > widest:
+            words.append(replace(letter))
+            continue
+        last.text += letter.text
+        last.x1 = letter.x1
+        last.top = min(last.top, letter.top)
+        last.bottom = max(last.bottom, letter.bottom)
+    return words
 
 
 def _with_marks(chars: list[Char]) -> list[Char]:

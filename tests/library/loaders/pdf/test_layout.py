@@ -324,3 +324,24 @@ def test_a_space_of_another_line_cuts_no_word(tmp_path: Path) -> None:
     assert text_of(tmp_path, page.lines(72, 140, prose("Text", 6, each=60))).startswith(
         "[Maladie here]"
     )
+
+
+def spread(x: float, y: float, text: str, step: float) -> Page:
+    page = Page()
+    for letter in text:
+        if letter != " ":
+            page.text(x, y, letter)
+        x += step
+    return page
+
+
+def test_letter_spaced_words_are_joined(tmp_path: Path) -> None:
+    page = spread(72, 100, "growth of the workforce", 9.5)
+    page.ops += Page().lines(72, 130, ["A line as usual.", "And another one."]).ops
+    assert text_of(tmp_path, page).startswith("growth of the workforce")
+
+
+def test_single_letters_in_columns_stay_apart(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Group").lines(72, 130, prose("Text", 3))
+    page.row(100, [(200 + 40 * at, letter) for at, letter in enumerate("ABCDEF")])
+    assert "ABC" not in text_of(tmp_path, page)
