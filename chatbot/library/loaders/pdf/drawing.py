@@ -9,6 +9,7 @@ all of this, and up to 223 of 364 characters were missing.
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ from pdfminer.pdfinterp import (
 from pdfminer.pdfpage import PDFPage
 from pdfminer.pdftypes import resolve1, resolve_all, stream_value
 from pdfminer.psparser import ESC_STRING, LIT, PSLiteral
-from pdfminer.utils import Matrix
+from pdfminer.utils import Matrix, Point
 from pdfplumber.page import Page
 
 from ....domain.errors import LoadError
@@ -87,8 +88,8 @@ _UNSUPPORTED = {b"BI", b"ID", b"EI", b"true", b"false"}
 _KINDS = {LTLine: "line", LTRect: "rect", LTCurve: "curve", LTImage: "image"}
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom, in points."""
-Glyph = tuple[str, bool, float, float]
-"""Its text, whether it is bold, its width and the font's descent."""
+Glyph = tuple[str, bool, float]
+"""Its text, whether it is bold, and its width."""
 Shapes = Mapping[str, Sequence[Mapping[str, Any]]]
 """pdfplumber's objects of a page by kind."""
 
@@ -454,7 +455,7 @@ class _Device(PDFPageAggregator):
         self.slanted: list[str] = []
         self._left, self._above = page.mediabox[:2]
         self._height = page.height
-        self._glyphs: dict[tuple[PDFFont, int], Glyph] = {}
+        self._glyphs: dict[PDFFont, dict[int, Glyph]] = defaultdict(dict)
         self._paint = Paint.VISIBLE
 
     def render_string(
@@ -471,6 +472,83 @@ class _Device(PDFPageAggregator):
             self._paint = Paint.WHITE if white else Paint.VISIBLE
         super().render_string(textstate, seq, ncs, graphicstate)
 
+    def render_string_horizontal(
+        self,
+        seq: PDFTextSeq,
+        matrix: Matrix,
+        pos: Point,
+        font: PDFFont,
+        fontsize: float,
+        scaling: float,
+        charspace: float,
+        wordspace: float,
+        rise: float,
+        dxscale: float,
+        ncs: PDFColorSpace,
+        graphicstate: PDFGraphicState,
+    ) -> Point:
+        """Place the glyphs of a string where `LTChar` would, and return where the next
+        string begins. Upright letters have all their heights in common.
+        """
+        a, b, c, d, e, f = matrix
+        is_upright = not (b or c) and a > 0 and d > 0
+        if not is_upright or scaling <= 0 or fontsize < 0:
+            return super().render_string_horizontal(
+                seq,
+                matrix,
+                pos,
+                font,
+                fontsize,
+                scaling,
+                charspace,
+                wordspace,
+                rise,
+                dxscale,
+                ncs,
+                graphicstate,
+            )
+        x, y = pos
+        low = font.get_descent() * fontsize + rise
+        baseline = y * d + f
+        y0 = d * low + baseline
+        y1 = d * (low + fontsize) + baseline
+        size = y1 - y0
+        top = (self._height - y1) + self._above
+        bottom = (self._height - y0) + self._above
+        paint = self._paint
+        left = self._left
+        glyphs = self._glyphs[font]
+        add = self.letters.append
+        space = 0.0
+        for part in seq:
+            if not isinstance(part, bytes):
+                x -= part * dxscale
+                space = charspace
+                continue
+            for cid in font.decode(part):
+                x += space
+                glyph = glyphs.get(cid) or self._glyph(font, cid)
+                text, bold, width = glyph
+                advance = width * fontsize * scaling
+                x0 = x * a + e
+                x1 = a * advance + x0 + left
+                add(Char(text, x0 + left, x1, top, bottom, size, bold, 0, paint))
+                x += advance
+                if cid == 32:
+                    x += wordspace
+                space = charspace
+        return x, y
+
+    def _glyph(self, font: PDFFont, cid: int) -> Glyph:
+        try:
+            text = font.to_unichr(cid)
+        except PDFUnicodeNotDefined:
+            text = self.handle_undefined_char(font, cid)
+        bold = _BOLD.search(str(font.fontname)) is not None
+        glyph = (text, bold, font.char_width(cid))
+        self._glyphs[font][cid] = glyph
+        return glyph
+
     def render_char(
         self,
         matrix: Matrix,
@@ -482,85 +560,53 @@ class _Device(PDFPageAggregator):
         ncs: PDFColorSpace,
         graphicstate: PDFGraphicState,
     ) -> float:
-        """Place one glyph where `LTChar` would, and return the way to the next one.
-        `LTChar` places turned ones.
+        """Place a glyph that is turned, mirrored or of a vertical font, and return the
+        way to the next one.
         """
-        if (glyph := self._glyphs.get((font, cid))) is None:
-            try:
-                text = font.to_unichr(cid)
-            except PDFUnicodeNotDefined:
-                text = self.handle_undefined_char(font, cid)
-            bold = _BOLD.search(str(font.fontname)) is not None
-            glyph = self._glyphs[font, cid] = (
-                text,
-                bold,
-                font.char_width(cid),
-                font.get_descent(),
-            )
-        text, bold, width, descent = glyph
-        a, b, c, d, e, f = matrix
-        turn = 0
-        advance = width * fontsize * scaling
+        text, bold, width = self._glyphs[font].get(cid) or self._glyph(font, cid)
+        a, b = matrix[:2]
         # A smaller angle: the page was scanned askew, or the text runs along an edge.
         if b and min(abs(a), abs(b)) > 0.1 * max(abs(a), abs(b)):
             self.slanted.append(text)
-            return advance
-        if (
-            b
-            or c
-            or a <= 0
-            or d <= 0
-            or scaling <= 0
-            or advance < 0
-            or fontsize < 0
-            or font.is_vertical()
-        ):
-            at = LTChar(
-                matrix,
-                font,
-                fontsize,
-                scaling,
-                rise,
-                text,
-                width,
-                font.char_disp(cid),
-                ncs,
-                graphicstate,
-            )
-            x0, y0, x1, y1, size = *at.bbox, at.size
-            forward = 1
-            if fontsize * scaling < 0:
-                forward = -1
-            if abs(b) > abs(a):
-                turn = 3
-                if b * forward > 0:
-                    turn = 1
-                size = x1 - x0
-            elif a * forward < 0:
-                turn = 2
-        else:
-            low = descent * fontsize + rise
-            x0 = e
-            y0 = d * low + f
-            x1 = a * advance + e
-            y1 = d * (low + fontsize) + f
-            size = y1 - y0
-        top = (self._height - y1) + self._above
-        bottom = (self._height - y0) + self._above
+            return width * fontsize * scaling
+        at = LTChar(
+            matrix,
+            font,
+            fontsize,
+            scaling,
+            rise,
+            text,
+            width,
+            font.char_disp(cid),
+            ncs,
+            graphicstate,
+        )
+        forward = 1
+        if fontsize * scaling < 0:
+            forward = -1
+        turn = 0
+        size = at.size
+        if abs(b) > abs(a):
+            turn = 3
+            if b * forward > 0:
+                turn = 1
+            size = at.width
+        elif a * forward < 0:
+            turn = 2
         self.letters.append(
             Char(
                 text,
-                x0 + self._left,
-                x1 + self._left,
-                top,
-                bottom,
+                at.x0 + self._left,
+                at.x1 + self._left,
+                self._height - at.y1 + self._above,
+                self._height - at.y0 + self._above,
                 size,
                 bold,
                 turn,
                 self._paint,
             )
         )
-        return advance
+        return at.adv
 
 
 class _MendedFonts(PDFResourceManager):

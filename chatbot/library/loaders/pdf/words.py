@@ -33,6 +33,7 @@ _SPREAD_FIGURE = re.compile(
     r"\d+(?:[.,/:]\d+)+"
 )  # with a sign in it: a row of one-digit cells has none
 _EVEN = read_measure("words.even")
+_DOUBLED = read_measure("words.doubled")
 _SPREAD_SINGLE = read_measure("words.spread_single")
 _SPREAD_LETTERS = read_measure("words.spread_letters")
 _SPREAD_LEAST = read_measure("words.spread_least")
@@ -335,6 +336,8 @@ def _with_scripts(words: list[Word]) -> list[Word]:
 
 def _without_doubled(chars: list[Char]) -> list[Char]:
     """Drop letters that are printed a second time, slightly shifted, to look bold."""
+    if not _has_doubled(chars):
+        return chars
     alike: dict[str, list[Char]] = defaultdict(list)
     for char in sorted(chars, key=attrgetter("x0")):
         alike[char.text].append(char)
@@ -354,6 +357,14 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
                 ):
                     repeated.add(id(other))
     return [char for char in chars if id(char) not in repeated]
+
+
+def _has_doubled(chars: list[Char]) -> bool:
+    """Return whether two equal letters begin within the same square of a few points:
+    where text is printed twice, many do.
+    """
+    squares = {(char.text, char.x0 // _DOUBLED, char.top // _DOUBLED) for char in chars}
+    return len(squares) < len(chars)
 
 
 def _spaces_in_text(chars: Sequence[Char]) -> set[int]:
