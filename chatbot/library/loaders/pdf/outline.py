@@ -16,7 +16,7 @@ from ....domain import Section
 from ....domain.documents import PARAGRAPH
 from .measures import read_measure
 from .page import Block, PageText
-from .tables import CAPTION, PageTable
+from .tables import CAPTION, PageTable, is_number, is_year
 from .words import Line, Style, compounds, join_lines
 
 _BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
@@ -164,11 +164,11 @@ class Styles:
         here.
         """
         first = lines[at]
-        if first.style not in self.levels:
+        if first.style not in self.levels or _is_row(first):
             return 0
         end = at + 1
         while end < len(lines) and lines[end].style == first.style:
-            if (
+            if _is_row(lines[end]) or (
                 not 0
                 < lines[end].bottom - lines[end - 1].bottom
                 < 1.5 * lines[end].size
@@ -191,6 +191,21 @@ class Styles:
             if short and _LETTERS.search(text) and not _NO_HEADING.search(text)
             else 0
         )
+
+
+def _is_row(line: Line) -> bool:
+    """Return whether a line ends with two figures or more that are no years: it is a
+    row of a table, bold or not.
+    """
+    if CAPTION.match(line.text):
+        return False
+    for word in line.text.split()[-2:]:
+        if is_year(word) or not (is_number(word) and _DIGIT.search(word)):
+            return False
+    return " " in line.text
+
+
+_DIGIT = re.compile(r"\d")
 
 
 def text_lines(pages: Iterable[PageText]) -> Iterator[Line]:

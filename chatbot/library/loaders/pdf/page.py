@@ -3,6 +3,7 @@ on pages near by.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -282,14 +283,15 @@ _SAME_GUTTER = read_measure("page.same_gutter")
 
 @dataclass(slots=True)
 class _ColumnRow:
-    """One baseline of the page. ``spans``: the stretches with text; ``boxes``: those
-    that pass through it.
+    """One baseline of the page. ``spans``: the stretches with text; ``middles``: of the
+    words; ``boxes``: those that pass through it.
     """
 
     top: float
     bottom: float
     spans: list[Span]
     words: Sequence[Word] = ()
+    middles: Sequence[float] = ()
     boxes: list[Box] = field(default_factory=list)
 
 
@@ -320,6 +322,7 @@ class Columns:
                     max(word.bottom for word in line),
                     spans,
                     line,
+                    sorted(word.x for word in line),
                 )
             )
         rows += [_ColumnRow(box.top, box.top + 1, []) for box in boxes]
@@ -375,14 +378,8 @@ class Columns:
             list[int](),
         )  # words that stand together on each side, by line
         for row in beside:
-            left = []
-            for word in row.words:
-                if word.x <= gutter.x0:
-                    left.append(word)
-            right = []
-            for word in row.words:
-                if word.x >= gutter.x1:
-                    right.append(word)
+            left = row.words[: bisect_right(row.middles, gutter.x0)]
+            right = row.words[bisect_left(row.middles, gutter.x1) :]
             if any(box.x1 <= gutter.x0 + 1 for box in row.boxes):
                 lefts.append(2 * _MIN_LINES)
             elif left:

@@ -188,3 +188,12 @@ def test_the_pages_of_a_file_are_counted_while_they_are_read(tmp_path: Path) -> 
     with closing(LoaderPool(1)) as pool:
         assert pool.load(path, on_page=lambda *at: read.append(at)) == load(path)
     assert read == [(1, 2), (2, 2)]
+
+
+def test_a_bold_row_of_figures_is_no_heading(tmp_path: Path) -> None:
+    page = Page().text(72, 80, "2. Ministries 2023", size=14)
+    page.text(72, 110, "Ministry of Tea 2,023 31,062.94 12.5", bold=True)
+    pages = body(page)
+    found = sections(load(write(tmp_path / "r.pdf", pages)))
+    assert {path for path, _, _ in found} == {()}
+    assert "Ministry of Tea 2,023 31,062.94 12.5" in found[0][2]

@@ -1,5 +1,8 @@
 """No page is lost, and no letter without a note."""
 
+import random
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from chatbot.library.loaders.pdf import PdfLoader, page
 from chatbot.library.loaders.pdf.drawing import DrawnPage, Loss
 from chatbot.library.loaders.pdf.page import PageText, PdfPageReader
 from chatbot.library.loaders.pdf.pages import LOSS_NOTE, PLAIN_NOTE
+from chatbot.library.loaders.pdf.pdfium import letters_of
 from chatbot.library.loaders.pdf.words import Word, page_words
 from tests.library.loaders.pdfs import Page, prose, write
 
@@ -160,3 +164,72 @@ def test_headings_set_sideways_name_the_columns_below_them(tmp_path: Path) -> No
     text = text_of(tmp_path, drawn)
     assert "District: Belun; Births: 111; Pregnant women: 122; Deaths: 133" in text
     assert text.count("Births") == 4
+
+
+NAMES = ("Arbo", "Belun", "Corva", "Dimsa", "Eltra", "Fosso", "Gindu", "Halor")
+
+
+def drawn_at_random(dice: random.Random) -> Page:
+    """A page of prose, a table with or without rules, and text in other directions."""
+    drawn = Page()
+    y = 120
+    for _ in range(dice.randrange(1, 4)):
+        drawn.lines(72, y, prose(dice.choice(NAMES), dice.randrange(2, 7)))
+        y += 110
+    columns = [72 + 90 * at for at in range(dice.randrange(2, 6))]
+    rows = dice.randrange(3, 9)
+    if dice.random() < 0.5:
+        drawn.grid([*columns, 560], [y - 12 + 14 * at for at in range(rows + 2)])
+    heads = dice.sample(NAMES, len(columns))
+    drawn.row(y, list(zip([x + 4 for x in columns], heads, strict=True)))
+    for at in range(rows):
+        figures = [f"{dice.randrange(10_000):,}" for _ in columns[1:]]
+        cells = [NAMES[at % len(NAMES)], *figures]
+        drawn.row(
+            y + 14 * (at + 1), list(zip([x + 4 for x in columns], cells, strict=True))
+        )
+    for turn in dice.sample((1, 2, 3), dice.randrange(4)):
+        x, low = {1: (30, 500), 2: (400, 40), 3: (580, 200)}[turn]
+        drawn.sideways(x, low, f"{dice.choice(NAMES)} turned", turn=turn)
+    return drawn
+
+
+def letters_drawn(drawn: Page) -> Counter[str]:
+    strings = re.findall(r"<([0-9a-f]+)> Tj", "\n".join(drawn.ops))
+    return letters_of("".join(bytes.fromhex(each).decode("cp1252") for each in strings))
+
+
+def letters_read(found: Loaded) -> Counter[str]:
+    parts = [found.title, *found.margins]
+    for section in found.sections:
+        parts += [*section.path, section.text]
+    return letters_of(" ".join(parts))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_letters_that_are_drawn_are_read(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    pages = [drawn_at_random(dice) for _ in range(4)]
+    written = sum(map(letters_drawn, pages), Counter[str]())
+    found = loaded_from(write(tmp_path / "r.pdf", pages))
+    assert (written & letters_read(found)).total() >= 0.999 * written.total()
+    assert not found.notes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_damaged_file_loses_no_page_that_is_whole(tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    pages = [Page().lines(72, 100, prose(name, 6)) for name in NAMES]
+    path = write(tmp_path / "r.pdf", pages)
+    content = bytearray(path.read_bytes())
+    number = dice.randrange(len(NAMES))
+    # The drawing operators of one page, in a stream of its own.
+    start = content.index(b"stream", content.index(b"%d 0 obj" % (11 + 2 * number)))
+    for _ in range(dice.choice((1, 5, 30))):
+        content[start + dice.randrange(12, 60)] ^= 1 << dice.randrange(8)
+    path.write_bytes(content)
+    found = loaded_from(path)
+    text = document_text(found.sections)
+    for at, name in enumerate(NAMES):
+        if at != number:
+            assert f"{name} 05 lorem" in text
