@@ -21,6 +21,7 @@ COMMANDS = {
     "foreign": "documents of other people, read and asked about",
     "mixed": "the order of what is found, on libraries that are mixed",
     "fit": "fit the weights of the order on mixed libraries",
+    "conversations": "complete questions in a conversation against the same alone",
     "approximate_search": "clusters against the exact scan",
     "small_files": "many small files with an embedding endpoint that takes its time",
     "growth": "100 and 10,000 reports",

@@ -27,6 +27,7 @@ SMALLEST = {
     "foreign": "",
     "mixed": "{all_sets} --library uploads",
     "fit": "{all_sets} --library uploads",
+    "conversations": "{all_sets} --library uploads --every 20",
     "approximate_search": "{sentences} 50",
     "small_files": "--files 2 --delay 0 --rounds 1",
     "growth": "--large 110 --rounds 1",

@@ -141,6 +141,15 @@ class ChatService:
         question = replace(question, standalone=turn.condensed)
         return keeper.keep(question, answer, caller.owner)
 
+    def history_of(
+        self, question: Question, place: Place, caller: Caller
+    ) -> tuple[Message, ...]:
+        """Return what is read of a conversation for its next question. Raises
+        NotFoundError: there is none, or it is another's.
+        """
+        self._require(place, caller)
+        return self._history(question, place, (), caller.owner)
+
     def _require(self, place: Place, caller: Caller) -> None:
         """Raise NotFoundError: there is no such conversation, or it is another's."""
         conversation_id = place.conversation_id
@@ -332,6 +341,7 @@ def asked_json(question: Question) -> Json:
         "preset": question.preset,
         "page": question.page,
         "auto_scope": question.auto_scope,
+        "without_earlier": list(question.without_earlier),
         "attached": [document.name for document in question.attachments],
         **made_by(question.scope.widest()),
     }

@@ -48,6 +48,8 @@ class Emitter:
         """The notes, once they were sent: before the first word."""
         self.inferred_scope = Scope()
         """The part of the scope that was taken from the question."""
+        self.earlier_scope = Scope()
+        """What the question took over from its conversation."""
 
     def step(
         self,
@@ -67,10 +69,18 @@ class Emitter:
         """Send the passages of the answer, before its first word. Raises
         CancelledError.
         """
-        scope = replace(scope, from_question=self.inferred_scope)
+        scope = self.with_origins(scope)
         self._sources = SourcesEvent(self.described(hits), scope)
         self.numbering.known = [hit.rank for hit in hits]
         self.send(self._sources)
+
+    def with_origins(self, scope: ScopeSummary) -> ScopeSummary:
+        """Return a scope with what was taken from the question and from earlier."""
+        return replace(
+            scope,
+            from_question=self.inferred_scope,
+            from_earlier=self.earlier_scope,
+        )
 
     def described(self, hits: Iterable[SearchHit]) -> tuple[SearchHit, ...]:
         """Return the hits with the publications of their reports."""

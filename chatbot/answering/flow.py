@@ -49,6 +49,7 @@ from .writers.advice import Advice
 STAGES = (
     # Read the question.
     "condense",  # completes a follow-up from its conversation
+    "alone",  # leaves out what is from earlier, where that finds more
     "spelling",  # reads misspelt words as those of the reports
     "read",  # finds the language, and the names of countries, years, reports
     # Answer without a search.

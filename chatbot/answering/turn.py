@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from .figure_words import Rendered
     from .modes import Mode
     from .planners import Planner
+    from .tools.search import Search
     from .writers import AnswerWriter
 
 T = TypeVar("T")
@@ -201,6 +203,8 @@ class Turn:
     found: Findings = field(default_factory=Findings)
     pages: EmbeddedPages | None = None
     """The attachments, embedded for this question."""
+    tried: dict[Search, Retrieval] = field(default_factory=dict)
+    """What was found by searches that may be repeated."""
     has_searched: bool = False
     """True if a search of several has worked."""
     closest_only: bool = False
@@ -212,6 +216,8 @@ class Turn:
     """The stages that ran, in order."""
     condensed: str = ""
     """The question completed from its conversation; "" = it needs nothing."""
+    own_words: list[str] = field(default_factory=list)
+    """Of a completed question, the words of the person that ask for something."""
     answered: Answer | None = None
 
     @classmethod
@@ -295,6 +301,16 @@ class Turn:
     def read(self, query: str) -> Reading:
         """Return the names in a query, inside the question's scope."""
         return read_names(query, self.catalog, self.question.scope)
+
+    @contextmanager
+    def asking(self, question: Question) -> Iterator[None]:
+        """Look at another reading of the question inside the block."""
+        asked = self.question
+        self.question = question
+        try:
+            yield
+        finally:
+            self.question = asked
 
     def change(self, **fields: object) -> None:
         """Replace fields of the question."""

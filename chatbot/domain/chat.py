@@ -106,6 +106,13 @@ class QuerySettings:
         return 2 * self.context_tokens
 
 
+EarlierField = Literal["country_name", "year", "figure_year", "document_name"]
+"""What a question may take over from its conversation: ``year`` is the edition of a
+report, ``figure_year`` the year of a figure, which is no filter.
+"""
+FIGURE_YEAR: EarlierField = "figure_year"
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """A checked request. ``history`` is oldest first, without the question;
@@ -123,6 +130,8 @@ class Question:
     attachments: tuple[Document, ...] = ()
     standalone: str = ""
     auto_scope: bool = False
+    without_earlier: tuple[EarlierField, ...] = ()
+    """What the question does not take over from the conversation."""
     chosen_scope: Scope | None = None
     """The part of ``scope`` that somebody chose, if the rest was taken from the
     question; None = all of it.
@@ -348,6 +357,10 @@ class ScopeSummary:
         default_factory=Scope
     )
     """The part of it that was found in the question."""
+    from_earlier: Annotated[Scope, Field(exclude_if=lambda scope: not scope)] = field(
+        default_factory=Scope
+    )
+    """What the question took over from its conversation, by `EarlierField`."""
 
     @computed_field(exclude_if=lambda names: not names)
     @property

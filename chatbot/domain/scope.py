@@ -273,6 +273,21 @@ class Scope:
             tuple(item for item in self.conditions if other.get(item[0]) is None)
         )
 
+    def minus(self, other: "Scope") -> "Scope":
+        """Return its conditions without the values that ``other`` admits in the same
+        field.
+        """
+        conditions: dict[str, Condition] = {}
+        for name, condition in self.conditions:
+            taken = other.get(name)
+            if taken is None:
+                conditions[name] = condition
+            elif isinstance(condition, Values):
+                values = [one for one in condition.values if not taken.matches(one)]
+                if values:
+                    conditions[name] = replace(condition, values=tuple(values))
+        return replace(self, conditions=Scope.of(conditions).conditions)
+
     def and_(self, other: "Scope") -> "Scope":
         """Return the conditions of both scopes, where ``other`` wins, in its own
         collections.

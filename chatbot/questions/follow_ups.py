@@ -9,26 +9,39 @@ women?").
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
 from ..domain import Message, Scope
-from ..domain.chat import Cited
+from ..domain.chat import FIGURE_YEAR, Cited, EarlierField
 from ..domain.protocols import Catalog
-from ..domain.scope import NamedCountry, NamedYears, Reading
+from ..domain.scope import (
+    Condition,
+    Named,
+    NamedCountry,
+    NamedDocument,
+    NamedYears,
+    Reading,
+    Value,
+    Values,
+)
 from ..domain.tables import Texts
 from ..language.analysis import Analyzer
+from ..language.countries import usual_name
 from .english import number_of, pattern, words
 from .kinds import (
     asks_what_is_here,
     asks_what_it_is_about,
+    read_request,
     series_words,
     small_talk,
+    without_greeting,
 )
 from .reading import (
     ARTICLE,
     COUNTRY,
+    NAME,
     YEAR,
     add_name,
     as_sentence,
@@ -38,8 +51,9 @@ from .reading import (
     placed,
     read_names,
     remove_names,
+    values_of,
 )
-from .sides import COMPARES, compared_countries
+from .sides import COMPARES, DOCUMENT, compared_countries
 
 NamesAThing = Callable[[str, Sequence[str]], bool]
 """Whether words name something that reports have, and no part of what the last answer
@@ -60,6 +74,8 @@ _THING_BEFORE = pattern(
 """Speaks of something named before that is no country."""
 _THEIRS = pattern(r"\b(?:{nameless}|(?:do|does|did|has|have) it)\b")
 """Speaks of a country named before."""
+_MANY_WORDS = re.compile(r"(?:\w[\w'’-]*\W+){8}")
+"""A pronoun behind so many words means one of them."""
 _OF_ALL = pattern(r"\b{of_all_countries}\b")
 _OF_SEVERAL = pattern(
     r"\b{of_several}\b|\b{more_or_less}\b|^\W*(?:compare|contrast|rank)\W+(?:them|these|those)?\W*$"
@@ -70,6 +86,8 @@ _OF_THE_LIBRARY = pattern(
     r"|you (?:know|cover|have|hold|contain)|library|database|knowledge base)\b"
 )
 """Asks of everything that is here, whatever was talked about."""
+_AMONG = re.compile(r"\b(?:among|of) (?:them|these)\b", re.IGNORECASE)
+_WHICH = re.compile(r"\bwhich\b", re.IGNORECASE)
 _EXTREME = pattern(r"\b(?:{superlative}|bottom)\b")
 _IN_A_PLACE = pattern(
     r"\b(?:in|at|near)\s+(?:the\s+)?(?!{no_places}\b)(?-i:[A-ZÀ-Þ][a-zß-ÿ]{2,})"
@@ -113,9 +131,16 @@ class FollowUps:
         self.catalog = catalog
         self._names_a_thing = names_a_thing
 
-    def by_rule(self, query: str, history: Sequence[Message], scope: Scope) -> str:
+    def by_rule(
+        self,
+        query: str,
+        history: Sequence[Message],
+        scope: Scope,
+        *,
+        without: Collection[EarlierField] = (),
+    ) -> str:
         """Return the question with what it needs of the conversation; itself, where it
-        needs nothing.
+        needs nothing. ``without``: what it does not take over.
         """
         state: ConversationState | None = None
         for message in self._questions(history):
@@ -123,21 +148,120 @@ class FollowUps:
                 message.content[:MAX_CHARACTERS], state, scope
             )
             state = self._after(full, state, message.cited, scope)
-        return (
-            query
-            if state is None or _is_aside(query)
-            else self._completed(query, state, scope)
-        )
+        if state is None or _is_aside(query):
+            return query
+        if without:
+            state = self._reduced(state, without)
+        return self._completed(query, state, scope)
+
+    def from_earlier(self, query: str, full: str, scope: Scope) -> Scope:
+        """Return what ``full``, the completed question, names beyond the ``query``: its
+        fields are those of `EarlierField`. What a person chose is not from earlier.
+        """
+        if full == query:
+            return Scope()
+        own = read_names(query, self.catalog)
+        whole = read_names(full, self.catalog)
+        conditions: dict[str, Condition] = {}
+        own_keys = {key for country in own.countries for key in country.keys}
+        countries = compared_countries(whole) or whole.about
+        names: list[Value] = []
+        for country in countries:
+            if not own_keys.isdisjoint(country.keys):
+                continue
+            values = values_of([country], self.catalog)
+            if values:
+                names += values
+            else:
+                names.append(usual_name(country.keys[0]))
+        if names:
+            conditions[COUNTRY] = Values(tuple(dict.fromkeys(names)))
+        # "Two years earlier" says its year itself.
+        if not _YEARS_FROM.search(query):
+            editions = _years_beyond(whole.editions, own.every_year)
+            if editions:
+                conditions[YEAR] = editions
+            figure_years = _years_beyond(whole.figure_years, own.every_year)
+            if figure_years:
+                conditions[FIGURE_YEAR] = figure_years
+        if whole.document is not None and own.document is None:
+            conditions[DOCUMENT] = Values(whole.document.names)
+        return Scope.of(conditions).beyond(scope)
+
+    def _reduced(
+        self, state: ConversationState, without: Collection[EarlierField]
+    ) -> ConversationState:
+        """Return the topic of a conversation without names of these kinds."""
+        reading = state.reading
+        names: list[Named | NamedDocument] = []
+        if FIGURE_YEAR in without:
+            names += reading.figure_years
+        if YEAR in without:
+            names += reading.editions
+        if DOCUMENT in without and reading.document is not None:
+            names.append(reading.document)
+        if COUNTRY in without:
+            names += compared_countries(reading) or reading.countries
+            state = replace(
+                state,
+                countries=(),
+                together=(),
+                cited=replace(state.cited, countries=()),
+            )
+        if not names:
+            return state
+        text = as_sentence(remove_names(reading.text, names))
+        return replace(state, reading=read_names(text, self.catalog))
 
     def is_elliptic(self, query: str) -> bool:
         """Return whether words are missing that only a conversation can give."""
         reading = read_names(query, self.catalog)
-        is_whole = _COMPLETE.match(query) is not None and not _THING_BEFORE.search(
-            query
-        )
+        is_whole = _COMPLETE.match(query) is not None and not _points_back(query)
         return not self._telling(reading) or not (
             is_whole or self._is_complete(reading)
         )
+
+    def own_words(self, query: str) -> list[str]:
+        """Return the words of a message that ask for something: no names, and none
+        that only ask again.
+        """
+        return self._telling(read_names(query, self.catalog))
+
+    def could_stand_alone(self, query: str) -> bool:
+        """Return whether a message may ask something without its conversation: it is a
+        question in form, or has many words, and points to nothing that was said.
+        """
+        if _points_back(query, _THEIRS):
+            return False
+        if _points_back(query):
+            return False
+        rest = self.own_words(query)
+        if _COMPLETE.match(query):
+            return bool(rest)
+        return len(rest) > 2
+
+    def asks_of_all(self, query: str) -> bool:
+        """Return whether a message ranks or filters all countries: with their number
+        ("top five"), or with a word for all of them.
+        """
+        reading = read_names(query, self.catalog)
+        words = self._telling(reading)
+        if reading.countries:
+            return False
+        if all(map(_EXTREME.fullmatch, words)):
+            return False
+        request = read_request(reading, countries=0)
+        if request.kind == "filter":
+            return _WHICH.search(query) is not None
+        if request.kind != "ranking":
+            return False
+        if request.most > 1:
+            return True
+        return self.names_all(query)
+
+    def names_all(self, query: str) -> bool:
+        """Return whether a message has a word for all countries."""
+        return _OF_ALL.search(query) is not None
 
     def is_same_question(self, written: str, ruled: str) -> bool:
         """Return whether a text is a question about the same countries, years and
@@ -245,7 +369,8 @@ class FollowUps:
             complete = self._names_a_thing(words, state.cited.headings)
         if not complete:
             return _with(message, [self._thing(message, state), *names])
-        has_country = has_country and not _has_own_subject(reading)
+        of_several = len(state.together) > 1
+        has_country = has_country and not _has_own_subject(reading, of_several)
         if not has_country or (chosen and is_sentence):
             return message
         return (
@@ -269,7 +394,7 @@ class FollowUps:
     def _is_complete(self, reading: Reading) -> bool:
         """Return whether a message itself says what it asks for, judged by its form."""
         rest = [word for word in self._telling(reading) if not _MORE.fullmatch(word)]
-        if _THING_BEFORE.search(reading.text):
+        if _points_back(reading.text):
             return False
         if _COMPLETE.match(reading.text):
             return (
@@ -306,7 +431,9 @@ class FollowUps:
                 [*state.countries, *_in_words(reading)],
                 [*before, *years],
             )
-        if len(state.together) < 2 or not _OF_SEVERAL.search(message):
+        if len(state.together) < 2:
+            return ""
+        if not _OF_SEVERAL.search(message):
             return ""
         if others and _OF_ALL.search(message) and not _THEIRS.search(message):
             return ""
@@ -465,30 +592,43 @@ def _is_aside(text: str) -> bool:
     """
     if small_talk(text):
         return True
+    text = without_greeting(text)
     return asks_what_is_here(text) and _OF_THE_LIBRARY.search(text) is not None
 
 
-def _has_own_subject(reading: Reading) -> bool:
+def _has_own_subject(reading: Reading, of_several: bool) -> bool:
     """Return whether a complete question says what it is about: a country, a report,
-    all countries, or another place.
+    all countries, or another place. ``of_several``: countries were talked about, which
+    "who has the most of them?" means.
     """
     if reading.about or reading.document:
         return True
     message = reading.text
+    if not of_several and _AMONG.search(message) and _OF_ALL.search(message):
+        return True
     if _THEIRS.search(message):
         return False
-    is_of_place = _COMPLETE.match(message) and _IN_A_PLACE.search(message)
-    return bool(is_of_place or _OF_ALL.search(message))
+    if _OF_ALL.search(message):
+        return True
+    if not _COMPLETE.match(message):
+        return False
+    return _IN_A_PLACE.search(message) is not None
 
 
 def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> str:
     """Return the ranking of the last question from the end that a message names ("and
     the lowest?"); "" where it asks for something else, or that was no ranking.
     """
+    if reading.countries:
+        return ""
+    if reading.every_year:
+        return ""
     end = _EXTREME.search(reading.text)
     full = state.reading.text
     before = _EXTREME.search(full)
-    if end is None or before is None or reading.countries or reading.every_year:
+    if end is None:
+        return ""
+    if before is None:
         return ""
     if any(not _EXTREME.fullmatch(word) for word in rest):
         return ""
@@ -499,6 +639,45 @@ def _turned(reading: Reading, rest: Sequence[str], state: ConversationState) -> 
     beginning = full[: before.start()]
     topic = full[before.end() :]
     return f"{beginning}{end_word}{topic}"
+
+
+def _points_back(message: str, form: re.Pattern[str] = _THING_BEFORE) -> bool:
+    """Return whether a message speaks of a thing that was named before it, and not
+    earlier in itself ("How did Napoleon lose his throne?"). ``form``: the words that
+    do.
+    """
+    match = form.search(message)
+    if match is None:
+        return False
+    before = message[: match.start()]
+    if NAME.search(before):
+        return False
+    return _MANY_WORDS.search(before) is None
+
+
+def _years_beyond(
+    years: Sequence[NamedYears], own: Sequence[NamedYears]
+) -> Condition | None:
+    """Return the years that a question does not name itself; None = none."""
+    own_conditions = [named.condition for named in own]
+    conditions: list[Condition] = []
+    for named in years:
+        if named.condition in own_conditions:
+            continue
+        conditions.append(named.condition)
+    if len(conditions) == 1:
+        return conditions[0]
+    values: list[Value] = []
+    for named in years:
+        if named.condition not in conditions:
+            continue
+        if named.ends:
+            values += named.ends
+        else:
+            values.append(named.gte)
+    if not values:
+        return None
+    return Values(tuple(dict.fromkeys(values)))
 
 
 def _in_words(

@@ -246,6 +246,8 @@ _CONTENT = words("content_of_library_words")
 _LIBRARY = words("library_words") | _CONTENT
 _OF_LIBRARY = _LIBRARY.union(words("beside_library_words"), *_TOPICS.values())
 _HERE = words("here_words")
+_THIS = words("this_words")
+_GREETING = pattern(r"^\W*(?:{salutation}\b\W+)+")
 _OF_HERE = _OF_LIBRARY | _HERE | words("beside_here_words")
 _LISTS = pattern(
     r"\b(?:which|what|list|any|many|show|give)\W+"
@@ -254,10 +256,33 @@ _LISTS = pattern(
 )
 
 
+def without_greeting(text: str) -> str:
+    """Return a message with spaces for the greeting that it begins with: names in it
+    keep their places.
+    """
+    greeting = _GREETING.match(text)
+    if greeting is None:
+        return text
+    if greeting.end() == len(text):
+        return text
+    return " " * greeting.end() + text[greeting.end() :]
+
+
+def asks_what_this_is(question: str) -> bool:
+    """Return whether a question that names nothing asks what the program or the library
+    is: "What is this?".
+    """
+    all_words = _words_of(question, ())
+    return {"what", "this"} <= all_words <= _THIS
+
+
 def topic_of(question: str, reading: Reading) -> Topic | None:
     """Return what a question asks about the library; None if it asks about anything
-    else besides names of a scope.
+    else besides names of a scope. A greeting before it does not matter.
     """
+    question = without_greeting(question)
+    if asks_what_this_is(question):
+        return "content"
     listed = _listed(question, reading)
     if listed in {"countries", "years"} or reading.names:
         return listed
@@ -270,9 +295,11 @@ def asks_what_is_here(question: str) -> bool:
         # Of a year, a page, a number.
         return False
     all_words = _words_of(question, ())
-    has_subject = not all_words.isdisjoint(_HERE | _CONTENT)
-    is_only_that = has_subject and all_words <= _OF_HERE
-    return is_only_that and _LISTS.search(question) is None
+    if all_words.isdisjoint(_HERE | _CONTENT):
+        return False
+    if not all_words <= _OF_HERE:
+        return False
+    return _LISTS.search(question) is None
 
 
 def _listed(question: str, reading: Reading) -> Topic | None:

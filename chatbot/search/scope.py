@@ -11,6 +11,7 @@ from typing import Any
 
 from ..domain import DocumentRecord, Range, Scope
 from ..domain.chat import ScopeSummary
+from ..domain.documents import Holdings
 from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
 from ..domain.protocols import Catalog
 from ..domain.scope import YEAR_IN_REVIEW, Condition, Value, Values, both
@@ -262,8 +263,17 @@ def nearest_scope(catalog: Catalog, scope: Scope, say: Say = in_english) -> str:
 
 def summarise(catalog: Catalog, scope: Scope) -> ScopeSummary:
     """Count the reports in the scope that can be searched, and their passages in it."""
-    held = catalog.holdings(scope)
+    held = named_holdings(catalog, scope)
     return ScopeSummary(scope, held.ready, held.ready_chunks)
+
+
+def named_holdings(catalog: Catalog, scope: Scope) -> Holdings:
+    """Count the reports that have what the scope names, as the scope panel does; those
+    without a country or year, which are searched beside them, only where there are no
+    others.
+    """
+    named = catalog.holdings(scope.strict())
+    return named if named.documents else catalog.holdings(scope)
 
 
 def describe(scope: Scope, say: Say = in_english) -> str:

@@ -3,7 +3,7 @@ meanwhile and in the end.
 """
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.test_steps import QUESTION, ask, finished
 from tests.data import cases
@@ -312,7 +312,7 @@ class TestScopeOfTheQuestion:
         chip = turn.get_by_role(
             "button", name="Ask again without the scope from the question: Kenya"
         )
-        expect(turn.locator(".taken")).to_have_text("From your question: Kenya")
+        expect(turn.locator(".from-words")).to_have_text("From your question: Kenya")
         assert "auto_scope" not in chat.asked[-1]
         chip.focus()
         browser.keyboard.press("Enter")
@@ -324,4 +324,67 @@ class TestScopeOfTheQuestion:
             False,
         )
         assert "filters" not in chat.asked[-1]
-        expect(again.locator(".taken")).to_be_hidden()
+        expect(again.locator(".from-words")).to_be_hidden()
+
+
+class TestScopeFromEarlier:
+    EARLIER: Json = {"country_name": ["Kenya"], "figure_year": [2023]}  # noqa: RUF012
+    SCOPE: Json = {  # noqa: RUF012
+        "filters": {"country_name": ["Kenya"]},
+        "documents": 4,
+        "chunks": 700,
+        "from_earlier": EARLIER,
+    }
+
+    @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+    def test_it_is_shown_before_it_is_sent_and_goes_with_one_tap(
+        self, browser: Page, chat: ScriptedChat, size: tuple[int, int]
+    ) -> None:
+        browser.set_viewport_size({"width": size[0], "height": size[1]})
+        turn = ask(browser, mode="direct")
+        chat.say(done("2.09%."))
+        finished(browser, turn)
+        looked_up: list[str] = []
+
+        def tell(route: Route) -> None:
+            looked_up.append(route.request.url)
+            route.fulfill(json=self.SCOPE)
+
+        browser.route("**/api/scope?*", tell)
+        composer(browser).fill("and inflation?")
+        chips = browser.locator("#earlier-chips .chip")
+        expect(chips).to_have_text(["Kenya", "2023"])
+        expect(browser.locator("#earlier-scope")).to_contain_text("From earlier")
+        expect(browser.locator("#taken-scope")).to_be_hidden()
+        assert "conversation_id=conversation-1" in looked_up[-1]
+        chips.first.click()
+        expect(chips).to_have_text(["2023"])
+        expect(composer(browser)).to_be_focused()
+        browser.keyboard.press("Enter")
+        chat.say(done("4.5%."))
+        finished(browser, browser.locator(".turn").last)
+        assert chat.asked[-1]["without_earlier"] == ["country_name"]
+        expect(browser.locator("#earlier-scope")).to_be_hidden()
+        assert browser.evaluate("document.documentElement.scrollWidth") == size[0]
+
+    def test_it_is_shown_under_the_answer_and_taken_away_by_keyboard(
+        self, browser: Page, chat: ScriptedChat
+    ) -> None:
+        turn = ask(browser, mode="direct")
+        chat.say(done("4.5%.", scope=self.SCOPE))
+        finished(browser, turn)
+        expect(turn.locator(".earlier")).to_have_text("From earlier: Kenya2023")
+        expect(turn.locator(".from-words")).to_be_hidden()
+        expect(turn.locator(".scope-line")).to_contain_text("Kenya (from earlier)")
+        name = "Ask again without Kenya from earlier"
+        turn.get_by_role("button", name=name).focus()
+        browser.keyboard.press("Enter")
+        again = browser.locator(".turn").last
+        rest = {**self.SCOPE, "from_earlier": {"figure_year": [2023]}}
+        chat.say(done("Of all.", scope=rest))
+        finished(browser, again)
+        assert chat.asked[-1]["without_earlier"] == ["country_name"]
+        again.get_by_role("button", name="Ask again without 2023").click()
+        chat.say(done("Of any year."))
+        finished(browser, browser.locator(".turn").last)
+        assert chat.asked[-1]["without_earlier"] == ["country_name", "figure_year"]

@@ -8,7 +8,7 @@ from ...domain.protocols import Catalog, Passages
 from ...domain.scope import Scope
 from ...language.markdown import escape_markdown
 from ...language.words import Say, counted, in_english
-from ...questions.kinds import Topic, topic_of
+from ...questions.kinds import Topic, asks_what_this_is, topic_of, without_greeting
 from ...questions.reading import COUNTRY, YEAR, in_a_sentence
 from ...search.scope import describe, summarise, values_inside
 from ...search.subjects import everything_asked, suggest_scope
@@ -16,6 +16,7 @@ from ..figure_tables import FigureTables
 from ..guide import shared_chapters
 from ..turn import Draft, Turn
 from .overview import subject_of
+from .small_talk import who_answers
 
 MAX_LISTED = 20
 """Items of a list; of the others the number is said."""
@@ -40,16 +41,21 @@ class WhatIsHere:
         topic = topic_of(question.search_text, turn.reading)
         if not topic:
             return None
-        if topic == "content" and (question.page or subject_of(turn)[0] is not None):
+        asked = without_greeting(question.search_text)
+        is_of_program = asks_what_this_is(asked)
+        is_of_one = bool(question.page) or subject_of(turn)[0] is not None
+        if topic == "content" and is_of_one and not is_of_program:
             # Of one report or country, or one page: it is read.
             return None
-        asked = everything_asked(turn.reading, question.scope, catalog)
-        asked = asked.with_years_of_reports()
-        suggestion = suggest_scope(asked, question.scope, catalog)
+        reading = everything_asked(turn.reading, question.scope, catalog)
+        reading = reading.with_years_of_reports()
+        suggestion = suggest_scope(reading, question.scope, catalog)
         inside = (suggestion or question.scope).strict()
         if topic == "content":
             figures = self.tables.most_asked(inside)
             text = content_answer(inside, catalog, self.passages, figures, turn.say)
+            if is_of_program or asked != question.search_text:
+                text = f"{who_answers(turn, summarise(catalog, inside))}\n\n{text}"
         else:
             text = library_answer(topic, inside, catalog, turn.say)
         lines = [turn.missing, text]

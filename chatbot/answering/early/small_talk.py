@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
+from ...domain.chat import ScopeSummary
 from ...language.words import counted
 from ...questions.kinds import small_talk
 from ...search.scope import summarise
 from ..turn import Draft, Turn
 
-NOTHING_ASKED = (
-    "I answer questions from the {reports} here and show the passage behind each "
-    "claim. Ask for a figure, a "
-    "comparison, a ranking, a change over the years or a reason."
+WHO_ANSWERS = (
+    "I answer questions from the {reports} here and show the passage behind each claim."
+)
+WHAT_TO_ASK = (
+    "Ask for a figure, a comparison, a ranking, a change over the years or a reason."
 )
 
 
@@ -27,6 +29,11 @@ class SmallTalk:
         scope = summarise(turn.catalog, turn.question.scope)
         text = turn.say("You are welcome. What else would you like to know?")
         if talk != "thanks":
-            reports = counted(turn.say, scope.documents, "report")
-            text = turn.say(NOTHING_ASKED, reports=reports)
+            text = f"{who_answers(turn, scope)} {turn.say(WHAT_TO_ASK)}"
         return Draft(text=text, scope=scope, why="It asks nothing of the reports.")
+
+
+def who_answers(turn: Turn, scope: ScopeSummary) -> str:
+    """Return a sentence on what this program does with the reports of a scope."""
+    reports = counted(turn.say, scope.documents, "report")
+    return turn.say(WHO_ANSWERS, reports=reports)

@@ -58,6 +58,12 @@ class Condense:
             )
         spending.add(*steps)
         turn.condensed = turn.question.standalone
+        if turn.condensed:
+            question = turn.question
+            turn.events.earlier_scope = self.follow_ups.from_earlier(
+                question.query, turn.condensed, question.scope
+            )
+            turn.own_words = self.follow_ups.own_words(question.query)
 
     def condense(
         self, question: Question, request: RequestContext, *, ask_model: bool = True
@@ -75,7 +81,10 @@ class Condense:
             return question, ()
         started = time.perf_counter()
         ruled = self.follow_ups.by_rule(
-            question.query, question.history, question.scope
+            question.query,
+            question.history,
+            question.scope,
+            without=question.without_earlier,
         )
         by_rule = StepTiming.since("condense_rule", started)
         if ruled == question.query:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from ...domain import SearchHit
 from ...domain.scope import NamedCountry
+from ...language.markdown import escape_markdown
 from ...language.zones import zones_in
 from ...search.mentions import names_country
+from ...search.scope import describe
 from ...search.subjects import mentioned_countries
 from ..turn import Draft, Turn
 from ..writers.nothing import NothingFound, years_missing
@@ -41,6 +43,8 @@ class IsEnough:
             verdict = "closest"
         if verdict == "nothing" and keep_naming(turn):
             return None
+        if verdict != "answers" and not turn.has_model:
+            _say_what_is_missing(turn, hits)
         if verdict == "nothing" and (turn.settings.on_empty != "relax" or not hits):
             return self.nothing.write(turn, hits)
         turn.closest_only = verdict != "answers"
@@ -92,6 +96,33 @@ def is_zone_asked(turn: Turn, hits: Sequence[SearchHit]) -> bool:
     """
     is_of_zone = hits[0].chunk.zone in zones_in(turn.question.search_text)
     return is_of_zone and years_missing(turn, hits) is None
+
+
+def _say_what_is_missing(turn: Turn, hits: Sequence[SearchHit]) -> None:
+    """Say of a follow-up which of its own words nothing was found on, beside the
+    subject that it took over.
+    """
+    earlier = turn.events.earlier_scope
+    if not earlier:
+        return
+    terms_of = turn.analyzer.terms
+    found: set[str] = set()
+    for hit in hits:
+        found.update(terms_of(hit.chunk.search_text))
+    missing: list[str] = []
+    for word in turn.own_words:
+        if found.isdisjoint(terms_of(word)):
+            missing.append(word)
+    if not missing:
+        return
+    text = "The reports for {scope} were searched, but nothing was found on “{words}”."
+    turn.events.notes.append(
+        turn.say(
+            text,
+            scope=escape_markdown(describe(earlier, turn.say)),
+            words=escape_markdown(" ".join(missing)),
+        )
+    )
 
 
 def is_empty(turn: Turn, hits: Sequence[SearchHit]) -> bool:

@@ -99,7 +99,7 @@ def with_preamble(turn: Turn, answer: Answer) -> Answer:
     """Return the answer with what was said above it, and the scope that is offered."""
     preamble = turn.events.preamble
     marks = tuple(mark.moved(len(preamble)) for mark in answer.marks)
-    scope = replace(answer.scope, from_question=turn.events.inferred_scope)
+    scope = turn.events.with_origins(answer.scope)
     trace = replace(answer.trace, understood=turn.subjects, stages=tuple(turn.timings))
     return replace(
         answer,

@@ -2,35 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
-from ...domain import DocumentRecord
 from ...domain.chat import Question, ScopeSummary
+from ...domain.documents import Holdings
 from ...domain.errors import IngestingError
 from ...domain.protocols import Catalog
 from ...domain.scope import Scope
 from ...language.markdown import escape_markdown
+from ...language.words import counted
 from ...search.ranking import general_scope
-from ...search.scope import KnowledgeCollection, describe, nearest_scope
+from ...search.scope import KnowledgeCollection, describe, named_holdings, nearest_scope
 from ..turn import Draft, Turn
 
-FIRST_START = timedelta(minutes=10)
-"""Time after which a sample report that is still waiting was left behind."""
+STILL_INDEXED = (
+    "Still being indexed: {reports} of this scope. This answer is from the others."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CountReports:
     """Counts the reports and passages of the scope; ends a question whose scope has
-    none.
+    none, and says which are still being indexed.
     """
 
     collections: Sequence[KnowledgeCollection]
 
     def run(self, turn: Turn) -> Draft | None:
         """Raises:
-        IngestingError: there are reports, but none of them can be searched yet; or the
-            sample reports are not complete yet, and an answer from half of them would
-            mislead.
+        IngestingError: there are reports, but none of them can be searched yet.
         """
         question = turn.question
         if question.attachments:
@@ -38,6 +37,10 @@ class CountReports:
             turn.searched = ScopeSummary(Scope(), count, 0)
             return None
         turn.searched = counted_scope(question, turn.catalog)
+        pending = named_holdings(turn.catalog, question.scope).pending
+        if pending:
+            reports = counted(turn.say, pending, "report")
+            turn.events.notes.append(turn.say(STILL_INDEXED, reports=reports))
         if not question.scope or turn.searched.documents or self._has_general(turn):
             return None
         names = describe(question.scope, turn.say)
@@ -59,36 +62,18 @@ class CountReports:
 
 def counted_scope(question: Question, catalog: Catalog) -> ScopeSummary:
     """Return the scope of a question with its reports and passages. Raises
-    IngestingError.
+    IngestingError: none of its reports can be searched yet.
     """
-    inside = catalog.holdings(question.scope)
-    if inside.pending:
-        is_all = inside.pending == inside.documents
-        if is_all or any(_is_new(record) for record in catalog.all(question.scope)):
-            raise _not_indexed_yet(question, catalog)
-    return ScopeSummary(
-        question.scope, inside.ready, inside.ready_chunks, question.page
-    )
+    named = named_holdings(catalog, question.scope)
+    if named.pending and not named.ready:
+        raise _not_indexed_yet(question, named)
+    return ScopeSummary(question.scope, named.ready, named.ready_chunks, question.page)
 
 
-def _not_indexed_yet(question: Question, catalog: Catalog) -> IngestingError:
-    inside = catalog.holdings(question.scope)
-    # Reports of no country are searched beside the named ones: they may be all that is
-    # missing.
-    named = catalog.holdings(question.scope.strict())
-    shown = named if named.pending else inside
+def _not_indexed_yet(question: Question, named: Holdings) -> IngestingError:
     which = "The reports"
-    if question.scope and named.pending:
+    if question.scope:
         which = f"The reports for {describe(question.scope)}"
     return IngestingError(
-        f"{which} are still being indexed: {shown.pending} of {shown.documents} to go."
+        f"{which} are still being indexed: {named.pending} of {named.documents} to go."
     )
-
-
-def _is_new(record: DocumentRecord) -> bool:
-    """Return whether it is a sample report of this first start; one that was left
-    behind long ago must not hold up every question.
-    """
-    if not record.sample or record.status != "pending":
-        return False
-    return datetime.now(UTC) - datetime.fromisoformat(record.updated_at) < FIRST_START

@@ -43,7 +43,8 @@ class ScopeOfQuestion:
             page = _page_in(question, turn.catalog)
         if question.auto_scope:
             inferred = suggestion.beyond(chosen) if suggestion else Scope()
-            turn.events.inferred_scope = inferred
+            earlier = turn.events.earlier_scope
+            turn.events.inferred_scope = inferred.minus(earlier)
             turn.change(scope=chosen.and_(inferred), chosen_scope=chosen, page=page)
         scope = turn.question.scope
         is_offered = suggestion is not None and suggestion != scope

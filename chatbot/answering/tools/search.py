@@ -128,10 +128,26 @@ class SearchTool:
         )
         return replace(result, hits=hits)
 
+    def try_out(self, turn: Turn, search: Search) -> Retrieval | None:
+        """Search in this thread, for what may be asked: the trace does not name it, and
+        the same search is not run again. None where the seconds were used up. Raises
+        DependencyError.
+        """
+        retrieval = self._within_limits(turn, search)
+        if retrieval is not None:
+            turn.tried[search] = retrieval
+        return retrieval
+
     def _alone(self, turn: Turn, search: Search) -> Retrieval | None:
         """Search in this thread; None where the seconds were used up. Raises
         DependencyError.
         """
+        retrieval = turn.tried.get(search) or self._within_limits(turn, search)
+        if retrieval is not None:
+            turn.note(retrieval)
+        return retrieval
+
+    def _within_limits(self, turn: Turn, search: Search) -> Retrieval | None:
         limits = turn.limits
         allowance = Allowance(limits.spending)
         retrieval: Retrieval | None = None
@@ -141,7 +157,6 @@ class SearchTool:
         if retrieval is None:
             return None
         allowance.settle(*retrieval.steps)
-        turn.note(retrieval)
         if allowance.refused:
             limits.stop("calls")
         return retrieval

@@ -10,6 +10,7 @@ from ...answering.early.overview import Overview
 from ...answering.early.small_talk import SmallTalk
 from ...answering.figure_tables import FigureTables
 from ...answering.flow import Flow, Gather, Write
+from ...answering.stages.alone import AskAlone
 from ...answering.stages.cache import RepeatAnswer
 from ...answering.stages.collections import ChooseCollections
 from ...answering.stages.condense import Condense
@@ -90,6 +91,7 @@ def build_flow(
     spelling = Spelling(reader.glossary, reader.figures.indicators)
     stages: Mapping[str, Stage] = {
         "condense": condense,
+        "alone": AskAlone(tools, follow_ups),
         "spelling": CorrectSpelling(spelling, passages),
         "read": ReadNames(),
         "small_talk": SmallTalk(),

@@ -37,6 +37,7 @@ from ...domain import (
 )
 from ...domain.chat import (
     QUERY_CHARACTERS,
+    EarlierField,
     QuerySettings,
     Question,
     ScopeSummary,
@@ -214,7 +215,8 @@ class ChatRequest(SearchRequest):
     from older clients.
 
     ``resume``: go on for a while when the connection is lost; ``replaces``: the answer
-    whose place the new one takes. ``language``: that of the fixed words in the answer
+    whose place the new one takes. ``without_earlier``: what the question does not take
+    over from its conversation. ``language``: that of the fixed words in the answer
     ("Quoted from the reports:").
     """
 
@@ -222,6 +224,7 @@ class ChatRequest(SearchRequest):
     budget: BudgetLimits | None = None
     cache: bool = True
     auto_scope: bool | None = None
+    without_earlier: list[EarlierField] = Field(default_factory=list, max_length=4)
     query_expansion: bool | None = None
     language: Language = ENGLISH
     previous_messages: list[PreviousMessage] = Field(
@@ -261,6 +264,7 @@ class ChatRequest(SearchRequest):
             question,
             cache=self.cache,
             auto_scope=auto_scope,
+            without_earlier=tuple(self.without_earlier),
             expand=bool(self.query_expansion),
             budget=budget,
             language=self.language,

@@ -10,11 +10,12 @@ from flask import Response
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from ...answering.conversation import Place
 from ...answering.guide import topics
 from ...database.core import Json
 from ...database.repositories.documents import SEVERAL
 from ...domain import Scope, SearchHit
-from ...domain.chat import ScopeSummary
+from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import MEGABYTE, NO_PUBLICATION, Report
 from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery
@@ -32,7 +33,7 @@ from ...search.scope import summarise
 from ...search.subjects import inferred_scope
 from . import routes
 from .access import library, query_scope
-from .asking import Filter
+from .asking import ConversationId, Filter, Identifier
 from .callers import caller
 from .exports import table_response
 from .files import XLSX
@@ -354,18 +355,43 @@ class QuestionQuery(ScopeQuery):
         return evenly_spaced(self.q.strip())
 
 
-@catalog.get("/api/scope", need="read")
-def get_scope(query: QuestionQuery) -> ScopeSummary:
-    """Count what is in a scope, and find the scope that a question would add to it."""
+class NextQuestionQuery(QuestionQuery):
+    conversation_id: ConversationId = None
+    replaces: Identifier | None = None
+
+
+@catalog.get("/api/scope", need="read", errors=(404,))
+def get_scope(query: NextQuestionQuery) -> ScopeSummary:
+    """Count what is in a scope, and find the scope that a question would add to it.
+
+    With `conversation_id`, `from_earlier` is what the question would take over from
+    that conversation; with `replaces`, from what came before that answer."""
     scope = query_scope(query)
     documents = library().reader.documents
+    text = query.question
+    earlier = Scope()
+    if text and query.conversation_id is not None:
+        text, earlier = _completed(query, scope)
     inferred = Scope()
-    if query.question and services().settings.auto_scope:
-        inferred = inferred_scope(query.question, scope, documents)
+    if text and services().settings.auto_scope:
+        inferred = inferred_scope(text, scope, documents)
     return replace(
         summarise(documents, scope.and_(inferred)),
-        from_question=inferred,
+        from_question=inferred.minus(earlier),
+        from_earlier=earlier,
     )
+
+
+def _completed(query: NextQuestionQuery, scope: Scope) -> tuple[str, Scope]:
+    """Return a question completed from its conversation by rule, and what it takes over
+    from there. Raises NotFoundError.
+    """
+    question = Question(query.question, scope, 1, "hybrid", "direct")
+    place = Place(query.conversation_id, replaces=query.replaces)
+    history = services().chat.history_of(question, place, caller())
+    follow_ups = library().search.follow_ups()
+    full = follow_ups.by_rule(question.query, history, scope)
+    return full, follow_ups.from_earlier(question.query, full, scope)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from ...database.repositories.conversations import (
 from ...domain import Chunk, Citation, Scope
 from ...domain.callers import limit_key, limit_of_key
 from ...domain.cancellation import Cancellation
-from ...domain.chat import Mark, Role, ScopeSummary, Unsupported
+from ...domain.chat import EarlierField, Mark, Role, ScopeSummary, Unsupported
 from ...domain.errors import InvalidRequestError, NotFoundError
 from ...domain.figures import ReportedFigure
 from ...domain.json import to_json
@@ -77,6 +77,7 @@ class StoredQuestion(StoredMessage):
     preset: str | None
     page: int | None
     auto_scope: bool | None
+    without_earlier: list[EarlierField] | None
     attached: list[str] | None
     replaces: str | None
     scope: Scope

@@ -90,7 +90,7 @@ function empty() {
   // returns to it.
   store.streaming?.abort();
   store.set({ streaming: null, visit: {}, edited: null });
-  store.takeAutoScope?.();
+  store.takeDeclined?.();
   setAttachments([]);
   if (byId("evidence").open)
     import("./evidence.js").then(({ closeEvidence }) => closeEvidence());
@@ -179,15 +179,18 @@ async function ready() {
 
 /**
  * @param {string} question
- * @param {{page?: number, autoScope?: boolean, replaced?: Turn | null}} [options]
+ * @param {{
+ *   page?: number, autoScope?: boolean, withoutEarlier?: string[],
+ *   replaced?: Turn | null
+ * }} [options]
  * @returns {string} why it cannot be asked now, or ""
  */
-function ask(question, { page, autoScope, replaced } = {}) {
+function ask(question, { page, autoScope, withoutEarlier, replaced } = {}) {
   const reason = store.streaming
     ? t("An answer is being written. Wait for it, or stop it with Esc.")
     : whatIsMissing(store.attachments);
   if (reason) return reason;
-  const isAutoScope = store.takeAutoScope?.();
+  const declined = store.takeDeclined?.();
   store.set({ edited: null });
   withdrawUndo();
   if (replaced) dropFrom(replaced);
@@ -198,7 +201,8 @@ function ask(question, { page, autoScope, replaced } = {}) {
     mode: chosenMode(),
     filters: scope.filters(),
     attachments: store.attachments,
-    autoScope: autoScope ?? isAutoScope,
+    autoScope: autoScope ?? declined?.autoScope,
+    withoutEarlier: withoutEarlier ?? declined?.withoutEarlier,
   });
   store.turns.push(turn);
   while (store.turns.length > MAX_TURNS) {
@@ -230,7 +234,7 @@ function askAgain(turn) {
 function edit(turn) {
   if (store.streaming) return;
   store.set({ edited: { turn, attachedBefore: store.attachments } });
-  store.takeAutoScope?.();
+  store.takeDeclined?.();
   scope.replace(turn.filters);
   setAttachments(turn.attachments);
   showDraft(turn.question);

@@ -24,8 +24,8 @@ class Store {
   attachmentSet = {};
   /** While chosen files are checked; resolves to whether all were accepted. */
   checking = null;
-  /** Returns false if the words of the question may not narrow its scope. */
-  takeAutoScope = null;
+  /** Returns what was removed from the question that is sent now. */
+  takeDeclined = null;
   /** What the library is about, once that is known. */
   topics = null;
   /** The conversations that are listed, and where their next page begins. */

@@ -6,7 +6,7 @@ import { chosenMode } from "./modes.js";
 import { store } from "./store.js";
 import { askQuestion, resumeAnswer } from "../common/api.js";
 import { cloneTemplate, showText } from "../common/dom.js";
-import { isAttachment, scopeNames, suggestionLabel } from "../common/format.js";
+import { isAttachment, suggestionLabel } from "../common/format.js";
 import { comma, language, t, translated } from "../common/words.js";
 
 /** How names of presets begin among the answer modes. */
@@ -24,6 +24,7 @@ export const storedQuestion = ({
   collections,
   page,
   auto_scope: autoScope,
+  without_earlier: withoutEarlier,
   attached,
 }) => ({
   question: content,
@@ -31,6 +32,7 @@ export const storedQuestion = ({
   filters: { ...filters, ...(collections?.length && { collections }) },
   page: page ?? undefined,
   autoScope,
+  withoutEarlier,
   attachments: (attached ?? []).map((name) => ({ name })),
 });
 
@@ -109,16 +111,19 @@ export class Turn {
   page;
   attachments;
   autoScope;
+  /** The fields that are not taken over from the conversation. */
+  withoutEarlier;
   /** The id of its answer, once the server has sent it. */
   messageId = null;
   isComplete = false;
 
   constructor(
     log,
-    { question, mode, filters, page, attachments, autoScope },
+    { question, mode, filters, page, attachments, autoScope, withoutEarlier },
     next = null,
   ) {
     Object.assign(this, { question, mode, filters, page, attachments, autoScope });
+    this.withoutEarlier = withoutEarlier ?? [];
     this.node.addEventListener("click", ({ target }) => this.#onClick(target));
     this.#showAttached(
       "With {names} (not stored)",
@@ -138,8 +143,6 @@ export class Turn {
     const { filters, collections, page } = this.#suggested ?? {};
     if (target.closest(".suggestion"))
       this.#askBelow({ filters: { ...filters, collections }, page });
-    if (target.closest(".taken-remove"))
-      this.#askBelow({ filters: this.filters, page: this.page, autoScope: false });
     const next = target.closest(".further-question");
     if (next) store.emit("ask", { question: next.textContent });
     const thumb = target.closest(".thumb");
@@ -164,6 +167,14 @@ export class Turn {
   withdrawRetry() {
     this.#reply.querySelector(".retry").hidden = true;
     this.#reply.querySelector(".notice-again").hidden = false;
+  }
+
+  /** What the question leaves out of what could narrow it. */
+  get #declinedFields() {
+    return {
+      ...(this.autoScope === false && { auto_scope: false }),
+      ...(this.withoutEarlier.length && { without_earlier: this.withoutEarlier }),
+    };
   }
 
   /** A preset determines the mode. */
@@ -191,7 +202,7 @@ export class Turn {
       ...(Object.keys(fields).length && { filters: fields }),
       ...(collections && { collections }),
       ...(this.page && { page: this.page }),
-      ...(this.autoScope === false && { auto_scope: false }),
+      ...this.#declinedFields,
       ...(conversationId && { conversation_id: conversationId }),
       ...(conversationId && replaced?.messageId && { replaces: replaced.messageId }),
       // Asking a complete answer again must not return the cached one.
@@ -296,13 +307,13 @@ export class Turn {
       this.#reply.querySelector(".suggestion"),
       isWidened ? t("Ask in all reports") : label,
     );
-    const names = scopeNames(scope?.from_question).join(" · ");
-    this.#reply.querySelector(".taken").hidden = !names;
-    const remove = this.#reply.querySelector(".taken-remove");
-    remove.textContent = names;
-    remove.setAttribute(
-      "aria-label",
-      t("Ask again without the scope from the question: {label}", { label: names }),
+    if (!scope?.from_question && !scope?.from_earlier) return;
+    const reply = this.#reply;
+    const { filters, page, autoScope, withoutEarlier } = this;
+    import("./origins.js").then(({ showOrigins }) =>
+      showOrigins(reply, { scope, withoutEarlier }, (options) =>
+        this.#askBelow({ filters, page, autoScope, withoutEarlier, ...options }),
+      ),
     );
   }
 

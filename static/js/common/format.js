@@ -51,15 +51,14 @@ const pageName = ({ page }) => page && t("page {page}", { page });
  * passages".
  */
 export function scopeLine(scope, chosen = {}, attached = []) {
-  const inferred = scope.from_question ?? {};
+  const origins = [
+    [scope.from_earlier ?? {}, t("from earlier")],
+    [scope.from_question ?? {}, t("from your question")],
+    [chosen, t("chosen")],
+  ];
   const names = Object.entries(scope.filters ?? {}).map(([field, filter]) => {
-    const origin =
-      field in inferred
-        ? ` (${t("from your question")})`
-        : field in chosen
-          ? ` (${t("chosen")})`
-          : "";
-    return `${scopeName(field, filter)}${origin}`;
+    const said = origins.filter(([fields]) => field in fields).map(([, name]) => name);
+    return scopeName(field, filter) + (said.length ? ` (${said.join(comma)})` : "");
   });
   names.push(...(scope.collections ?? []));
   if (scope.page) names.push(pageName(scope));

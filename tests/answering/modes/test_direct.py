@@ -380,34 +380,27 @@ class TestStillIndexing:
             run(services, asked)
 
     @pytest.mark.usefixtures("pending", "kenya")
-    def test_what_is_ready_is_answered_meanwhile(self, services, server) -> None:
-        events = run(services, question())
+    def test_what_is_ready_is_answered_and_what_is_not_is_said(
+        self, services, server
+    ) -> None:
+        found = answer(run(services, question()))
         assert server.calls(CHAT) == 1
-        assert answer(events).scope.documents == 1
+        assert found.scope.documents == 1
+        said, _, rest = found.response.partition("\n\n")
+        assert said == (
+            "Still being indexed: 1 report of this scope. This answer is from the "
+            "others."
+        )
+        assert rest == "Hello world."
 
     @pytest.mark.usefixtures("kenya")
-    def test_half_of_the_sample_reports_answer_nothing_yet(
-        self, services, server, tmp_path
+    def test_a_scope_that_is_ready_waits_for_no_samples(
+        self, services, tmp_path
     ) -> None:
-        """An answer from another country's report would mislead; a report left behind
-        long ago does not hold on.
-        """
-        document = register(
-            services, tmp_path, "# Mali 2023\n\ntext", sample=True, country_name="Mali"
-        )
-        with pytest.raises(IngestingError, match="1 of 2 to go"):
-            run(services, question())
-        assert (
-            answer(run(services, question(country_name="Kenya"))).response
-            == "Hello world."
-        )
-
-        old = {"$set": {"updated_at": "2020-01-01T00:00:00+00:00"}}
-        outside(services.storage.database, "documents").update_one(
-            {"_id": document.id}, old
-        )
-        services.storage.database.changes.announce(None, "catalog")
-        assert answer(run(services, question())).response == "Hello world."
+        text = "# Mali 2023\n\ntext"
+        register(services, tmp_path, text, sample=True, country_name="Mali")
+        found = answer(run(services, question(country_name="Kenya")))
+        assert found.response == "Hello world."
 
 
 class TestAttachments:

@@ -99,6 +99,22 @@ def test_what_is_here_is_told_without_a_search(
     assert "| Population | 52,428,290 (2023 est.) [1] |" in response
 
 
+def test_a_greeting_with_a_question_about_the_library_is_answered_with_both(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    folder = tmp_path_factory.mktemp("greeted")
+    with bench(folder, chat_model="extractive") as opened:
+        told = opened.ask("auto", query="Hi, what is this?")
+        plain = opened.ask("auto", query="What is in these reports?")
+    response = told.answer.response
+    lead, _, rest = response.partition("\n\n")
+    assert lead == (
+        "I answer questions from the 2 reports here and show the passage behind each "
+        "claim."
+    )
+    assert rest == plain.answer.response
+
+
 @dataclass
 class NoPassages:
     """Implements `Passages.get`; counts what is asked for."""

@@ -251,7 +251,7 @@ class TestScope:
         assert (found.scope.scope, found.scope.from_question) == (chosen, Scope())
         assert found.suggested_scope == ScopeSummary(scope(country_name="Kenya"), 1, 3)
 
-    def test_a_report_without_a_country_stays(
+    def test_a_report_without_a_country_stays_uncounted(
         self, services, server, agent, add_report
     ) -> None:
         add_report("# Notes\n\nThe growth rate of Kenya was 5% in 1999.", "notes")
@@ -259,8 +259,8 @@ class TestScope:
         found = answer(run(services, agent, asked))
         assert found.scope == ScopeSummary(
             Scope.of({"country_name": self.KENYA}),
-            2,
-            4,
+            1,
+            3,
             from_question=found.scope.scope,
         )
         assert {hit.chunk.metadata.get("country_name") for hit in found.trace.hits} == {

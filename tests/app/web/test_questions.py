@@ -59,6 +59,69 @@ def test_what_a_question_adds_to_the_scope(
     )
 
 
+def test_what_a_question_takes_over_is_from_earlier(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
+    kenya = {"country_name": ["Kenya"]}
+    first = client.post("/query", json={"query": f"{QUESTION[:-1]} in 2023?"})
+    place = {"conversation_id": first.get_json()["conversation_id"]}
+    taken = {**kenya, "figure_year": [2023]}
+    asked = {"q": "and the GDP per capita?", **place}
+    before = client.get("/api/scope", query_string=asked).get_json()
+    assert before["from_earlier"] == taken
+    assert (before["filters"], before["documents"]) == (kenya, 2)
+    assert "from_question" not in before
+
+    body = {"query": asked["q"], **place}
+    scope = client.post("/query", json=body).get_json()["scope"]
+    assert (scope["filters"], scope["from_earlier"]) == (kenya, taken)
+    assert "from_question" not in scope
+
+    replaced = {**asked, "replaces": first.get_json()["message_id"]}
+    alone = client.get("/api/scope", query_string=replaced).get_json()
+    assert "from_earlier" not in alone
+
+
+def test_what_was_removed_is_not_taken_over(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
+    first = client.post("/query", json={"query": f"{QUESTION[:-1]} in 2023?"})
+    place = {"conversation_id": first.get_json()["conversation_id"]}
+    body = {"query": "and the GDP per capita?", **place}
+
+    def earlier(*left_out: str) -> dict[str, Any]:
+        asked = {**body, "without_earlier": list(left_out)}
+        scope = client.post("/query", json=asked).get_json()["scope"]
+        found: dict[str, Any] = scope.get("from_earlier", {})
+        return found
+
+    assert earlier("figure_year") == {"country_name": ["Kenya"]}
+    stored = client.get(f"/api/conversations/{place['conversation_id']}").get_json()
+    assert stored["messages"][2]["without_earlier"] == ["figure_year"]
+
+
+def test_a_country_that_was_removed_is_not_searched_for(
+    client: FlaskClient, reports: dict[str, str]
+) -> None:
+    first = client.post("/query", json={"query": QUESTION})
+    body = {
+        "query": "and the GDP per capita?",
+        "conversation_id": first.get_json()["conversation_id"],
+        "without_earlier": ["country_name"],
+    }
+    scope = client.post("/query", json=body).get_json()["scope"]
+    assert (scope["filters"], scope["documents"]) == ({}, 3)
+    assert "from_earlier" not in scope
+
+
+def test_wrong_fields_of_what_is_from_earlier(client: FlaskClient) -> None:
+    body = {"query": QUESTION, "without_earlier": ["planet"]}
+    error = error_of(client.post("/query", json=body), 400, "invalid_request")
+    assert error["details"][0]["field"].startswith("without_earlier")
+    asked = {"q": QUESTION, "conversation_id": "nobody"}
+    error_of(client.get("/api/scope", query_string=asked), 404, "not_found")
+
+
 def further(
     client: FlaskClient, document_id: str, heading: str = "Inflation rate", **asked: Any
 ) -> list[str]:

@@ -1,0 +1,152 @@
+"""Asks a question without what it took over from its conversation, where it then finds
+clearly more.
+"""
+
+from dataclasses import dataclass, replace
+
+from ...domain import Question, SearchHit
+from ...domain.chat import FIGURE_YEAR
+from ...domain.scope import Scope
+from ...questions.follow_ups import FollowUps
+from ...questions.reading import COUNTRY, NAME, read_names
+from ...search.relevance import Verdict
+from ...search.scope import summarise
+from ...search.subjects import inferred_scope
+from ..tools import Tools
+from ..tools.search import Search
+from ..turn import Turn
+
+VERDICTS: tuple[Verdict, ...] = ("nothing", "closest", "answers")
+"""From the worst to the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskAlone:
+    """Compares a question with and without what it took over, by the judge of what was
+    found: one more search, and only where the first does not answer it. A message that
+    points back, or has few words, is not asked alone.
+    """
+
+    tools: Tools
+    follow_ups: FollowUps
+
+    def run(self, turn: Turn) -> None:
+        question = turn.question
+        if not turn.condensed:
+            return
+        if question.attachments:
+            return
+        alone = replace(question, standalone="", reading=None)
+        is_better = self._ranks_all(turn, alone)
+        if not is_better:
+            is_better = self._finds_more(turn, question, alone)
+        if is_better:
+            _leave_out_earlier(turn, alone)
+
+    def _ranks_all(self, turn: Turn, alone: Question) -> bool:
+        """Return whether a question ranks or filters all countries, and there are
+        figures of that name: "the two largest cities" are those of a country.
+        """
+        if not self.follow_ups.asks_of_all(alone.query):
+            return False
+        with turn.asking(_read(turn, alone)):
+            table = self.tools.figures.compile(turn)
+        if table is None:
+            return False
+        if self.follow_ups.names_all(alone.query):
+            return True
+        named = set(turn.analyzer.terms(" ".join(turn.own_words)))
+        return not named.isdisjoint(turn.analyzer.terms(table.text.partition("\n")[0]))
+
+    def _finds_more(self, turn: Turn, question: Question, alone: Question) -> bool:
+        """Return whether the search without what is from earlier answers better. What
+        is found in the reports on several countries alike is no subject of its own:
+        the conversation says of which country it is asked.
+        """
+        if not self.follow_ups.could_stand_alone(question.query):
+            return False
+        verdict, hits_of_earlier = self._judged(turn, question)
+        if verdict == "answers":
+            return False
+        verdict_alone, hits = self._judged(turn, alone)
+        gain = VERDICTS.index(verdict_alone) - VERDICTS.index(verdict)
+        if not gain:
+            # Its subject may have a name that only the one search has found.
+            names = _names_in(question.query)
+            gain = _names_found(names, hits[:1]) - _names_found(names, hits_of_earlier)
+        if gain <= 0:
+            return False
+        return not _is_of_several(question.query, hits)
+
+    def _judged(
+        self, turn: Turn, question: Question
+    ) -> tuple[Verdict, list[SearchHit]]:
+        """Return how well a question is answered, and the hits, best first."""
+        with turn.asking(_read(turn, question)):
+            text = question.search_text
+            search = Search(
+                text, text, turn.question.scope, question.top_k, is_alone=True
+            )
+            found = self.tools.search.try_out(turn, search)
+            if found is None:
+                return "nothing", []
+            hits = turn.judge.said_first(turn.reading, found.hits)
+            return turn.judge.verdict(turn.reading, hits), hits
+
+
+def _read(turn: Turn, question: Question) -> Question:
+    """Return a question with its names, in the scope that these set."""
+    text = question.search_text
+    reading = read_names(text, turn.catalog, question.scope)
+    scope = question.scope
+    if question.auto_scope:
+        scope = scope.and_(inferred_scope(text, scope, turn.catalog))
+    return replace(question, reading=reading, scope=scope)
+
+
+def _names_in(query: str) -> list[str]:
+    """Return the proper names of a question, in small letters: reports may write
+    those of people in capitals.
+    """
+    return [name.casefold() for name in NAME.findall(query)]
+
+
+def _names_found(names: list[str], hits: list[SearchHit]) -> int:
+    """Return how many of the names are in the passages."""
+    texts = " ".join(hit.chunk.search_text for hit in hits).casefold()
+    return sum(name in texts for name in names)
+
+
+def _is_of_several(query: str, hits: list[SearchHit]) -> bool:
+    """Return whether reports on several countries say it alike: under the heading of
+    the first hit or, where that is on a country, anywhere. What lacks a name of
+    the question that the first hit has does not count.
+    """
+    first = hits[0].chunk
+    first_text = first.search_text.casefold()
+    names = [name for name in _names_in(query) if name in first_text]
+    for hit in hits:
+        chunk = hit.chunk
+        if chunk.metadata.get(COUNTRY) == first.metadata.get(COUNTRY):
+            continue
+        text = chunk.search_text.casefold()
+        if not all(name in text for name in names):
+            continue
+        if first.metadata.get(COUNTRY):
+            return True
+        if first.heading and chunk.heading == first.heading:
+            return True
+    return False
+
+
+def _leave_out_earlier(turn: Turn, alone: Question) -> None:
+    """Ask a question alone, and offer the scope that it had from earlier."""
+    earlier = turn.events.earlier_scope.without(FIGURE_YEAR)
+    turn.question = alone
+    turn.condensed = ""
+    turn.own_words = []
+    turn.events.earlier_scope = Scope()
+    if earlier:
+        offered = summarise(turn.catalog, alone.scope.and_(earlier))
+        if offered.documents:
+            turn.suggested_scope = offered

@@ -1,0 +1,106 @@
+"""Complete questions in a conversation get the answer that they get alone; follow-ups
+keep what they take over, and say so.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from benchmarks.mixed import upload
+from benchmarks.questions import load_samples
+from chatbot.app.factory import create_app
+from chatbot.app.web.routes import services
+from chatbot.config.settings import Settings
+from tests.data import cases
+
+CASES = cases(__file__)
+pytestmark = pytest.mark.timeout(600)
+"""All sample reports are loaded."""
+MANUAL = """# Lindqvist Press: Operating Manual
+
+## Cooling
+
+The pump of the Lindqvist press has to cool down for forty minutes after each shift.
+
+## Repairs
+
+Repairs of the Lindqvist press are done by the workshop in Halmstad only.
+
+## Oil
+
+The press takes hydraulic oil HLP 46. Change the oil once a year.
+"""
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    folder = tmp_path_factory.mktemp("data")
+    settings = Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
+    app = create_app(settings)
+    with app.app_context():
+        load_samples(services())
+        manual = Path(folder) / "lindqvist-press.md"
+        manual.write_text(MANUAL, encoding="utf-8")
+        upload(app.test_client(), manual)
+        yield app.test_client()
+
+
+def ask(client: FlaskClient, query: str, **body: Any) -> dict[str, Any]:
+    asked = {"query": query, "cache": False, **body}
+    response = client.post("/query", json=asked)
+    assert response.status_code == 200, response.get_json()
+    answer: dict[str, Any] = response.get_json()
+    return answer
+
+
+def asked_in_turn(client: FlaskClient, questions: list[str]) -> list[dict[str, Any]]:
+    answers: list[dict[str, Any]] = []
+    for question in questions:
+        place = {}
+        if answers:
+            place = {"conversation_id": answers[-1]["conversation_id"]}
+        answers.append(ask(client, question, **place))
+    return answers
+
+
+@pytest.mark.parametrize("questions", CASES["conversations"])
+def test_a_complete_question_is_answered_as_if_asked_alone(
+    client: FlaskClient, questions: list[str]
+) -> None:
+    answers = asked_in_turn(client, questions)
+    for question, answer in zip(questions[1:], answers[1:], strict=True):
+        alone = ask(client, question)
+        assert answer["response"] == alone["response"], question
+        assert "from_earlier" not in answer["scope"]
+
+
+@pytest.mark.parametrize(("first", "second", "country"), CASES["follow_ups"])
+def test_a_follow_up_keeps_the_country_that_it_takes_over(
+    client: FlaskClient, first: str, second: str, country: str
+) -> None:
+    *_, answer = asked_in_turn(client, [first, second])
+    assert answer["scope"]["from_earlier"]["country_name"] == [country]
+    assert "from_question" not in answer["scope"]
+    assert {one["country_name"] for one in answer["citations"]} == {country}
+
+
+def test_the_scope_that_was_left_out_is_offered(client: FlaskClient) -> None:
+    question = "Who was Jomo Kenyatta?"
+    *_, answer = asked_in_turn(client, ["What does Mali export?", question])
+    assert answer["citations"][0]["country_name"] == "Kenya"
+    offered = answer["suggested_scope"]["filters"]
+    assert offered["country_name"] == ["Mali"]
+
+
+def test_a_follow_up_says_which_of_its_words_nothing_was_found_on(
+    client: FlaskClient,
+) -> None:
+    questions = ["What is the area of Kenya?", "and who is its best singer?"]
+    *_, answer = asked_in_turn(client, questions)
+    assert answer["response"].startswith(
+        "The reports for Kenya were searched, but nothing was found on “"
+    )
+    assert "singer”" in answer["response"].partition("\n")[0]
