@@ -9,6 +9,7 @@ from ..domain.errors import read_table
 from .figures import CURRENCIES, SCALES, unify_signs
 
 __all__ = [
+    "NAMELESS_SHEETS",
     "HeadUnit",
     "is_part",
     "is_total",
@@ -35,7 +36,10 @@ _TAGS: dict[str, list[str]] = {
 }
 _PARTS = _words(_TABLE["columns"]["parts"])
 _TOTALS = _words(_TABLE["columns"]["totals"])
+NAMELESS_SHEETS = _words(_TABLE["columns"]["sheets"])
+"""Names that programs give to sheets."""
 _UNIT_WORDS = _words(_TABLE["units"]["words"])
+_COUNTED = _words(_TABLE["units"]["counted"])
 _LEADS = re.compile(
     rf"^(?:{'|'.join(sorted(_words(_TABLE['units']['leads']), key=len, reverse=True))})"
     r"\b\s*:?\s*",
@@ -173,6 +177,8 @@ def read_unit(text: str, *, sure: bool = False) -> HeadUnit | None:
         before = f"{before[: named.start()]}{before[named.end() :]}"
         before = _OF.sub("", before.strip(" ,-"))
     rest = f"{before.strip(' ,-')} {behind}".strip()
+    if scale == 1:
+        rest = core
     known = sure or scale != 1 or _has_unit_word(rest) or (per and per.start() == 0)
     if not known and not (has_lead and len(rest.split()) <= 2):
         return None
@@ -190,7 +196,7 @@ def _has_unit_word(text: str) -> bool:
 
 def _is_only_unit(head: str) -> bool:
     words = re.findall(r"[^\s,;/()]+", head.lower())
-    known = _UNIT_WORDS - {"number", "nombre", "número", "year", "years"}
+    known = _UNIT_WORDS - _COUNTED
     return all(word in known or word in SCALES or word == "000" for word in words)
 
 

@@ -18,6 +18,7 @@ from ..language.countries import country_code
 from ..language.figures import comma_decimals, figures, unify_signs
 from ..language.table_text import group_depth
 from ..language.table_words import (
+    NAMELESS_SHEETS,
     HeadUnit,
     is_part,
     is_total,
@@ -226,7 +227,10 @@ def _clean_title(title: str) -> str:
 
 
 def _title_of(table: Table) -> str:
-    return _clean_title(table.title) or _clean_title(table.place)
+    title = _clean_title(table.title)
+    if title or table.place.lower() in NAMELESS_SHEETS:
+        return title
+    return _clean_title(table.place)
 
 
 @lru_cache(256)
