@@ -46,6 +46,9 @@ _FRACTION = pattern(
 )
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
+_REASONS = pattern("{reasons}")
+_MANNER = pattern("{manner}")
+_CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,16 @@ def asks_for_prose(text: str) -> bool:
     """Return whether a question asks why, how or what happened, and so for sentences
     instead of a figure or a name.
     """
-    return _PROSE.search(text) is not None
+    return _PROSE.search(text) is not None or has_only_prose(text)
+
+
+def has_only_prose(text: str) -> bool:
+    """Return whether no figure and no table answers a question: it asks for reasons, or
+    how something is done. "How did inflation change?" asks for figures.
+    """
+    if _REASONS.search(text):
+        return True
+    return bool(_MANNER.search(text)) and not _CHANGES_FIGURE.search(text)
 
 
 def asks_for_advice(text: str) -> bool:
@@ -111,6 +123,9 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     Only a question about no single country ranks, filters or counts countries.
     """
     plain = " ".join(remove_names(reading.text, reading.names).split())
+    if has_only_prose(plain):
+        # Years, countries and superlatives in it only say what it is about.
+        return Request("prose", plain or "?")
     years = reading.every_year
     is_span = len(years) > 1 or (years and years[0].gte != years[0].lte)
     kind: Kind = "value"

@@ -78,7 +78,7 @@ class Router:
         request, _ = self.tools.figures.asked_for(turn)
         if request.kind in OF_ALL:
             why = "the table of figures has it"
-        elif self._compares(turn):
+        elif request.kind != "prose" and self._compares(turn):
             mode = "compare"
             why = "it compares"
         elif self._has_parts(turn):
