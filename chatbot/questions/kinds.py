@@ -46,6 +46,7 @@ _FRACTION = pattern(
 )
 _PROSE, _ADVICE = pattern("{prose}"), pattern(r"\b{advice}\b")
 _WHO = pattern(r"^\W*(?:(?:and|but|so)\W+)?who(?:m|se)?\b")
+_OBLIGATION = pattern(r"\b{obligation}")
 _REASONS = pattern("{reasons}")
 _MANNER = pattern("{manner}")
 _CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
@@ -108,6 +109,13 @@ def asks_for_advice(text: str) -> bool:
 def asks_for_person(text: str) -> bool:
     """Return whether a question asks who, and so for no figure."""
     return _WHO.search(text) is not None
+
+
+def asks_for_duty(text: str) -> bool:
+    """Return whether a question for advice asks what someone is obliged to do, which a
+    policy or a manual may state.
+    """
+    return _OBLIGATION.search(text) is not None
 
 
 def series_words(text: str) -> str:

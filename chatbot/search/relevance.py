@@ -17,17 +17,19 @@ from operator import attrgetter
 from typing import Literal
 
 from ..domain import SearchHit
-from ..domain.documents import Calibration
+from ..domain.documents import Calibration, HeadingCounts
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import NamedCountry, Reading
+from ..language.analysis import YEAR_PATTERN
 from ..language.country_names import keys_in
 from ..language.detection import analyzer_for, language_of
+from ..language.figures import month_names
 from ..language.sentences import sentences
 from ..language.statements import split_statements
-from ..questions.kinds import asks_for_advice, asks_for_prose
+from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
-from .features import JUDGED_HITS, sentences_of_years
+from .features import JUDGED_HITS, earned_by, sentences_of_years
 from .weights import read_weight
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -36,6 +38,8 @@ CLOSEST = read_weight("relevance.closest")
 ANSWERS = read_weight("relevance.answers")
 DOUBT = read_weight("relevance.doubt")
 MOVED = read_weight("relevance.moved")
+STANDS_OUT = read_weight("relevance.stands_out")
+DUTY = read_weight("relevance.duty")
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little
 can be said.
@@ -138,12 +142,15 @@ def nearness(hits: Sequence[SearchHit]) -> float:
 class Judge:
     """Decides whether hits answer a question. ``language``: of the reports.
 
-    ``glossary`` returns the entries of the library."""
+    ``glossary`` returns the entries of the library, ``heading_counts`` those of a
+    document by its id; None for one that was stored before headings were counted.
+    """
 
     bounds: Bounds
     embedder: Embedder
     language: str
     glossary: Callable[[], Sequence[GlossaryEntry]]
+    heading_counts: Callable[[str], HeadingCounts | None]
 
     def is_far(self, hits: Sequence[SearchHit]) -> bool:
         """Return whether neither a passage nor a heading is near enough to be about the
@@ -160,9 +167,8 @@ class Judge:
         if floor >= threshold:
             return "answers"
         needed, names = self._asked(question)
-        if not asks_for_advice(question.text) and self._is_said(
-            question, needed, hits[0]
-        ):
+        is_advice = self._is_advice(question, needed, hits[0])
+        if not is_advice and self._is_said(question, needed, hits[0]):
             return "answers"
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
@@ -177,7 +183,15 @@ class Judge:
                     else 0.0
                 )
             return "answers" if closeness >= ANSWERS else "closest"
-        if (of_all := loss(hits)) and closeness - of_all < CLOSEST:
+        of_all = loss(hits)
+        if self._stands_out(hits):
+            of_best = (best_score(hits) - floor) / (threshold - floor)
+            if not loss(hits[:1]):
+                closeness = max(closeness, of_best)
+            elif of_best - of_all >= CLOSEST:
+                # It is about the subject; the words that it lacks may be what is asked.
+                of_all = 0.0
+        if of_all and closeness - of_all < CLOSEST:
             of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
             is_event = of_year or (
                 closeness >= ANSWERS and asks_for_prose(question.text)
@@ -186,6 +200,42 @@ class Judge:
                 "closest" if is_event else "nothing"
             )  # its sentences rarely repeat the question
         return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
+
+    def _stands_out(self, hits: Sequence[SearchHit]) -> bool:
+        """Return whether the first hit counts without its heading: this names no
+        figure, both searches put the hit first, and it is nearer than the others by so
+        much that this is no accident of the document's subject.
+        """
+        first, *others = hits
+        counts = self.heading_counts(first.chunk.document_id)
+        heading = first.chunk.heading
+        # The number of an order above its row is no name of what the row says.
+        is_name = not heading or _WORD.search(heading)
+        scores = [hit.score for hit in others if hit.score is not None]
+        if earned_by(counts) == 1 and is_name:
+            return False
+        if not first.score or not first.keyword_score or not scores:
+            return False
+        keyword_scores = [hit.keyword_score or 0.0 for hit in others]
+        if first.score != best_score(hits) or first.keyword_score < max(keyword_scores):
+            return False
+        width = self.bounds.threshold - self.bounds.floor
+        lead = first.score - sum(scores) / len(scores)
+        return lead >= STANDS_OUT * width
+
+    def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
+        """Return whether a question asks for an opinion. A duty is a fact where a
+        statement of the first hit speaks of it.
+        """
+        if not asks_for_advice(question.text):
+            return False
+        if not needed or not asks_for_duty(question.text):
+            return True
+        terms = analyzer_for(question.text, self.language).terms
+        for statement in sentences(hit.chunk.text):
+            if len(needed.intersection(terms(statement))) >= DUTY * len(needed):
+                return False
+        return True
 
     def _loss(
         self,
@@ -199,11 +249,14 @@ class Judge:
         chunks = [hit.chunk for hit in hits]
         headings = set(map(attrgetter("heading"), chunks))
         texts = list(map(attrgetter("search_text"), chunks))
+        years = YEAR_PATTERN.findall(question.text)
+        texts += [month_names(chunk.text, years) for chunk in chunks]
         for entry in self.glossary():
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
         terms = set[str]().union(*map(terms_of, texts))
-        loss = DOUBT * ((not names <= terms) + asks_for_advice(question.text))
+        is_advice = self._is_advice(question, needed, hits[0])
+        loss = DOUBT * ((not names <= terms) + is_advice)
         if not (missing := needed - terms):
             return loss
         if not self.embedder.local:

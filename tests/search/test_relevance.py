@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from chatbot.domain import Chunk, SearchHit
+from chatbot.domain.documents import HeadingCounts
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.scope import Reading
 from chatbot.models.embed.minilm import MiniLMEmbedder
@@ -27,11 +28,12 @@ def judge(
     multilingual: bool = False,
     local: bool = True,
     language: str = "english",
+    counts: HeadingCounts | None = None,
 ) -> Judge:
     embedder: Any = SimpleNamespace(
         multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query
     )
-    return Judge(bounds, embedder, language, lambda: [ENTRY])
+    return Judge(bounds, embedder, language, lambda: [ENTRY], lambda _: counts)
 
 
 def read(question: str) -> Reading:
@@ -101,3 +103,69 @@ def test_an_embedder_of_one_language_finds_only_the_closest_in_another() -> None
         )
         == "answers"
     )
+
+
+LEAK = "Call the porter about a leak. The porter is in by day. Keys go to the board."
+
+
+def house_rules(lead: float, heading: str = "Repairs") -> list[SearchHit]:
+    """Return passages of a document whose headings name no figures: the nearest one,
+    which both searches put first, and others farther by ``lead``.
+    """
+    first = Chunk("a", "d", "r.md", "Rules", LEAK, section=heading)
+    other = Chunk("b", "d", "r.md", "Rules", "Cats are allowed.", section="Pets")
+    return [
+        SearchHit(first, score=0.7, keyword_score=5.0, heading_score=0.5),
+        SearchHit(other, score=0.7 - lead, keyword_score=1.0, heading_score=0.5),
+    ]
+
+
+NO_FIGURES = HeadingCounts(headings=5, indicators=0)
+ALL_FIGURES = HeadingCounts(headings=40, indicators=40)
+
+
+@pytest.mark.parametrize(
+    ("question", "lead", "heading", "counts", "verdict"),
+    [
+        ("Are keys with the porter by day?", 0.15, "Repairs", NO_FIGURES, "answers"),
+        ("Are keys with the porter by day?", 0.15, "A-107", ALL_FIGURES, "answers"),
+        ("Are keys with the porter by day?", 0.15, "Repairs", ALL_FIGURES, "closest"),
+        ("Are keys with the porter by day?", 0.02, "Repairs", NO_FIGURES, "closest"),
+        # It lacks a word, which may be what is asked.
+        ("Are keys with porters in summer?", 0.15, "Repairs", NO_FIGURES, "closest"),
+        ("Are keys with porters in summer?", 0.15, "Repairs", ALL_FIGURES, "nothing"),
+    ],
+)
+def test_a_passage_that_stands_out_needs_no_heading_where_none_names_a_figure(
+    question: str, lead: float, heading: str, counts: HeadingCounts, verdict: str
+) -> None:
+    asked = judge(counts=counts)
+    assert asked.verdict(read(question), house_rules(lead, heading)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("What must I do about a leak?", "answers"),
+        ("Must I paint my ceiling?", "nothing"),
+        ("Should I call about a leak?", "nothing"),
+    ],
+)
+def test_a_duty_that_a_passage_states_is_no_advice(question: str, verdict: str) -> None:
+    asked = judge(counts=NO_FIGURES)
+    assert asked.verdict(read(question), house_rules(0.15)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        ("Which club came in April 2024?", "answers"),
+        ("Which club came in August 2024?", "nothing"),
+        ("Which club came in April 2023?", "nothing"),
+    ],
+)
+def test_a_month_is_read_in_dates_of_digits(question: str, verdict: str) -> None:
+    text = "2024-04, came: Rotary club. 2024-05, came: Chess club."
+    chunk = Chunk("a", "d", "r.csv", "Visits", text, section="Visits")
+    found = [SearchHit(chunk, score=0.72, heading_score=0.7)]
+    assert judge().verdict(read(question), found) == verdict

@@ -117,7 +117,11 @@ def build_flow(
         catalog=catalog,
         analyzer=words,
         judge_with=lambda given: Judge(
-            bounds(given), embedder, language, reader.glossary
+            bounds(given),
+            embedder,
+            language,
+            reader.glossary,
+            catalog.heading_counts,
         ),
         advice=advice,
         has_model=chat_model.is_language_model,
