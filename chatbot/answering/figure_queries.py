@@ -3,7 +3,7 @@ that it names, chooses the figure of each cell, and runs its steps.
 """
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -26,9 +26,10 @@ from ..domain.formulas import Formula, Term, evaluate, read_formula
 from ..domain.protocols import Catalog
 from ..domain.scope import Range
 from ..language.country_names import country_key
+from ..language.groups import group_named
 from ..language.reported_figures import year_of
 from ..language.units import read_unit
-from ..questions.reading import COUNTRY, YEAR
+from ..questions.reading import COUNTRY, YEAR, members_of
 from ..questions.sides import MOST_SIDES
 from .figure_steps import Grid, in_unit, run
 from .figure_tables import FigureTables, IndicatorFigures
@@ -283,7 +284,9 @@ class FigureQueries:
     def _indicators(self, query: FigureQuery, scope: Scope) -> list[Indicator]:
         """Return what the names of the query mean in a scope."""
         pairs = self.tables.indicators(scope)
-        countries = self._countries(query.subjects)
+        # A row of a table may have the name of a group.
+        countries = [*query.subjects, *self._named_subjects(query, ())]
+        countries = self._countries(countries)
         found: list[Indicator] = []
         for name in query.indicators:
             entry = self._entry(name)
@@ -347,6 +350,24 @@ class FigureQueries:
         }
         return [by_key.get(country_key(name), name) for name in names]
 
+    def _named_subjects(self, query: FigureQuery, known: Collection[str]) -> list[str]:
+        """Return the subjects of a query as the data has them, and for each group of
+        countries its members that have reports. ``known``: names that are no groups.
+        """
+        names: list[str] = []
+        for name in self._countries(query.subjects):
+            group = group_named(name, self.catalog.groups())
+            if group is None or name in known:
+                names.append(name)
+                continue
+            members = members_of([group], self.catalog)
+            if not members:
+                raise InvalidRequestError.for_field(
+                    "subjects", f"no country of {group.name} has a report."
+                )
+            names += map(str, members)
+        return list(dict.fromkeys(names))
+
     def _subjects(
         self, query: FigureQuery, indicators: Sequence[Indicator]
     ) -> list[str]:
@@ -364,7 +385,8 @@ class FigureQueries:
         known = countries.union(having)
         by_key = {name.casefold(): name for name in known}
         subjects = []
-        for number, name in enumerate(self._countries(query.subjects)):
+        names = self._named_subjects(query, known)
+        for number, name in enumerate(self._countries(names)):
             subject = by_key.get(name.casefold())
             if subject is None:
                 similar = difflib.get_close_matches(name, known)

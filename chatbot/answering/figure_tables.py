@@ -17,7 +17,7 @@ from typing import Protocol
 from ..domain import Scope
 from ..domain.figures import Indicators, ReportedFigure
 from ..domain.request import RequestContext
-from ..domain.scope import Condition, Value
+from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
 from ..search.indicators import IndicatorIndex
 from ..search.weights import read_weight
@@ -143,8 +143,9 @@ class FigureTables:
         for inside in [scope] if newest is None else [newest, scope]:
             pairs = self._figures.indicators(inside)
             if of_all:
+                least = _least_subjects(scope)
                 several = {
-                    name: {one: n for one, n in each.items() if n >= SUBJECTS}
+                    name: {one: n for one, n in each.items() if n >= least}
                     for name, each in pairs.items()
                 }
                 pairs = {name: each for name, each in several.items() if each}
@@ -466,3 +467,13 @@ def _edition(edition: Value | None) -> int:
     if isinstance(edition, int):
         return edition
     return 0
+
+
+def _least_subjects(scope: Scope) -> int:
+    """Return how many subjects an indicator has that can be ranked in a scope: all of
+    them, where a group has few.
+    """
+    countries = scope.get("country_name")
+    if isinstance(countries, Values):
+        return max(2, min(SUBJECTS, len(countries.values)))
+    return SUBJECTS

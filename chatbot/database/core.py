@@ -51,6 +51,7 @@ GUARDED = {
     "figure_versions": "figures",
     "figure_changes": "figures",
     "glossary": "glossary",
+    "country_groups": "glossary",
     "files": "originals",
     "file_pieces": "originals",
 }

@@ -19,7 +19,7 @@ from ..domain import Chunk, DocumentRecord, Match, Scope, Vector
 from ..domain.documents import NO_PUBLICATION, Matrix, Part
 from ..domain.figures import SAMPLE_GLOSSARY, GlossaryEntry
 from ..domain.protocols import HybridStore, Passages, TracedStore
-from ..domain.scope import Value
+from ..domain.scope import CountryGroup, Value
 from .repositories.documents import (
     RULES,
     SEVERAL,
@@ -179,6 +179,9 @@ class LimitedDocuments(ReportCatalog):
             limited = limited.changed(changes)
         self._state = (whole, limited)
         return limited
+
+    def groups(self) -> Sequence[CountryGroup]:
+        return self._whole.groups()
 
     def get(self, document_id: str) -> DocumentRecord | None:
         record = self._whole.get(document_id)

@@ -22,7 +22,7 @@ from .documents import (
 )
 from .figures import ReportedFigure
 from .json import Hidden, Inlines
-from .scope import Condition, Reading, Scope, Value, Values
+from .scope import Condition, CountryGroup, Reading, Scope, Value, Values
 from .tables import Texts
 
 Role = Literal["system", "user", "assistant"]
@@ -138,6 +138,8 @@ class Question:
     """
     reading: Reading | None = None
     """The names in its `search_text`; None = not read yet."""
+    groups: tuple[CountryGroup, ...] = ()
+    """Groups of countries that ``scope`` was made from."""
     page: int | None = None
     """Only passages of this page."""
     preset: str = ""

@@ -26,7 +26,7 @@ from .documents import (
     Vector,
 )
 from .request import RequestContext
-from .scope import Scope, Value
+from .scope import CountryGroup, Scope, Value
 
 
 class Embedder(Protocol):
@@ -301,6 +301,9 @@ class Catalog(Protocol):
         """Count the reports in the scope, and their passages that are inside: of a
         table perhaps only some.
         """
+
+    def groups(self) -> Sequence[CountryGroup]:
+        """Return the groups of countries, the same object until they change."""
 
     def mentions(self, codes: AnyOf[str], scope: Scope) -> Mentions:
         """Count the passages in the scope that name these countries."""

@@ -420,7 +420,32 @@ class NamedDocument:
         return self.start <= name.start < self.end
 
 
-Named = NamedCountry | NamedYears
+@dataclass(frozen=True, slots=True)
+class CountryGroup:
+    """``members`` are ISO-3 codes. ``other_words`` mean the group wherever they stand,
+    ``adjectives`` only beside a word for countries ("African countries"). ``source``
+    and ``date`` say where the members are from, and of when they are.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    other_words: tuple[str, ...] = ()
+    adjectives: tuple[str, ...] = ()
+    source: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGroup:
+    """A group in a text, as it is written there."""
+
+    group: CountryGroup
+    text: str
+    start: int
+    end: int
+
+
+Named = NamedCountry | NamedYears | NamedGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +454,8 @@ class Reading:
 
     ``about``: the ``countries`` that the question is about. ``figure_years``: years of
     figures ("in 2023"); ``editions``: years of reports ("the 2023 report"). ``refers``:
-    it speaks of a country without its name ("its imports"). ``things`` and ``kind``:
+    it speaks of a country without its name ("its imports"). ``groups``: of countries,
+    whose members it asks of; none where it is about a country. ``things`` and ``kind``:
     what it asks for, where a language model read it.
     """
 
@@ -440,6 +466,7 @@ class Reading:
     editions: tuple[NamedYears, ...] = ()
     refers: bool = False
     document: NamedDocument | None = None
+    groups: tuple[NamedGroup, ...] = ()
     things: tuple[str, ...] = ()
     kind: Kind | None = None
 
@@ -457,6 +484,7 @@ class Reading:
         named: list[Named | NamedDocument] = [
             *self.countries,
             *self.every_year,
+            *self.groups,
             *documents,
         ]
         return sorted(named, key=lambda name: name.start)

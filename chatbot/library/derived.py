@@ -190,29 +190,38 @@ EXTRACTIVE = Summary(
 )
 
 
-def read_glossary(path: Path) -> list[GlossaryEntry]:
-    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are
-    required. Raises LoadError: the file is not a table; InvalidRequestError: naming the
-    row and the column.
+def rows_of_table(
+    path: Path, columns: Sequence[str], needed: Sequence[str]
+) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a CSV table with their numbers, by column. Raises LoadError:
+    the file is not a table; InvalidRequestError: a column is unknown, or one of
+    ``needed`` is missing or empty.
     """
     table = read_table(path)
     header = [name.casefold() for name in next(table, (0, []))[1]]
-    wrong = [f"{name}: is missing" for name in NEEDED if name not in header]
-    if wrong := [
-        *wrong,
-        *(f"{name}: is unknown" for name in header if name not in COLUMNS),
-    ]:
+    wrong = [f"{name}: is missing" for name in needed if name not in header]
+    wrong += [f"{name}: is unknown" for name in header if name not in columns]
+    if wrong:
         raise InvalidRequestError(
-            f"{path.name}, row 1, column {wrong[0]}. Valid: {', '.join(COLUMNS)}."
+            f"{path.name}, row 1, column {wrong[0]}. Valid: {', '.join(columns)}."
         )
-    rows: dict[tuple[str, str, str], int] = {}
-    entries: list[GlossaryEntry] = []
     for line, cells in table:
-        row = dict.fromkeys(COLUMNS, "") | dict(zip(header, cells, strict=False))
-        if empty := [name for name in NEEDED if not row[name]]:
+        row = dict.fromkeys(columns, "") | dict(zip(header, cells, strict=False))
+        if empty := [name for name in needed if not row[name]]:
             raise InvalidRequestError(
                 f"{path.name}, row {line}, column {empty[0]}: is empty. Fill it in."
             )
+        yield line, row
+
+
+def read_glossary(path: Path) -> list[GlossaryEntry]:
+    """Return the entries of a CSV table with the columns COLUMNS; only NEEDED are
+    required. Raises as `rows_of_table` does, and InvalidRequestError: a term is there
+    twice.
+    """
+    rows: dict[tuple[str, str, str], int] = {}
+    entries: list[GlossaryEntry] = []
+    for line, row in rows_of_table(path, COLUMNS, NEEDED):
         first = rows.setdefault(
             (row["term"].casefold(), row["heading"], row["label"]), line
         )

@@ -18,16 +18,19 @@ from pydantic import BaseModel, ValidationError
 from ..domain import Scope
 from ..domain.protocols import Catalog
 from ..domain.scope import (
+    CountryGroup,
     Kind,
     Named,
     NamedCountry,
     NamedDocument,
+    NamedGroup,
     Reading,
     Value,
     Values,
 )
 from ..language.countries import usual_name
 from ..language.country_names import country_key, find_countries
+from ..language.groups import find_groups
 from .english import pattern, words
 from .names import (
     EDITIONS,
@@ -61,6 +64,9 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
     counts as one without a report.
     """
     countries = find_countries(text, tuple(map(str, catalog.values(COUNTRY))))[:30]
+    groups = tuple(find_groups(text, catalog.groups()))[:30]
+    countries = tuple(name for name in countries if not _is_in_longer(name, groups))
+    groups = tuple(name for name in groups if not _is_in_longer(name, countries))
     about = _subjects(text, countries, catalog, scope)
     document = find_title(text, catalog, scope)
     years = find_years(text)
@@ -73,6 +79,8 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
             document = None  # it is about several countries, which have sides
     if document is not None:
         years = [one for one in years if not document.holds(one)]
+    if about or document is not None:
+        groups = ()
     if EDITIONS.search(text):
         inside = [
             scope.having(COUNTRY, [country]) for country in values_of(about, catalog)
@@ -88,7 +96,28 @@ def read_names(text: str, catalog: Catalog, scope: Scope = Scope()) -> Reading: 
         editions=tuple(filter(OF_REPORT, years)),
         refers=_REFERS.search(text) is not None,
         document=document,
+        groups=tuple(name for name in groups if not _is_bound(text, name)),
     )
+
+
+def _is_in_longer(
+    name: NamedCountry | NamedGroup, others: Iterable[NamedCountry | NamedGroup]
+) -> bool:
+    """Return whether a name is a part of another one, as "America" is of "South
+    America", and "Africa" of "South Africa".
+    """
+    for other in others:
+        is_longer = other.end - other.start > name.end - name.start
+        if is_longer and other.start <= name.start and name.end <= other.end:
+            return True
+    return False
+
+
+def _is_bound(text: str, name: NamedCountry | NamedGroup) -> bool:
+    """Return whether a word binds a name to something else: within 120 characters
+    before it.
+    """
+    return _BOUND.search(text, max(0, name.start - 120), name.start) is not None
 
 
 class ReadByModel(BaseModel):
@@ -176,6 +205,14 @@ def values_of(countries: Iterable[NamedCountry], catalog: Catalog) -> list[Value
     ]
 
 
+def members_of(groups: Iterable[CountryGroup], catalog: Catalog) -> list[Value]:
+    """Return the data's values for the members of groups."""
+    codes = {code for group in groups for code in group.members}
+    return [
+        value for value in catalog.values(COUNTRY) if country_key(str(value)) in codes
+    ]
+
+
 def _subjects(
     text: str, countries: Sequence[NamedCountry], catalog: Catalog, scope: Scope
 ) -> tuple[NamedCountry, ...]:
@@ -199,11 +236,7 @@ def _subjects(
         return not (is_of_others or is_beside)
 
     def is_bound(names: Sequence[NamedCountry]) -> bool:
-        # A word that binds the name stands within 120 characters before it.
-        return (
-            _BOUND.search(text, max(0, names[0].start - 120), names[0].start)
-            is not None
-        )
+        return _is_bound(text, names[0])
 
     groups = lists(text, countries, _JOINED)
     bound = [] if _COMPARES.match(text) else list(filter(is_bound, groups))

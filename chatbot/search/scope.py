@@ -14,10 +14,11 @@ from ..domain.chat import ScopeSummary
 from ..domain.documents import Holdings
 from ..domain.errors import LONGEST_SHOWN, InvalidRequestError
 from ..domain.protocols import Catalog
-from ..domain.scope import YEAR_IN_REVIEW, Condition, Value, Values, both
+from ..domain.scope import YEAR_IN_REVIEW, Condition, CountryGroup, Value, Values, both
 from ..domain.tables import Texts
 from ..language.countries import country_code
 from ..language.counts import count_of
+from ..language.groups import group_named, groups_like
 from ..language.words import Say, counted, in_english
 from ..models.prompts import on_one_line
 
@@ -29,6 +30,9 @@ MAX_NAMES_IN_PROMPT = 40
 """Countries, or editions."""
 FILTERS = "filters."
 EMPTY = "an empty list would match nothing; leave the field out instead."
+COUNTRY = "country_name"
+GROUP = "group"
+"""The filter by a group of countries: those of its members that have reports."""
 FilterValue = Value | Sequence[Value] | Mapping[Any, Value]
 
 
@@ -80,7 +84,11 @@ class ScopeResolver:
                 satisfy both.
         """
         conditions: dict[str, Condition] = {}
+        members: Condition | None = None
         for field, value in (filters or {}).items():
+            if field == GROUP and COUNTRY in self._fields:
+                members = self._members(f"{prefix}{field}", value)
+                continue
             if field not in self._fields:
                 message = f"unknown filter. Valid: {', '.join(self._fields)}."
                 raise InvalidRequestError.for_field(
@@ -90,7 +98,9 @@ class ScopeResolver:
         context = (
             self._of_context(*report_context) if report_context is not None else {}
         )
+        of_groups = [(COUNTRY, members)] if members is not None else []
         for others, problem in (
+            (of_groups, "no country of it is in the group."),
             (
                 context.items(),
                 "contradicts report_context: no report can satisfy both.",
@@ -130,6 +140,56 @@ class ScopeResolver:
             limit_collections=self._limit.collections,
         )
         return scope.within(collections or ())
+
+    def groups(
+        self, filters: Mapping[str, FilterValue] | None, *, prefix: str = FILTERS
+    ) -> tuple[CountryGroup, ...]:
+        """Return the groups of countries that filters name. Raises
+        InvalidRequestError.
+        """
+        value = (filters or {}).get(GROUP)
+        if value is None:
+            return ()
+        return tuple(self._named_groups(f"{prefix}{GROUP}", value))
+
+    def _named_groups(self, name: str, value: FilterValue) -> list[CountryGroup]:
+        if isinstance(value, Mapping):
+            raise InvalidRequestError.for_field(name, "only year takes a range.")
+        names = [value] if isinstance(value, str | int) else list(value)
+        if not names:
+            raise InvalidRequestError.for_field(name, EMPTY)
+        every = self._catalog.groups()
+        groups = []
+        for text in map(str, names):
+            group = group_named(text, every)
+            if group is None:
+                similar = groups_like(text, every)
+                hint = f" Did you mean {', '.join(similar)}?" if similar else ""
+                raise InvalidRequestError.for_field(
+                    name,
+                    f"unknown group of countries {text[:LONGEST_SHOWN]!r}.{hint}",
+                    similar or sorted(group.name for group in every),
+                )
+            groups.append(group)
+        return groups
+
+    def _members(self, name: str, value: FilterValue) -> Condition:
+        """Return the condition of the countries with a report that are members of one
+        of the groups.
+        """
+        groups = self._named_groups(name, value)
+        codes = {code for group in groups for code in group.members}
+        countries = [
+            country
+            for country in self._values(COUNTRY)
+            if country_code(str(country)) in codes
+        ]
+        if not countries:
+            names = ", ".join(group.name for group in groups)
+            raise InvalidRequestError.for_field(
+                name, f"no country of {names} has a report."
+            )
+        return Values(tuple(countries))
 
     def _of_context(self, context_type: str, value: Value) -> dict[str, Condition]:
         field = REPORT_CONTEXT_FIELDS.get(context_type)

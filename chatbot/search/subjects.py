@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ..domain import Scope, SearchHit
 from ..domain.protocols import Catalog
-from ..domain.scope import NO_VALUE, NamedCountry, Reading, Value
+from ..domain.scope import NO_VALUE, CountryGroup, NamedCountry, Reading, Value
 from ..domain.tables import Texts
 from ..language.analysis import YEAR_PATTERN, Analyzer
 from ..language.countries import normalise, takes_article, usual_name
@@ -21,6 +21,7 @@ from ..questions.reading import (
     YEAR,
     editions,
     list_in_words,
+    members_of,
     read_names,
     remove_names,
     values_of,
@@ -180,11 +181,11 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
     where that changes nothing. Reports without a country or year stay, unless somebody
     chose values of it: one may be about this country.
     """
-    if not (reading.about or reading.editions or reading.document):
+    if not (reading.about or reading.editions or reading.document or reading.groups):
         return None
-    narrowed = _narrowed(
-        scope, COUNTRY, values_of(reading.about, catalog), catalog, or_none=True
-    )
+    countries = values_of(reading.about, catalog)
+    countries += members_of([named.group for named in reading.groups], catalog)
+    narrowed = _narrowed(scope, COUNTRY, countries, catalog, or_none=True)
     years = [
         year
         for year in catalog.values(YEAR)
@@ -199,6 +200,46 @@ def suggest_scope(reading: Reading, scope: Scope, catalog: Catalog) -> Scope | N
     after = catalog.holdings(narrowed)
     narrower = after.documents < before.documents or after.chunks < before.chunks
     return narrowed if after.documents and narrower else None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReports:
+    """Of how many ``members`` of groups there are reports; ``countries`` are those."""
+
+    names: str
+    members: int
+    countries: Sequence[Value]
+
+    def in_words(self, say: Say) -> str:
+        """Return a sentence with both numbers."""
+        text = "Of {members} countries in {group} {number} have a report."
+        if not self.countries:
+            text = "Of {members} countries in {group} none has a report."
+        elif len(self.countries) == 1:
+            text = "Of {members} countries in {group} one has a report."
+        return say(
+            text,
+            members=self.members,
+            group=escape_markdown(self.names),
+            number=len(self.countries),
+        )
+
+
+def reports_of_groups(
+    groups: Sequence[CountryGroup], scope: Scope, catalog: Catalog, say: Say
+) -> GroupReports:
+    """Return of how many members of groups there are reports in a scope."""
+    # "Latin American or Caribbean" names one group: the other one is a part of it.
+    groups = [
+        group
+        for group in dict.fromkeys(groups)
+        if not any(set(group.members) < set(other.members) for other in groups)
+    ]
+    names = _joined([group.name for group in groups], say, "and")
+    members = {code for group in groups for code in group.members}
+    inside = set(catalog.values(COUNTRY, scope))
+    countries = [one for one in members_of(groups, catalog) if one in inside]
+    return GroupReports(names, len(members), countries)
 
 
 def inferred_scope(text: str, scope: Scope, catalog: Catalog) -> Scope:

@@ -14,7 +14,8 @@ from chatbot.domain import ReportedFigure, Scope
 from chatbot.domain.errors import InvalidRequestError
 from chatbot.domain.figure_query import FigureQuery, FigureTable
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.domain.scope import Value
+from chatbot.domain.scope import CountryGroup, Value
+from chatbot.language.groups import usual_groups
 from chatbot.language.words import in_english
 from tests.answering.test_figure_tables import figure, tables
 
@@ -47,6 +48,9 @@ class Countries:
 
     def values(self, field: str, scope: Scope | None = None) -> Sequence[Value]:
         return ["Kenya", "Mali", "Peru", "Nepal"]
+
+    def groups(self) -> Sequence[CountryGroup]:
+        return usual_groups()
 
 
 def queries(*figures: ReportedFigure) -> FigureQueries:
@@ -263,3 +267,10 @@ def test_a_formula_is_arithmetic_and_nothing_else(formula: str) -> None:
     query = FigureQuery(indicators=("odd",))
     with pytest.raises(InvalidRequestError, match="is none"):
         wrong.run(query, Scope())
+
+
+def test_a_group_of_countries_means_its_members_with_reports() -> None:
+    _, table = asked("Population", subjects=["africa"])
+    assert [row.subject for row in table.rows] == ["Kenya", "Mali"]
+    with pytest.raises(InvalidRequestError, match="no country of Oceania has a report"):
+        asked("Population", subjects=["Oceania"])

@@ -1,11 +1,12 @@
 """Small catalogs for what reads the registered reports only, and scopes over them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from chatbot.domain import DocumentRecord, Range, Scope
 from chatbot.domain.documents import HeadingCounts, Holdings, Mentions
-from chatbot.domain.scope import Value, Values
+from chatbot.domain.scope import CountryGroup, Value, Values
+from chatbot.language.groups import usual_groups
 
 
 class Reports:
@@ -35,6 +36,9 @@ class Reports:
 
     def holdings(self, scope: Scope) -> Holdings:
         return Holdings.of((record, record.chunks) for record in self.all(scope))
+
+    def groups(self) -> Sequence[CountryGroup]:
+        return usual_groups()
 
     def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
         return Mentions(dict.fromkeys(codes, 0))

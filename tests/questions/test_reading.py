@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chatbot.domain import DocumentRecord, Scope
-from chatbot.domain.scope import NamedYears
+from chatbot.domain.scope import NamedYears, Values
 from chatbot.language.country_names import country_key
 from chatbot.questions.kinds import read_request
 from chatbot.questions.reading import read_by_model, read_names
@@ -173,3 +173,28 @@ def test_a_second_question_without_a_country_or_a_noun_has_those_of_the_first(
     text: str, second: str
 ) -> None:
     assert sub_questions(read_names(text, MANY), lambda topic: [topic])[1] == second
+
+
+def test_a_group_is_a_scope_where_no_country_is_asked_about() -> None:
+    def named(text: str) -> tuple[list[str], list[str]]:
+        reading = read_names(text, LIBRARY)
+        groups = [name.group.name for name in reading.groups]
+        return groups, [name.text for name in reading.about]
+
+    assert named("Who drinks most in South America?") == (["South America"], [])
+    assert named("What is the GDP of South Africa?") == ([], ["South Africa"])
+    assert named("Is Kenya the richest in East Africa?") == ([], ["Kenya"])
+    assert named("Which countries live on imports from Asia?") == ([], [])
+
+
+def test_a_group_narrows_a_scope_to_its_members_with_reports() -> None:
+    reading = read_names("Which country of the Sahel is the youngest?", LIBRARY)
+    narrowed = suggest_scope(reading, Scope(), LIBRARY)
+    assert narrowed is not None
+    countries = narrowed.get("country_name")
+    assert isinstance(countries, Values)
+    assert set(countries.values) == {"Mali", "Nigeria"}
+    assert countries.or_none, "a report without a country may be about the Sahel"
+    chosen = Scope.of({"country_name": Values(("Kenya", "Mali"))})
+    narrowed = suggest_scope(reading, chosen, LIBRARY)
+    assert narrowed == Scope.of({"country_name": Values(("Mali",))})

@@ -39,7 +39,12 @@ def judge(
 def read(question: str) -> Reading:
     return read_names(
         question,
-        cast(Any, SimpleNamespace(values=lambda *_: ["Kenya"], all=lambda *_: [])),
+        cast(
+            Any,
+            SimpleNamespace(
+                values=lambda *_: ["Kenya"], all=lambda *_: [], groups=lambda: []
+            ),
+        ),
     )
 
 

@@ -17,6 +17,9 @@ class Catalog:
     def values(self, field: str) -> list[str]:
         return []
 
+    def groups(self) -> list[str]:
+        return []
+
     def all(self, scope: Scope) -> list[str]:
         return []
 

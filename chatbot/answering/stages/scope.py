@@ -11,11 +11,11 @@ from ...domain.protocols import Catalog
 from ...domain.scope import Reading, Scope
 from ...language.markdown import escape_markdown
 from ...language.words import Say
-from ...questions.kinds import asks_what_it_is_about
+from ...questions.kinds import OF_ALL, asks_what_it_is_about, read_request
 from ...questions.reading import list_in_words, name_in_words
 from ...search.scope import summarise
-from ...search.subjects import everything_asked, suggest_scope
-from ..turn import Turn
+from ...search.subjects import everything_asked, reports_of_groups, suggest_scope
+from ..turn import Draft, Turn
 
 _PAGE = re.compile(r"\b(?:page|p\.) ?(\d{1,4})\b", re.IGNORECASE)
 
@@ -26,10 +26,10 @@ class ScopeOfQuestion:
     else offers it; and says how names were read.
     """
 
-    def run(self, turn: Turn) -> None:
+    def run(self, turn: Turn) -> Draft | None:
         question = turn.question
         if question.attachments:
-            return
+            return None
         chosen = question.scope
         reading = turn.reading
         asked = everything_asked(reading, chosen, turn.catalog)
@@ -37,12 +37,23 @@ class ScopeOfQuestion:
         turn.events.notes += taken_as(reading, turn.corrections, turn.say)
         if turn.missing:
             turn.events.notes.append(turn.missing)
+        refusal = _say_of_groups(turn)
+        if refusal is not None:
+            return refusal
         _say_what_is_asked(turn)
         page = question.page
         if page is None:
             page = _page_in(question, turn.catalog)
-        if question.auto_scope:
-            inferred = suggestion.beyond(chosen) if suggestion else Scope()
+        inferred = Scope()
+        if question.auto_scope and suggestion:
+            inferred = suggestion.beyond(chosen)
+        # The members of a group are what is asked about, not where: with AUTO_SCOPE or
+        # without.
+        of_groups = Reading(groups=reading.groups)
+        narrowed = suggest_scope(of_groups, chosen, turn.catalog)
+        if narrowed:
+            inferred = inferred.and_(_added(narrowed, chosen))
+        if question.auto_scope or narrowed:
             earlier = turn.events.earlier_scope
             turn.events.inferred_scope = inferred.minus(earlier)
             turn.change(scope=chosen.and_(inferred), chosen_scope=chosen, page=page)
@@ -53,6 +64,39 @@ class ScopeOfQuestion:
             turn.suggested_scope = replace(summary, page=page)
         # Done; a cached answer is the same with it and without.
         turn.change(auto_scope=False)
+        return None
+
+
+def _added(narrowed: Scope, chosen: Scope) -> Scope:
+    """Return the conditions that are not those of the chosen scope."""
+    added = [item for item in narrowed.conditions if item not in chosen.conditions]
+    return Scope(tuple(added))
+
+
+def _say_of_groups(turn: Turn) -> Draft | None:
+    """Say of how many countries of a group there are reports. Return a draft where
+    there is none of any, and the question ranks, filters or counts them.
+    """
+    groups = [named.group for named in turn.reading.groups]
+    groups += turn.question.groups
+    if not groups:
+        return None
+    scope = turn.question.scope
+    reports = reports_of_groups(groups, scope, turn.catalog, turn.say)
+    text = reports.in_words(turn.say)
+    of_all = read_request(turn.reading, countries=0).kind in OF_ALL
+    if reports.countries or not of_all:
+        turn.events.notes.append(text)
+        return None
+    summary = summarise(turn.catalog, scope)
+    turn.events.sources((), summary)
+    turn.events.text(text)
+    return Draft(
+        text=text,
+        scope=summary,
+        is_sent=True,
+        why="No report is about a country of the group.",
+    )
 
 
 def taken_as(reading: Reading, corrections: Mapping[str, str], say: Say) -> list[str]:

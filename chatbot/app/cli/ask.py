@@ -63,6 +63,11 @@ OPTIONS = (
         multiple=True,
         help="Country, by name, ISO code or alias; repeat for several.",
     ),
+    click.option(
+        "--group",
+        multiple=True,
+        help='Group of countries, as "Western Africa"; repeat for several.',
+    ),
     click.option("--year", multiple=True, help="Year; repeat for several."),
     click.option(
         "--type", "report_type", multiple=True, help="Report type; repeat for several."
@@ -221,6 +226,7 @@ def _request_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(options)
     filters = {
         "country_name": list(fields.pop("country")),
+        "group": list(fields.pop("group")),
         "year": list(fields.pop("year")),
         "type": list(fields.pop("report_type")),
     }

@@ -16,6 +16,7 @@ from ...database.repositories.corpus import CorpusFacts, ForeignChanges
 from ...database.repositories.documents import DocumentRepository, OlderReports
 from ...database.repositories.figures import FigureRepository, GlossaryRepository
 from ...database.repositories.files import FileRepository
+from ...database.repositories.groups import GroupRepository
 from ...database.repositories.release import ServingRelease
 from ...database.repositories.usage import Counters, UsageRepository
 from ...domain import Scope
@@ -51,6 +52,7 @@ class Storage:
     figures: FigureRepository
     files: FileRepository
     glossary: GlossaryRepository
+    groups: GroupRepository
     ingestions: IngestionQueue
     keys: KeyRepository
     release: ServingRelease
@@ -152,6 +154,7 @@ def open_storage(
         ),
         files=FileRepository(database, quota=settings.upload_quota_mb),
         glossary=GlossaryRepository(database),
+        groups=GroupRepository(database),
         ingestions=IngestionQueue(database),
         keys=keys,
         release=ServingRelease(database, __version__),

@@ -195,12 +195,12 @@ class SearchRequest(Body):
         method = RETRIEVAL_METHODS.check(
             self.retrieval_method or settings.retrieval_method, field="retrieval_method"
         )
-        scope = services.storage.scopes.inside(limit).resolve(
-            self.filters, context, self.collections
-        )
+        scopes = services.storage.scopes.inside(limit)
+        scope = scopes.resolve(self.filters, context, self.collections)
         return Question(
             query=self.query,
             scope=scope,
+            groups=scopes.groups(self.filters),
             top_k=self.limit or settings.top_k,
             retrieval_method=method,
             mode=mode,

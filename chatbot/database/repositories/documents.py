@@ -25,7 +25,7 @@ from ...domain.documents import (
     Part,
     Publication,
 )
-from ...domain.scope import Condition, Value, Values, each_value
+from ...domain.scope import Condition, CountryGroup, Value, Values, each_value
 from ...domain.tables import Texts
 from ..changes import CATALOG, PASSAGES
 from ..core import Database, Json
@@ -40,6 +40,7 @@ from ..rows import (
     unregistered,
 )
 from .caches import MARKERS, BackgroundRead, cached, keep, refresh
+from .groups import GroupRepository
 
 OWN_ID = re.compile("[0-9a-f]{20}")
 """Ids that this program gives to reports; those of older systems have other forms."""
@@ -375,6 +376,9 @@ class ReportCatalog(Protocol):
     def index(self) -> ReportIndex:
         """Return the index as of now, the same for a whole request."""
 
+    def groups(self) -> Sequence[CountryGroup]:
+        """Return the groups of countries, which everybody may see."""
+
     def get(self, document_id: str) -> DocumentRecord | None:
         """Return a report, also one of an older system."""
 
@@ -464,6 +468,10 @@ class DocumentRepository(ReportCatalog):
         self._fields = tuple(filter_fields)
         self._older = older
         self._read = ReadIndex()
+        self._groups = GroupRepository(database)
+
+    def groups(self) -> Sequence[CountryGroup]:
+        return self._groups.groups()
 
     def index(self) -> ReportIndex:
         """Return the index as of now, the same for a whole request

@@ -33,6 +33,7 @@ OTHERS = (
     "sources",
     "source_files",
     "glossary",
+    "country_groups",
     "figures",
     "figure_versions",
     "figure_changes",

@@ -41,7 +41,7 @@ from ...database.core import Json
 from ...domain.callers import NEEDS
 from ...domain.json import inlined
 from ...search import RETRIEVAL_METHODS
-from ...search.scope import REPORT_CONTEXT_FIELDS
+from ...search.scope import COUNTRY, GROUP, REPORT_CONTEXT_FIELDS
 
 openapi = Views("openapi", __name__)
 API_VERSION = "2.0.0"
@@ -183,9 +183,10 @@ def _schemas(routes: list[Route], settings: Settings) -> tuple[dict[Any, Json], 
         for name, valid in NAMES.items():
             if name in fields:
                 fields[name] = {"enum": [*valid, fields[name]["default"]]}
-        fields["filters"]["anyOf"][0]["propertyNames"] = {
-            "enum": list(settings.filter_fields)
-        }
+        names = list(settings.filter_fields)
+        if COUNTRY in names:
+            names.append(GROUP)
+        fields["filters"]["anyOf"][0]["propertyNames"] = {"enum": names}
     schemas["ReportContext"]["properties"]["type"]["enum"] = list(REPORT_CONTEXT_FIELDS)
     return {one: {"$ref": REF + one.__name__} for one in types}, dict(
         sorted(schemas.items())

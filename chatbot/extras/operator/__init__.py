@@ -33,6 +33,10 @@ def build() -> Extra:
                 "chatbot.extras.operator.glossary:glossary",
                 "The terms of the library: import, export, clear.",
             ),
+            "groups": (
+                "chatbot.extras.operator.groups:groups",
+                "Groups of countries: import, export, clear.",
+            ),
             "usage": (
                 f"{commands}:usage",
                 "Show questions, calls, tokens and costs by day (UTC); runs,...",
