@@ -23,8 +23,13 @@ from ..search.indicators import IndicatorIndex
 from ..search.weights import read_weight
 from .key_figures import most_asked, sizes
 
-LEAST = read_weight("labels.least")
+LEAST = 0.65
+"""The score of `IndicatorIndex` from which an indicator is taken for the one that is
+asked for.
+"""
+LEAST_COMPUTED = read_weight("labels.least")
 LEAD = read_weight("labels.second")
+"""What a heading needs to be computed with: a score, and a lead over the next one."""
 LEAST_OF_PART = 0.8
 """The least score for a word or two of a list."""
 ALIKE = 0.75
@@ -189,7 +194,8 @@ class FigureTables:
         words = " ".join(word for word in _WORD.findall(topic) if self._terms(word))
         if not words:
             return None
-        return self._meant(words, self._figures.indicators(scope), request)
+        pairs = self._figures.indicators(scope)
+        return self._meant(words, pairs, request, least=LEAST_COMPUTED, lead=LEAD)
 
     def sizes(self, scope: Scope) -> list[tuple[str, str]]:
         """Return the headings and labels that "bigger" means of a country."""
@@ -318,6 +324,7 @@ class FigureTables:
         pairs: Indicators,
         request: RequestContext | None,
         least: float = LEAST,
+        lead: float = 0.0,
     ) -> tuple[str, str] | None:
         """The heading and label that a topic surely means."""
         if not pairs:
@@ -333,8 +340,8 @@ class FigureTables:
         others = [
             scores[heading] for heading in scores if not self._alike(name, heading)
         ]
-        lead = scores[name] - max(others, default=0.0)
-        if scores[name] < least or lead < LEAD:
+        is_first = scores[name] - max(others, default=0.0) >= lead
+        if scores[name] < least or not is_first:
             return None
         return name, self._index.label(topic, name, pairs[name], request)
 

@@ -334,6 +334,17 @@ class DocumentRecord:
         return all(part.mentions is not None for part in self.parts)
 
     @property
+    def country_most_named(self) -> str:
+        """The code of the country that more of its passages name than any other; "" if
+        none is, or nobody has counted.
+        """
+        counts: Counter[str] = Counter()
+        for part in self.parts:
+            counts.update(part.mentions or {})
+        first, second = [*counts.most_common(2), ("", 0), ("", 0)][:2]
+        return first[0] if first[1] > second[1] else ""
+
+    @property
     def is_counted(self) -> bool:
         """True if all is known that is counted of its passages."""
         return self.has_mentions and self.heading_counts is not None

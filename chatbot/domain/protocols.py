@@ -311,6 +311,11 @@ class Catalog(Protocol):
     def heading_counts(self, document_id: str) -> HeadingCounts | None:
         """Return the counts of a report's headings; None if they are not known."""
 
+    def country_most_named(self, document_id: str) -> str:
+        """Return `DocumentRecord.country_most_named` of a report; "" if there is no
+        such report.
+        """
+
     def publication(self, document_id: str) -> Publication:
         """Return the publication of a report; an empty one if there is no such
         report.

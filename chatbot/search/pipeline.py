@@ -218,9 +218,9 @@ class Retriever:
                 self._embedder.prefetch(needed, request=request)
             hits, threshold = search.hits(*texts[0])
             for untagged in texts[1:]:
-                hits = merge_untagged(
-                    hits, search.nearness(search.hits(*untagged)[0], texts[0][1]), scope
-                )[:fetched]
+                assert refiner is not None, "only it splits the scope"
+                found = search.nearness(search.hits(*untagged)[0], texts[0][1])
+                hits = merge_untagged(hits, found, scope, refiner.catalog)[:fetched]
         if refiner:
             hits = body_first(hits, search.zones, first_in_both(hits))
         hits = with_rank(hits)

@@ -264,30 +264,42 @@ def _holds_passages(scope: Scope, catalog: Catalog) -> bool:
 
 
 def merge_untagged(
-    tagged: Sequence[SearchHit], untagged: Sequence[SearchHit], scope: Scope
+    tagged: Sequence[SearchHit],
+    untagged: Sequence[SearchHit],
+    scope: Scope,
+    catalog: Catalog,
 ) -> list[SearchHit]:
     """Put each untagged hit that names the country behind the last tagged one with at
-    least its score. A hit that names the country in its text only, not in its report's
-    title or labels, loses PASSING_MENTION. Where a person chose the scope, the untagged
-    hits are general ones: they are marked, and come whatever they name.
+    least its score. A hit that names the country in its text only loses
+    PASSING_MENTION: not in its report's title or labels, and its report names other
+    countries as often. Where a person chose the scope, the untagged hits are general
+    ones: they are marked, and come whatever they name.
     """
     keys = keys_of(scope)
     general = not any(condition.or_none for _, condition in scope.conditions)
-    merged = list(tagged)
+    scored: list[tuple[float, SearchHit]] = []
     for hit in untagged:
         chunk = hit.chunk
         score = hit.score or 0.0
         described = " , ".join(
             (chunk.title, chunk.document_name, *chunk.labels, chunk.description)
         )
-        if not general and keys.isdisjoint(keys_in(described)):
+        is_about = not keys.isdisjoint(keys_in(described)) or (
+            catalog.country_most_named(chunk.document_id) in keys
+        )
+        if not general and not is_about:
             if keys.isdisjoint(keys_in(chunk.text)):
                 continue
             score -= PASSING_MENTION
-        nearer = (
-            place
-            for place, one in enumerate(merged, start=1)
-            if (one.score or 0.0) >= score
-        )
-        merged.insert(max(nearer, default=0), replace(hit, general=general))
+        scored.append((score, replace(hit, general=general)))
+    merged = list(tagged)
+    behind = 0
+    for number, (_, hit) in enumerate(scored):
+        # It is as near as what its own search put behind it: their order stays.
+        score = max(one for one, _ in scored[number:])
+        for place, other in enumerate(merged, start=1):
+            if (other.score or 0.0) >= score:
+                behind = max(behind, place)
+        merged.insert(behind, hit)
+        behind += 1
     return merged

@@ -43,6 +43,9 @@ class Reports:
     def mentions(self, codes: Collection[str], scope: Scope) -> Mentions:
         return Mentions(dict.fromkeys(codes, 0))
 
+    def country_most_named(self, document_id: str) -> str:
+        return ""
+
     def heading_counts(self, document_id: str) -> HeadingCounts | None:
         return None
 

@@ -439,6 +439,10 @@ class ReportCatalog(Protocol):
         record = self.index().records.get(document_id)
         return record.heading_counts if record is not None else None
 
+    def country_most_named(self, document_id: str) -> str:
+        record = self.index().records.get(document_id)
+        return record.country_most_named if record is not None else ""
+
     def publication(self, document_id: str) -> Publication:
         record = self.index().records.get(document_id)
         return NO_PUBLICATION if record is None else record.publication
