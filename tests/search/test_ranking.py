@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatbot.domain import Match, QuerySettings
+from chatbot.domain import Chunk, Match, QuerySettings, Scope, SearchHit
 from chatbot.domain.chat import Threshold
 from chatbot.domain.documents import Calibration
 from chatbot.models.embed.minilm import MiniLMEmbedder
@@ -19,6 +19,7 @@ from chatbot.search.ranking import (
     FUSIONS,
     adaptive_threshold,
     bounded,
+    merge_untagged,
     minmax,
     rrf,
     zscore,
@@ -247,3 +248,35 @@ def test_the_floor_of_ada_002_refuses_the_published_unrelated_and_keeps_the_answ
 ) -> None:
     floor = SHIPPED["openai:text-embedding-ada-002"].floor
     assert (1 + cosine) / 2 < floor < (1 + 0.80) / 2
+
+
+class Mostly:
+    """A catalogue that knows which country each report names most."""
+
+    def __init__(self, **countries: str) -> None:
+        self._countries = countries
+
+    def country_most_named(self, document_id: str) -> str:
+        return self._countries.get(document_id, "")
+
+
+def _of(document_id: str, score: float, text: str = "Tariffs.") -> SearchHit:
+    chunk = Chunk(
+        id=f"{document_id}-{score}",
+        document_id=document_id,
+        document_name=document_id,
+        title=document_id,
+        text=text,
+    )
+    return SearchHit(chunk, score=score)
+
+
+def test_a_report_that_names_a_country_most_is_searched_for_it() -> None:
+    scope = Scope().having("country_name", ["Kenya"], or_none=True)
+    catalog: Any = Mostly(tariffs="KEN", atlas="FRA")
+    tagged = [_of("kenya", 0.7)]
+    untagged = [_of("tariffs", 0.6), _of("tariffs", 0.8), _of("atlas", 0.9)]
+    merged = merge_untagged(tagged, untagged, scope, catalog)
+    found = [(hit.chunk.document_id, hit.score) for hit in merged]
+    # Its own search put .6 first, which is as near as the .8 behind it.
+    assert found == [("tariffs", 0.6), ("tariffs", 0.8), ("kenya", 0.7)]
