@@ -59,7 +59,7 @@ G7; Group of Seven, Grupo de los Siete, Groupe des Sept, مجموعة السبع
 LISTED = """
 Sahel; the Sahel, el Sahel, le Sahel, o Sahel, منطقة الساحل; Sahelian, saheliano, sahélien; BFA CMR TCD GMB GIN MLI MRT NER NGA SEN; UN Integrated Strategy for the Sahel, its ten countries; 2018-05-10
 Horn of Africa; Cuerno de África, Corne de l'Afrique, Chifre da África, القرن الأفريقي; ; DJI ERI ETH SOM; the four countries of the peninsula, without other members of IGAD; 2018-05-10
-Landlocked developing countries; LLDC, LLDCs, países en desarrollo sin litoral, pays en développement sans littoral, países em desenvolvimento sem litoral, البلدان النامية غير الساحلية; ; AFG ARM AZE BTN BOL BWA BFA BDI CAF TCD SWZ ETH KAZ KGZ LAO LSO MWI MLI MDA MNG NPL NER MKD PRY RWA SSD TJK TKM UGA UZB ZMB ZWE; UN-OHRLLS, list of 32 countries; 2024-12-31
+Landlocked developing countries; LLDC, LLDCs, países en desarrollo sin litoral, pays en développement sans littoral, países em desenvolvimento sem litoral, البلدان النامية غير الساحلية; landlocked developing; AFG ARM AZE BTN BOL BWA BFA BDI CAF TCD SWZ ETH KAZ KGZ LAO LSO MWI MLI MDA MNG NPL NER MKD PRY RWA SSD TJK TKM UGA UZB ZMB ZWE; UN-OHRLLS, list of 32 countries; 2024-12-31
 African Union; AU, Unión Africana, Union africaine, União Africana, الاتحاد الأفريقي; ; *Africa ESH; African Union, 55 member states; 2025-01-31
 ECOWAS; Economic Community of West African States, CEDEAO, إيكواس; ; BEN CPV CIV GMB GHA GIN GNB LBR NGA SEN SLE TGO; ECOWAS, member states after Burkina Faso, Mali and Niger left; 2025-01-29
 G20; Group of Twenty, Grupo de los Veinte, Groupe des Vingt, مجموعة العشرين; ; ARG AUS BRA CAN CHN DEU FRA GBR IDN IND ITA JPN KOR MEX RUS SAU TUR USA ZAF; G20, its 19 countries, without the members of EU and AU; 2023-09-09

@@ -25,6 +25,10 @@ from chatbot.language.groups import find_groups, group_named, usual_groups
         ("População da América Latina", ["Latin America and the Caribbean"]),
         ("ما هو عدد السكان في غرب أفريقيا؟", ["Western Africa"]),
         ("Arab states with the most oil", ["League of Arab States"]),
+        (
+            "Which landlocked developing country grows fastest?",
+            ["Landlocked developing countries"],
+        ),
         ("African swine fever", []),
         ("Le chômage au Mali", []),
         ("European settlers in the nineteenth century", []),

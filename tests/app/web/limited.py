@@ -384,6 +384,7 @@ BODIES: Mapping[str, tuple[Any, ...]] = {
         ),
         {"query": QUESTIONS[0], "filters": {"country_name": ["Somalia"]}},
         {"query": QUESTIONS[0], "filters": {"year": [2017]}},
+        {"query": QUESTIONS[0], "filters": {"group": "Horn of Africa"}},
         {"query": "And in Somalia?", "previous_messages": FOLLOW_UP},
         {"query": "And the zyntharex output?", "previous_messages": FOLLOW_UP},
         {"query": QUESTIONS[0], "preset": "none"},

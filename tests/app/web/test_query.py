@@ -291,3 +291,23 @@ def test_previous_messages_complete_the_question(query: Post) -> None:
     body = query(query="and in Kenya?", previous_messages=previous).get_json()
     assert body["trace"]["query"] == "What is the population growth rate of Kenya?"
     assert body["scope"]["from_question"] == {"country_name": ["Kenya"]}
+
+
+def test_a_group_of_countries_is_a_filter(query: Post) -> None:
+    body = query(filters={"group": "east africa"}).get_json()
+    assert body["scope"]["filters"] == {"country_name": ["Kenya"]}
+    assert "Of 18 countries in Eastern Africa one has a report." in body["response"]
+    for filters, field, problem in (
+        ({"group": "Eastrn Africa"}, "filters.group", "Did you mean Eastern Africa"),
+        ({"group": "Oceania"}, "filters.group", "no country of Oceania has a report"),
+        ({"group": []}, "filters.group", "an empty list"),
+        (
+            {"group": "Sahel", "country_name": "Kenya"},
+            "filters.country_name",
+            "no country of it is in the group",
+        ),
+    ):
+        refused = query(filters=filters)
+        detail = refused.get_json()["error"]["details"][0]
+        assert (refused.status_code, detail["field"]) == (400, field)
+        assert problem in detail["message"]
