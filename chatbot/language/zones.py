@@ -40,15 +40,19 @@ class ZoneShape:
 
     def fits(self, text: str) -> bool:
         """Return whether a passage consists of such lines."""
+        needed = max(self.least, -(-len(text) // self.characters))
         if not self.by_entry:
-            count = len(self.pattern.findall(text))
-        else:
-            count = 0
-            for entry in _entries(text):
-                # Without line ends, where one entry has several lines.
-                if self.pattern.search(" ".join(entry.split())):
-                    count += 1
-        return count >= self.least and len(text) <= count * self.characters
+            return len(self.pattern.findall(text)) >= needed
+        entries = list(_entries(text))
+        # Most passages are prose, of few lines: their number alone says no.
+        possible = len(entries)
+        for entry in entries:
+            if possible < needed:
+                return False
+            # Without line ends, where one entry has several lines.
+            if not self.pattern.search(" ".join(entry.split())):
+                possible -= 1
+        return possible >= needed
 
 
 @dataclass(frozen=True, slots=True)
