@@ -35,6 +35,7 @@ OWN_COLLECTIONS = frozenset(
         "batches",
         "cache",
         "conversations",
+        "country_groups",
         "counters",
         "documents",
         "feedback",

@@ -18,6 +18,7 @@ MAX_PROBLEMS = 100
 would give fifty.
 """
 IDENTIFIER, ADDRESS, NOT_BLANK = r"^[A-Za-z0-9_-]{1,64}$", r"^https?://", r"\S"
+WHOLE_ADDRESS = r"^https?://[^\s/][^\s]*$"
 CLIENT_ID = r"^[A-Za-z0-9._:-]{1,100}$"
 """An id that a client makes itself, such as the `chatId` of seed 003's front end."""
 POSITION = r"^[0-9]{1,9}$"
@@ -51,6 +52,7 @@ PATTERNS = {
     IDENTIFIER: "must be 1 to 64 letters, digits, _ or -.",
     CLIENT_ID: "must be 1 to 100 letters, digits, or one of . _ : -.",
     ADDRESS: "must be an address, http(s).",
+    WHOLE_ADDRESS: "must be an address, http(s), without spaces.",
     NOT_BLANK: "must not be empty.",
     POSITION: "send the `next` of the previous page.",
 }

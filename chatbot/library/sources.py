@@ -37,7 +37,7 @@ from ..domain.documents import (
 from ..domain.errors import InvalidRequestError, LoadError
 from ..domain.scope import YEAR_IN_REVIEW, Value
 from ..domain.tables import Texts
-from ..domain.validation import NOT_BLANK, parse
+from ..domain.validation import NOT_BLANK, WHOLE_ADDRESS, parse
 from ..language.countries import resolve_country
 from .chunkers import CHUNKERS
 from .description import names_part, propose, says_nothing
@@ -177,9 +177,7 @@ Day = Annotated[
         _day, json_schema_input_type=Annotated[str, Field(pattern=_DAY.pattern)]
     ),
 ]
-WebAddress = Annotated[
-    str, Field(pattern=r"^https?://[^\s/][^\s]*$", max_length=2000), _ON_ONE_LINE
-]
+WebAddress = Annotated[str, Field(pattern=WHOLE_ADDRESS, max_length=2000), _ON_ONE_LINE]
 _NONE_IF_BLANK = BeforeValidator(_none_if_blank)
 Publisher = Annotated[Text | None, _NONE_IF_BLANK]
 PublicationDay = Annotated[Day | None, _NONE_IF_BLANK]

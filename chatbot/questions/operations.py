@@ -120,17 +120,21 @@ def asks_one_thing(reading: Reading) -> bool:
     """Return whether a text asks one question, whatever it says besides: "Roughly half,
     or what?", "I think Haiti".
     """
-    parts = [part for part in _SENTENCE_END.split(reading.text) if part.strip()]
+    # Of the same length: names are found by their places.
+    text = _ASIDE.sub(lambda aside: " " * len(aside[0]), reading.text)
+    parts = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    # "Jordan has a short coast. How many miles is it?" asks once.
+    asking = [part for part in parts if part.rstrip().endswith("?")] or parts
     telling = 0
     start = 0
-    for part in parts:
-        start = reading.text.index(part, start)
+    for part in asking:
+        start = text.index(part, start)
         names = [
             name
             for name in reading.names
             if start <= name.start and name.end <= start + len(part)
         ]
-        without = reading.text[start : start + len(part)]
+        without = part
         for name in sorted(names, key=lambda name: -name.start):
             without = f"{without[: name.start - start]} {without[name.end - start :]}"
         asks = _ASKS.match(without) is not None

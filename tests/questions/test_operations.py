@@ -73,4 +73,6 @@ def test_the_smaller_one_is_told_from_the_larger() -> None:
 
 def test_what_stands_beside_a_question_is_no_second_one() -> None:
     assert asks_one_thing(read("Chad or Laos, which is larger? I think Laos")[0])
+    assert asks_one_thing(read("Chad has few roads. How many miles is that?")[0])
+    assert asks_one_thing(read("How many gallons? (a barrel is 42 gallons)")[0])
     assert not asks_one_thing(read("How large is Chad? And what does it export?")[0])

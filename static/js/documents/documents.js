@@ -188,7 +188,7 @@ const act = (action, document) => ACTIONS[action](document);
  * person has asked for it.
  */
 async function openReview(ids, focus = true) {
-  const { review } = await import("./review.js");
+  const review = (await import("./review.js")).theReview();
   await review
     .open(ids, { onSaved: reload, focus })
     .catch((error) => showError(byId("list-error"), error));
@@ -239,7 +239,7 @@ const activity = new Activity({
 wireUndo(async (ids) => {
   reload();
   if (byId("review").hidden) return;
-  const { review } = await import("./review.js");
+  const review = (await import("./review.js")).theReview();
   review.refresh(ids);
 });
 wireUpload({ onIngestion: followUpload }).then((types) => {

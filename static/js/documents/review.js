@@ -439,4 +439,7 @@ class Review {
   }
 }
 
-export const review = new Review();
+let review;
+
+/** The table of this page, made when it is first asked for. */
+export const theReview = () => (review ??= new Review());
