@@ -12,8 +12,6 @@ to `chatbot/search/weights.toml`. What they gain in answers says `mixed`.
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.mixed import LIBRARIES, Asked, opened, questions_of
+from benchmarks.mixed import Asked, opened, parsed, parser_of, questions_of
 from chatbot.domain import SearchHit
 from chatbot.search import ordering
 from chatbot.search.features import WEIGHTS, Candidates
@@ -54,21 +52,11 @@ class Recorded:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    default = os.environ.get("REPORT_CHAT_TEST_DATA")
-    parser.add_argument("data", nargs="?", type=Path, default=default)
-    parser.add_argument("--library", nargs="*", choices=LIBRARIES, default=LIBRARIES)
-    parser.add_argument(
-        "--every", type=int, default=1, help="of the samples' questions"
-    )
+    parser = parser_of(__doc__)
     parser.add_argument(
         "--write", action="store_true", help="write the weights if they are accepted"
     )
-    chosen = parser.parse_args()
-    if chosen.data is None:
-        parser.error("name the folder of the data, or set REPORT_CHAT_TEST_DATA")
+    chosen = parsed(parser)
     records = [
         one
         for library in chosen.library

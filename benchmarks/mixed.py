@@ -61,21 +61,35 @@ class Asked:
     is_right: Callable[[Json], bool]
 
 
-def main() -> None:
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that knows which libraries to ask, of which folder, and how many
+    questions.
+    """
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     default = os.environ.get("REPORT_CHAT_TEST_DATA")
     parser.add_argument("data", nargs="?", type=Path, default=default)
     parser.add_argument("--library", nargs="*", choices=LIBRARIES, default=LIBRARIES)
-    parser.add_argument("--without", nargs="*", choices=["each", *STEPS], default=())
-    parser.add_argument("--show", action="store_true", help="print what is wrong")
     parser.add_argument(
         "--every", type=int, default=1, help="of the samples' questions"
     )
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Return the arguments; end the program where no folder is named."""
     chosen = parser.parse_args()
     if chosen.data is None:
         parser.error("name the folder of the data, or set REPORT_CHAT_TEST_DATA")
+    return chosen
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("--without", nargs="*", choices=["each", *STEPS], default=())
+    parser.add_argument("--show", action="store_true", help="print what is wrong")
+    chosen = parsed(parser)
     steps = list(STEPS) if "each" in chosen.without else list(chosen.without)
     for library in chosen.library:
         with opened(library, chosen.data) as ask:

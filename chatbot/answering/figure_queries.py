@@ -21,7 +21,12 @@ from ..domain.figure_query import (
     MissingFigure,
     Ratio,
 )
-from ..domain.figures import GlossaryEntry, Indicators
+from ..domain.figures import (
+    GlossaryEntry,
+    Indicators,
+    indicator_name,
+    similar_headings,
+)
 from ..domain.formulas import Formula, Term, evaluate, read_formula
 from ..domain.protocols import Catalog
 from ..domain.scope import Range
@@ -285,8 +290,8 @@ class FigureQueries:
         """Return what the names of the query mean in a scope."""
         pairs = self.tables.indicators(scope)
         # A row of a table may have the name of a group.
-        countries = [*query.subjects, *self._named_subjects(query, ())]
-        countries = self._countries(countries)
+        named = self._named_subjects(query, ())
+        countries = [*self._countries(query.subjects), *named]
         found: list[Indicator] = []
         for name in query.indicators:
             entry = self._entry(name)
@@ -320,9 +325,7 @@ class FigureQueries:
     ) -> Reported:
         pair = named_pair(name, pairs)
         if pair is None and entry is not None:
-            pair = named_pair(
-                ": ".join(filter(None, [entry.heading, entry.label])), pairs
-            )
+            pair = named_pair(indicator_name(entry.heading, entry.label), pairs)
         if pair is None:
             raise _unknown(name, pairs)
         return Reported(self.tables.measured(*pair, pairs, scope, subjects))
@@ -385,8 +388,7 @@ class FigureQueries:
         known = countries.union(having)
         by_key = {name.casefold(): name for name in known}
         subjects = []
-        names = self._named_subjects(query, known)
-        for number, name in enumerate(self._countries(names)):
+        for number, name in enumerate(self._named_subjects(query, known)):
             subject = by_key.get(name.casefold())
             if subject is None:
                 similar = difflib.get_close_matches(name, known)
@@ -421,13 +423,7 @@ def named_pair(name: str, pairs: Indicators) -> tuple[str, str] | None:
 
 
 def _unknown(name: str, pairs: Indicators) -> InvalidRequestError:
-    key = name.casefold()
-    by_key = {heading.casefold(): heading for heading in pairs}
-    similar = [heading for text, heading in by_key.items() if key in text]
-    if not similar:
-        close = difflib.get_close_matches(key, by_key, cutoff=0.5)
-        similar = [by_key[text] for text in close]
-    similar = similar[:5]
+    similar = similar_headings(name, pairs)
     hint = f" Did you mean {', '.join(similar)}?" if similar else ""
     return InvalidRequestError.for_field(
         "indicators",

@@ -2,10 +2,12 @@
 indicators and years.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ..domain import Scope
+from ..domain.errors import InvalidRequestError
 from ..domain.figure_query import (
     AnyStep,
     Convert,
@@ -15,16 +17,14 @@ from ..domain.figure_query import (
     Growth,
     Ratio,
 )
-from ..domain.figures import GlossaryEntry
+from ..domain.figures import GlossaryEntry, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
 from ..language.markdown import escape_markdown
-from ..language.units import is_convertible
 from ..language.words import Say
 from ..questions.operations import Operation, says_nothing, says_people
 from .figure_queries import FigureQueries
 from .figure_sentences import cell_text
-from .figure_tables import FigureTables
 
 STEPS: dict[str, AnyStep] = {
     "difference": Difference(),
@@ -40,21 +40,37 @@ class FigureQuestions:
     """Makes queries of the questions of callers who see the same reports."""
 
     queries: FigureQueries
-    tables: FigureTables
-    glossary: Callable[[], Sequence[GlossaryEntry]]
     terms: Callable[[str], Sequence[str]]
 
-    def query(
+    def answer(
         self,
         operation: Operation,
         reading: Reading,
         subjects: Sequence[str],
         scope: Scope,
         request: RequestContext | None = None,
-    ) -> FigureQuery | None:
-        """Return the query of a question about these subjects; None where one of its
-        topics surely means no figure.
+    ) -> tuple[FigureQuery, FigureTable] | None:
+        """Return the query of a question about these subjects, and its table; None
+        where a topic surely means no figure, or the figures do not go together: their
+        units differ, or they have none of those asked for.
         """
+        query = self._query(operation, reading, subjects, scope, request)
+        if query is None:
+            return None
+        for in_unit in _in_units(query, operation.units):
+            with suppress(InvalidRequestError):
+                return in_unit, self.queries.run(in_unit, scope)
+        return None
+
+    def _query(
+        self,
+        operation: Operation,
+        reading: Reading,
+        subjects: Sequence[str],
+        scope: Scope,
+        request: RequestContext | None,
+    ) -> FigureQuery | None:
+        """Return the query without its unit; None where a topic means no figure."""
         indicators: list[str] = []
         for topic in operation.topics:
             meant = self._indicators(topic, operation, scope, request)
@@ -74,7 +90,7 @@ class FigureQuestions:
         if len(editions) < 2:
             # One edition is a scope, which the stage `scope` has set.
             editions = []
-        query = FigureQuery(
+        return FigureQuery(
             indicators=tuple(dict.fromkeys(indicators)),
             subjects=tuple(subjects),
             years=tuple(dict.fromkeys(years)),
@@ -82,22 +98,6 @@ class FigureQuestions:
             same_year=operation.wanted != "verdict",
             steps=tuple(steps),
         )
-        return self._in_unit(query, operation.units, scope)
-
-    def _in_unit(
-        self, query: FigureQuery, units: Sequence[str], scope: Scope
-    ) -> FigureQuery | None:
-        """Return the query with the first unit that its result has; None if it has
-        none of them.
-        """
-        if not units:
-            return query
-        table = self.queries.run(query, scope)
-        for unit in units:
-            if any(is_convertible(column.unit, unit) for column in table.columns):
-                steps = (*query.steps, Convert(unit=unit))
-                return query.model_copy(update={"steps": steps})
-        return None
 
     def _indicators(
         self,
@@ -110,16 +110,18 @@ class FigureQuestions:
         derived = self._derived(topic)
         if derived is not None:
             return [derived.term]
+        tables = self.queries.tables
         pairs = []
         if says_people(topic):
             # The last of the sizes is the population.
-            pairs = self.tables.sizes(scope)[-1:]
+            pairs = tables.sizes(scope)[-1:]
         elif not says_nothing(topic):
-            meant = self.tables.meant(topic, scope, request)
-            pairs = [meant] if meant and self._names_label(topic, *meant) else []
+            meant = tables.meant(topic, scope, request)
+            if meant and self._names_label(topic, *meant):
+                pairs = [meant]
         elif operation.wanted in {"verdict", "ratio"}:
-            pairs = self.tables.sizes(scope)
-        return [f"{heading}: {label}" if label else heading for heading, label in pairs]
+            pairs = tables.sizes(scope)
+        return [indicator_name(heading, label) for heading, label in pairs]
 
     def _names_label(self, topic: str, heading: str, label: str) -> bool:
         """Return whether a topic has a word for the label: of a heading without a
@@ -128,7 +130,7 @@ class FigureQuestions:
         if not label:
             return True
         phrases = [label]
-        for entry in self.glossary():
+        for entry in self.queries.glossary():
             if (entry.heading, entry.label) == (heading, label):
                 phrases += [entry.term, *entry.other_words]
         words = set(self.terms(" ".join(phrases))).difference(self.terms(heading))
@@ -144,7 +146,7 @@ class FigureQuestions:
         """
         words = set(self.terms(topic))
         best: tuple[int, GlossaryEntry | None] = (0, None)
-        for entry in self.glossary():
+        for entry in self.queries.glossary():
             if not entry.formula:
                 continue
             for phrase in (entry.term, *entry.other_words):
@@ -152,6 +154,15 @@ class FigureQuestions:
                 if of_phrase and of_phrase <= words and len(of_phrase) > best[0]:
                     best = (len(of_phrase), entry)
         return best[1]
+
+
+def _in_units(query: FigureQuery, units: Sequence[str]) -> Iterator[FigureQuery]:
+    """Yield a query for each way that its unit may be meant; itself without one."""
+    if not units:
+        yield query
+    for unit in units:
+        steps = (*query.steps, Convert(unit=unit))
+        yield query.model_copy(update={"steps": steps})
 
 
 def verdict(operation: Operation, table: FigureTable, say: Say) -> str:

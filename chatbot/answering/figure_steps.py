@@ -30,6 +30,7 @@ from ..language.units import convert, is_convertible, read_unit
 PERCENT = "%"
 POINTS = "percentage points"
 TIMES = "times"
+CURRENCY_SIGNS = {"$", "€", "£"}
 COUNTRIES = "of all"
 """The row of a figure that is made of those of all subjects."""
 Cells = tuple[FigureCell | None, ...]
@@ -417,12 +418,18 @@ def in_unit(value: Decimal, unit: str) -> str:
     """Return a computed value as it is read: "$4.2 billion", "28,251 feet", "2.17
     times".
     """
-    number = decimal_text(value)
-    if unit in {"$", "€", "£"}:
+    if unit in CURRENCY_SIGNS:
         sign = "-" if value < 0 else ""
-        return f"{sign}{unit}{scaled_text(abs(value))}"
+        return f"{sign}{with_unit(scaled_text(abs(value)), unit)}"
+    return with_unit(decimal_text(value), unit)
+
+
+def with_unit(number: str, unit: str) -> str:
+    """Return a number with its unit where it is written: "$5", "5%", "5 km"."""
+    if unit in CURRENCY_SIGNS:
+        return f"{unit}{number}"
     if unit == PERCENT:
-        return f"{number}%"
+        return f"{number}{unit}"
     return f"{number} {unit}".strip()
 
 

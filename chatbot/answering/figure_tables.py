@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from typing import Protocol
 
 from ..domain import Scope
-from ..domain.figures import Indicators, ReportedFigure
+from ..domain.figures import Indicators, ReportedFigure, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Condition, Value, Values
 from ..language.reported_figures import year_of
@@ -80,9 +80,7 @@ class IndicatorFigures:
 
     @property
     def name(self) -> str:
-        if not self.label:
-            return self.heading
-        return f"{self.heading}: {self.label}"
+        return indicator_name(self.heading, self.label)
 
     def newest(
         self, subject: str, years: Sequence[Condition] = ()

@@ -16,6 +16,7 @@ from ..language.reported_figures import dated_text, year_of
 from ..language.words import Say, counted
 from ..questions.kinds import Request
 from ..questions.reading import list_in_words
+from .figure_steps import with_unit
 from .figure_tables import IndicatorFigures
 
 RANKED = 5
@@ -125,7 +126,7 @@ def _of_all(
         total = sum((figure.value for _, figure in figures), Decimal(0))
         value = total / len(figures) if request.average else total
         scale, word = _scale_of(figures[0][1])
-        value_text = _with_unit(
+        value_text = with_unit(
             f"{value / scale:,.{AVERAGE_PLACES}f}{word}", figures[0][1].unit
         )
         head = say(text, name=name, whole=whole, value=value_text)
@@ -138,7 +139,7 @@ def _of_all(
         text = "{name} is below {value} in {number} of {whole}:"
         if bound.above:
             text = "{name} is above {value} in {number} of {whole}:"
-        value_text = _with_unit(f"{bound.value.normalize():,f}", bound.unit)
+        value_text = with_unit(f"{bound.value.normalize():,f}", bound.unit)
         head = say(text, name=name, value=value_text, number=len(inside), whole=whole)
         listed = inside[:MOST_LISTED]
     else:
@@ -167,14 +168,6 @@ def _scale_of(figure: ReportedFigure) -> tuple[Decimal, str]:
     """
     match = SCALE_WORD.search(figure.text.lower())
     return (SCALES[match[0]], f" {match[0]}") if match else (Decimal(1), "")
-
-
-def _with_unit(number: str, unit: str) -> str:
-    return (
-        f"{unit}{number}"
-        if unit in {"$", "€", "£"}
-        else f"{number}{'' if unit == '%' else ' '}{unit}".strip()
-    )
 
 
 def _series(
@@ -300,7 +293,7 @@ def _side_by_side(
                 _scale_of(top),
                 top.unit.replace("%", say("percentage points")),
             )
-            difference = _with_unit(
+            difference = with_unit(
                 f"{((ranked[0][0] - ranked[1][0]) / scale).normalize():,f}{word}", unit
             )
             highest = list_in_words(first, say("and"), say(", "))

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..domain.errors import ChatbotError, DatabaseError, DiskFullError
 from .core import GUARDED, Collection, Database, Json
@@ -40,12 +40,14 @@ __all__ = [
     "Changed",
     "Changes",
     "Entry",
+    "KeptUntilWritten",
     "State",
     "new_token",
     "revoked",
 ]
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 PASSAGES = "passages"
 CATALOG = "catalog"
 FIGURES = "figures"
@@ -575,3 +577,30 @@ class Changes:
                 {"_id": id, "writer": entry.token},
                 {"$set": {"writer": revoked(entry.token)}},
             )
+
+
+class KeptUntilWritten(Generic[T]):
+    """What is made of the rows of a collection, kept in memory until any process
+    announces a change of ``kind``: the same object while it is equal. Thread-safe.
+    """
+
+    def __init__(
+        self, changes: Changes, kind: str, read: Callable[[], T], first: T
+    ) -> None:
+        self._changes = changes
+        self._kind = kind
+        self._read = read
+        self._state: tuple[int, T] = (-1, first)
+
+    def current(self) -> T:
+        """Return what the rows make now."""
+        # The state before the rows: what is written meanwhile is read the next time.
+        state = self._changes.state()
+        number, made = self._state
+        if number == state.of(self._kind) and not state.is_open(self._kind):
+            return made
+        made_anew = self._read()
+        if made_anew != made:
+            made = made_anew
+        self._state = (state.of(self._kind), made)
+        return made

@@ -1,5 +1,6 @@
 """Figures as data: what a report says of one country in one year."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -25,6 +26,23 @@ Number = Annotated[
     ),
 ]
 """Whole values stay whole in JSON."""
+
+
+def indicator_name(heading: str, label: str) -> str:
+    """Return the heading, "Median age: male" for a part below it."""
+    return ": ".join(filter(None, [heading, label]))
+
+
+def similar_headings(text: str, headings: Iterable[str]) -> list[str]:
+    """Return up to five headings that have a text, in any case, else those that are
+    spelt much like it.
+    """
+    key = " ".join(text.split()).casefold()
+    by_key = {heading.casefold(): heading for heading in headings}
+    similar = [name for name in by_key if key in name]
+    if not similar:
+        similar = difflib.get_close_matches(key, by_key, cutoff=0.5)
+    return [by_key[name] for name in similar[:5]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +73,8 @@ class ReportedFigure:
     @computed_field
     @property
     def indicator(self) -> str:
-        """The indicator: the heading, "Median age: male" for a part."""
-        return ": ".join(filter(None, [self.heading, self.label]))
+        """The indicator: see `indicator_name`."""
+        return indicator_name(self.heading, self.label)
 
 
 def newest_marked(figures: Iterable[ReportedFigure]) -> list[ReportedFigure]:

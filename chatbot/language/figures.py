@@ -70,8 +70,9 @@ _NUMBER = (
     rf"|\b(?:{_WORDS})\b"
 )
 _MONEY = "|".join(CURRENCIES.values())
-_SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
-SCALE_WORD = re.compile(rf"\b(?:{_SCALE})\b")
+ANY_SCALE = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
+"""The words of all scales as alternatives, the longest first."""
+SCALE_WORD = re.compile(rf"\b(?:{ANY_SCALE})\b")
 _STARTS = sorted(
     {word[:2] for word in (*TENS, *ONES, "minus", *re.findall(r"[a-z]{2,}", _MONEY))}
 )
@@ -83,7 +84,7 @@ _FIGURE = re.compile(
     rf"{GAP}]?(?P<inner>-)?)?"
     rf"(?<![\w.])(?<!\d,)(?P<number>{_NUMBER})"
     rf"(?:(?P<signs>[{''.join(SCALE_SIGNS)}])|(?P<short>[kmbt]\b)|[ "
-    rf"{GAP}-]?(?P<scale>{_SCALE})\b\.?)?"
+    rf"{GAP}-]?(?P<scale>{ANY_SCALE})\b\.?)?"
     rf"(?:[ {GAP}-]?(?P<percent>{PERCENT})|[ {GAP}]?(?P<after>{_MONEY})(?! ?-?\d))?"
 )
 _YEARS = {str(year): year for year in range(1000, 2100)}

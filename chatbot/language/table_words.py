@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..domain.errors import read_table
-from .figures import CURRENCIES, SCALES, unify_signs
+from .figures import ANY_SCALE, CURRENCIES, SCALES, unify_signs
 
 __all__ = [
     "NAMELESS_SHEETS",
@@ -49,7 +49,7 @@ _BRACKETS = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]")
 _AFTER_COMMA = re.compile(r",\s+([^,]{1,30})$")
 _THOUSANDS = re.compile(r"(?<![\d.,])['’]?000(?:['’]?s)?(?![\d.,])")
 _SCALE = re.compile(
-    rf"\b(?:{'|'.join(sorted(map(re.escape, SCALES), key=len, reverse=True))})\b\.?"
+    rf"\b(?:{ANY_SCALE})\b\.?"
     r"(?!\s+(?:inhabitants|people|births|live|population|habitants|hab))",
     re.IGNORECASE,
 )

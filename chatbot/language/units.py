@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from ..domain.errors import InvalidRequestError, read_table
-from .figures import SCALES
+from .figures import ANY_SCALE, SCALES
 
 ZERO_CELSIUS_IN_FAHRENHEIT = Decimal(32)
 """°F at 0 °C: the one pair of units with different zeros."""
@@ -19,8 +19,7 @@ _PER = re.compile(
 )
 _NUMBER = re.compile(r"^(\d[\d,.]*)\s*")
 _EACH = re.compile(r"^(?:each|every|the|a|an)\s+", re.IGNORECASE)
-_SCALES = "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True))
-_SCALE = re.compile(rf"^({_SCALES})(?:\s+(?:of|de|d['’]))?(?:\s+|$)", re.IGNORECASE)
+_SCALE = re.compile(rf"^({ANY_SCALE})(?:\s+(?:of|de|d['’]))?(?:\s+|$)", re.IGNORECASE)
 _CURRENCY = re.compile(r"^(?:us\s?)?(\$|dollars?|usd|dólares)(?!\w)", re.IGNORECASE)
 
 

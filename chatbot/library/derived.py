@@ -17,6 +17,7 @@ from ..domain.formulas import read_formula
 from ..domain.protocols import ChatModel
 from ..domain.request import RequestContext
 from ..domain.scope import Value
+from ..language.groups import split_words
 from ..language.sentences import sentences
 from ..models.prompts import inert, on_one_line, render
 from ..models.replies.stream import complete
@@ -31,8 +32,6 @@ _SUBSTANCE = re.compile(
 """A whole sentence: no figure, no label with its value, no source line."""
 COLUMNS = ("term", "meaning", "other_words", "heading", "label", "formula")
 NEEDED = COLUMNS[:2]
-SEPARATOR = "|"
-"""Between the other words of a cell."""
 _LIST = re.compile(
     r"\b(?:abbreviations|acronyms|glossary|abreviaturas|acrónimos|siglas|glosario|abréviations|acronymes|sigles|glossaire)\b",
     re.IGNORECASE,
@@ -230,18 +229,13 @@ def read_glossary(path: Path) -> list[GlossaryEntry]:
                 f"{path.name}, row {line}, column term: {row['term']!r} is in row "
                 f"{first} too."
             )
-        words = tuple(
-            dict.fromkeys(
-                filter(None, map(str.strip, row["other_words"].split(SEPARATOR)))
-            )
-        )
         if row["formula"]:
             read_formula(row["formula"])
         entries.append(
             GlossaryEntry(
                 row["term"],
                 row["meaning"],
-                words,
+                split_words(row["other_words"]),
                 row["heading"],
                 row["label"],
                 row["formula"],

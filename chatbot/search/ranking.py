@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..domain import Match, QuerySettings, Scope, SearchHit
+from ..domain import Chunk, Match, QuerySettings, Scope, SearchHit
 from ..domain.chat import Threshold
 from ..domain.documents import ScoreArray, standard
 from ..domain.errors import UnknownNameError
@@ -263,6 +263,18 @@ def _holds_passages(scope: Scope, catalog: Catalog) -> bool:
     )
 
 
+def _is_about(chunk: Chunk, keys: set[str], catalog: Catalog) -> bool:
+    """Return whether a report without a country is about one of these: its description
+    names it, or more of its passages do than any other.
+    """
+    described = " , ".join(
+        (chunk.title, chunk.document_name, *chunk.labels, chunk.description)
+    )
+    if not keys.isdisjoint(keys_in(described)):
+        return True
+    return catalog.country_most_named(chunk.document_id) in keys
+
+
 def merge_untagged(
     tagged: Sequence[SearchHit],
     untagged: Sequence[SearchHit],
@@ -279,16 +291,9 @@ def merge_untagged(
     general = not any(condition.or_none for _, condition in scope.conditions)
     scored: list[tuple[float, SearchHit]] = []
     for hit in untagged:
-        chunk = hit.chunk
         score = hit.score or 0.0
-        described = " , ".join(
-            (chunk.title, chunk.document_name, *chunk.labels, chunk.description)
-        )
-        is_about = not keys.isdisjoint(keys_in(described)) or (
-            catalog.country_most_named(chunk.document_id) in keys
-        )
-        if not general and not is_about:
-            if keys.isdisjoint(keys_in(chunk.text)):
+        if not general and not _is_about(hit.chunk, keys, catalog):
+            if keys.isdisjoint(keys_in(hit.chunk.text)):
                 continue
             score -= PASSING_MENTION
         scored.append((score, replace(hit, general=general)))

@@ -172,7 +172,7 @@ class Judge:
             return "answers"
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
-        loss = partial(self._loss, question, needed, names)
+        loss = partial(self._loss, question, needed, names, is_advice)
         if language != self.language:
             if (
                 not self.embedder.multilingual
@@ -242,6 +242,7 @@ class Judge:
         question: Reading,
         needed: set[str],
         names: set[str],
+        is_advice: bool,
         hits: Sequence[SearchHit],
     ) -> float:
         """Return what the doubts about these hits take from the closeness."""
@@ -255,7 +256,6 @@ class Judge:
             if entry.heading in headings:  # which its terms and phrases say, too
                 texts += [entry.term, *entry.other_words]
         terms = set[str]().union(*map(terms_of, texts))
-        is_advice = self._is_advice(question, needed, hits[0])
         loss = DOUBT * ((not names <= terms) + is_advice)
         if not (missing := needed - terms):
             return loss

@@ -14,10 +14,9 @@ from chatbot.domain import ReportedFigure, Scope
 from chatbot.domain.errors import InvalidRequestError
 from chatbot.domain.figure_query import FigureQuery, FigureTable
 from chatbot.domain.figures import GlossaryEntry
-from chatbot.domain.scope import CountryGroup, Value
-from chatbot.language.groups import usual_groups
 from chatbot.language.words import in_english
 from tests.answering.test_figure_tables import figure, tables
+from tests.questions.reports import Reports
 
 GLOSSARY = (
     GlossaryEntry("joblessness", "", ("out of work",), "Unemployment rate"),
@@ -43,20 +42,12 @@ FIGURES = (
 UNITS = {" sq km": "sq km", " °C": "°C"}
 
 
-class Countries:
-    """The countries of a library."""
-
-    def values(self, field: str, scope: Scope | None = None) -> Sequence[Value]:
-        return ["Kenya", "Mali", "Peru", "Nepal"]
-
-    def groups(self) -> Sequence[CountryGroup]:
-        return usual_groups()
+CATALOG = Reports(("Kenya", 2025), ("Mali", 2025), ("Peru", 2025), ("Nepal", 2025))
 
 
 def queries(*figures: ReportedFigure) -> FigureQueries:
     rows = [replace(one, unit=UNITS.get(one.unit, one.unit)) for one in figures]
-    catalog: Any = Countries()
-    return FigureQueries(tables(*rows), catalog, lambda: GLOSSARY)
+    return FigureQueries(tables(*rows), CATALOG, lambda: GLOSSARY)
 
 
 def asked(*indicators: str, **fields: Any) -> tuple[FigureQuery, FigureTable]:
@@ -262,8 +253,7 @@ def test_what_does_not_fit_is_named(
 @pytest.mark.parametrize("formula", ["Exports", "[A] ** 2", "__import__('os')", "[A"])
 def test_a_formula_is_arithmetic_and_nothing_else(formula: str) -> None:
     entry = GlossaryEntry("odd", "", formula=formula)
-    catalog: Any = Countries()
-    wrong = FigureQueries(tables(*FIGURES), catalog, lambda: (entry,))
+    wrong = FigureQueries(tables(*FIGURES), CATALOG, lambda: (entry,))
     query = FigureQuery(indicators=("odd",))
     with pytest.raises(InvalidRequestError, match="is none"):
         wrong.run(query, Scope())

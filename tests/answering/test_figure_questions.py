@@ -1,7 +1,5 @@
 """Questions as queries of figures: what is computed, and what is left to a search."""
 
-from typing import Any
-
 import pytest
 
 from chatbot.answering.figure_questions import FigureQuestions, verdict
@@ -11,7 +9,7 @@ from chatbot.language.words import in_english
 from chatbot.questions.operations import read_operation
 from chatbot.questions.reading import read_names
 from chatbot.questions.sides import compared_countries
-from tests.answering.test_figure_queries import GLOSSARY, Countries, queries
+from tests.answering.test_figure_queries import CATALOG, queries
 from tests.answering.test_figure_tables import ANALYZER, figure
 
 FIGURES = (
@@ -28,36 +26,22 @@ FIGURES = (
 )
 
 
-class Library(Countries):
-    """A library in which nothing but countries has a name."""
-
-    def titles(self, *arguments: object) -> list[Any]:
-        return []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **fields: ()
-
-
 def answer(question: str) -> str:
     """Return the sentence of what a question computes; "" where it computes nothing."""
-    catalog: Any = Library()
-    reading = read_names(question, catalog)
+    reading = read_names(question, CATALOG)
     keys = dict.fromkeys(
         key for name in compared_countries(reading) for key in name.keys
     )
     names = {"KEN": "Kenya", "PER": "Peru"}
     subjects = [names[key] for key in keys]
     operation = read_operation(reading, subjects=len(subjects))
-    running = queries(*FIGURES)
-    questions = FigureQuestions(
-        running, running.tables, lambda: GLOSSARY, ANALYZER.terms
-    )
+    questions = FigureQuestions(queries(*FIGURES), ANALYZER.terms)
     if not operation.wanted:
         return ""
-    query = questions.query(operation, reading, subjects, Scope())
-    if query is None:
+    found = questions.answer(operation, reading, subjects, Scope())
+    if found is None:
         return ""
-    table = running.run(query, Scope())
+    query, table = found
     if operation.wanted == "verdict":
         return verdict(operation, table, in_english)
     return in_words(query, table, in_english)

@@ -1,30 +1,18 @@
 """What a question wants done with figures, read from its words."""
 
-from typing import Any
-
 import pytest
 
-from chatbot.questions.operations import asks_one_thing, read_operation
+from chatbot.domain.scope import Reading
+from chatbot.questions.operations import Operation, asks_one_thing, read_operation
 from chatbot.questions.reading import read_names
 from chatbot.questions.sides import compared_countries
+from tests.questions.reports import Reports
+
+CATALOG = Reports(("Chad", 2023), ("Ghana", 2023), ("Laos", 2023))
 
 
-class Countries:
-    """A library of three countries."""
-
-    def values(self, field: str, scope: object = None) -> list[str]:
-        return ["Chad", "Ghana", "Laos"] if field == "country_name" else []
-
-    def titles(self, *arguments: object) -> list[Any]:
-        return []
-
-    def __getattr__(self, name: str) -> Any:
-        return lambda *arguments, **fields: ()
-
-
-def read(text: str) -> Any:
-    catalog: Any = Countries()
-    reading = read_names(text, catalog)
+def read(text: str) -> tuple[Reading, Operation]:
+    reading = read_names(text, CATALOG)
     about = {key for one in compared_countries(reading) for key in one.keys}
     return reading, read_operation(reading, subjects=len(about))
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from ...domain.chat import Question, ScopeSummary
 from ...domain.documents import Holdings
 from ...domain.errors import IngestingError
-from ...domain.protocols import Catalog
 from ...domain.scope import Scope
 from ...language.markdown import escape_markdown
 from ...language.words import counted
@@ -36,10 +35,10 @@ class CountReports:
             count = len(question.attachments)
             turn.searched = ScopeSummary(Scope(), count, 0)
             return None
-        turn.searched = counted_scope(question, turn.catalog)
-        pending = named_holdings(turn.catalog, question.scope).pending
-        if pending:
-            reports = counted(turn.say, pending, "report")
+        named = named_holdings(turn.catalog, question.scope)
+        turn.searched = counted_scope(question, named)
+        if named.pending:
+            reports = counted(turn.say, named.pending, "report")
             turn.events.notes.append(turn.say(STILL_INDEXED, reports=reports))
         if not question.scope or turn.searched.documents or self._has_general(turn):
             return None
@@ -60,11 +59,10 @@ class CountReports:
         return scope is not None
 
 
-def counted_scope(question: Question, catalog: Catalog) -> ScopeSummary:
-    """Return the scope of a question with its reports and passages. Raises
-    IngestingError: none of its reports can be searched yet.
+def counted_scope(question: Question, named: Holdings) -> ScopeSummary:
+    """Return the scope of a question with its reports and passages, of which ``named``
+    are the numbers. Raises IngestingError: none of them can be searched yet.
     """
-    named = named_holdings(catalog, question.scope)
     if named.pending and not named.ready:
         raise _not_indexed_yet(question, named)
     return ScopeSummary(question.scope, named.ready, named.ready_chunks, question.page)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...domain import Passage, ReportedFigure, Scope, SearchHit
-from ...domain.errors import InvalidRequestError
 from ...domain.figure_query import FigureAnswer, FigureQuery, FigureSource
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
@@ -72,22 +71,18 @@ class FigureTool:
             return None
         _, about = self.asked_for(turn)
         scope = turn.question.scope
-        questions = FigureQuestions(
-            self.queries, self.tables, self.glossary, turn.analyzer.terms
-        )
+        questions = FigureQuestions(self.queries, turn.analyzer.terms)
         operation = read_operation(reading, subjects=len(about))
         is_wanted = operation.wanted or (
             about and all(map(questions.is_derived, operation.topics))
         )
         if not is_wanted:
             return None
-        try:
-            query = questions.query(operation, reading, about, scope, turn.request)
-            table = self.queries.run(query, scope) if query is not None else None
-        except InvalidRequestError:
-            # Figures of different units, or one of the two without a figure.
+        found = questions.answer(operation, reading, about, scope, turn.request)
+        if found is None:
             return None
-        if query is None or table is None or not table.chunk_ids or table.missing:
+        query, table = found
+        if not table.chunk_ids or table.missing:
             return None
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
@@ -117,9 +112,7 @@ class FigureTool:
         """Return the table of a query over the figures in a scope, in words of
         ``say``, with its passages. Raises as `FigureQueries.run` does.
         """
-        table = FigureQueries(self.tables, self.catalog, self.glossary).run(
-            query, scope
-        )
+        table = self.queries.run(query, scope)
         by_id = {chunk.id: chunk for chunk in self.store.get(table.chunk_ids)}
         citations = tuple(
             FigureSource(number, by_id[chunk_id])

@@ -2,7 +2,6 @@
 as rows.
 """
 
-import difflib
 import re
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,7 +9,7 @@ from typing import Protocol
 from ...database.repositories.figures import FigurePage
 from ...domain import Chunk, Scope
 from ...domain.errors import InvalidRequestError, NotFoundError
-from ...domain.figures import Indicators
+from ...domain.figures import Indicators, similar_headings
 from ...domain.protocols import Passages
 from ..context import CONTEXT_MARGIN, window
 
@@ -76,15 +75,10 @@ class ReadTool:
         text = " ".join(indicator.split()).casefold()
         if page.total or not text:
             return page
-        headings = {
-            heading.casefold(): heading for heading in self.figures.indicators(scope)
-        }
-        if text.partition(": ")[0] in headings:
+        headings = self.figures.indicators(scope)
+        if text.partition(": ")[0] in map(str.casefold, headings):
             return page
-        similar = [name for name in headings if text in name]
-        if not similar:
-            similar = difflib.get_close_matches(text, headings, cutoff=0.5)
-        names = [headings[name] for name in similar[:5]]
+        names = similar_headings(text, headings)
         hint = f" Did you mean {', '.join(names)}?" if names else ""
         raise InvalidRequestError.for_field(
             "indicator", f"no report here has a section {text!r}.{hint}", names

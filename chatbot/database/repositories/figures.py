@@ -27,7 +27,7 @@ from ...domain.figures import (
 from ...domain.scope import NO_VALUE
 from ...domain.tables import Stated
 from ...language.reported_figures import figures_of
-from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES
+from ..changes import CATALOG, FIGURES, GLOSSARY, PASSAGES, KeptUntilWritten
 from ..core import Database, Json
 from ..rows import from_row, now
 from .caches import keep
@@ -600,21 +600,18 @@ class GlossaryRepository:
     def __init__(self, database: Database) -> None:
         self._rows = database["glossary"]
         self._changes = database.changes
-        self._state: tuple[int, Sequence[GlossaryEntry]] = (-1, ())
+        self._kept = KeptUntilWritten[Sequence[GlossaryEntry]](
+            self._changes, GLOSSARY, self._read, ()
+        )
 
     def entries(self) -> Sequence[GlossaryEntry]:
         """Return all entries by term: the same object until the next write."""
-        # The state before the rows: what is written meanwhile is read the next time.
-        state = self._changes.state()
-        number, entries = self._state
-        if number == state.of(GLOSSARY) and not state.is_open(GLOSSARY):
-            return entries
+        return self._kept.current()
+
+    def _read(self) -> tuple[GlossaryEntry, ...]:
         stored = [from_row(GlossaryEntry, row) for row in self._rows.find()]
         stored.sort(key=_entry_order)
-        if tuple(stored) != entries:
-            entries = tuple(stored)
-        self._state = (state.of(GLOSSARY), entries)
-        return entries
+        return tuple(stored)
 
     def has_entries(self, source: str) -> bool:
         """Return whether there are entries of a source."""

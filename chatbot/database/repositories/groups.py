@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from ...domain.scope import CountryGroup
 from ...language.groups import usual_groups
-from ..changes import GLOSSARY
+from ..changes import GLOSSARY, KeptUntilWritten
 from ..core import Database
 from ..rows import from_row
 from .caches import cached
@@ -23,31 +23,25 @@ class GroupRepository:
         self._database = database
         self._rows = database["country_groups"]
         self._changes = database.changes
-        self._state: tuple[int, tuple[CountryGroup, ...]] = (-1, usual_groups())
+        # Groups are announced as the glossary is: both are words of the library.
+        self._kept = KeptUntilWritten(
+            self._changes, GLOSSARY, self._read, usual_groups()
+        )
 
     def groups(self) -> Sequence[CountryGroup]:
         """Return the operator's groups, then those of the program that have other
         names: the same object until the next write.
         """
-        return cached(self._database, f"groups {id(self)}", self._current)
+        return cached(self._database, f"groups {id(self)}", self._kept.current)
 
-    def _current(self) -> tuple[CountryGroup, ...]:
-        # The state before the rows: what is written meanwhile is read the next time.
-        state = self._changes.state()
-        number, groups = self._state
-        # Groups are announced as the glossary is: both are words of the library.
-        if number == state.of(GLOSSARY) and not state.is_open(GLOSSARY):
-            return groups
+    def _read(self) -> tuple[CountryGroup, ...]:
         stored = [from_row(CountryGroup, row) for row in self._rows.find()]
         stored.sort(key=lambda group: group.name.casefold())
         replaced = {group.name.casefold() for group in stored}
         stored += [
             group for group in usual_groups() if group.name.casefold() not in replaced
         ]
-        if tuple(stored) != groups:
-            groups = tuple(stored)
-        self._state = (state.of(GLOSSARY), groups)
-        return groups
+        return tuple(stored)
 
     def put(self, groups: Iterable[CountryGroup], *, replace_all: bool = False) -> None:
         """Add groups; one with the same name is replaced. ``replace_all``: the others

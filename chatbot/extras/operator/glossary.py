@@ -10,7 +10,8 @@ from ...app.services import Services
 from ...app.services.preparing import prepare_database
 from ...app.web.files import csv_text
 from ...domain.figures import SAMPLE_GLOSSARY
-from ...library.derived import COLUMNS, SEPARATOR, read_glossary
+from ...language.groups import SEPARATOR
+from ...library.derived import COLUMNS, read_glossary
 
 glossary = Commands("glossary")
 

@@ -51,8 +51,8 @@ def table_passages(
     ``figures``: of each row. ``longest``: characters of a row of figures. A cell that
     is too long for a passage is one all the same: whoever gets it has to cut it.
     """
-    spans = _row_lines(shown)
     lines = [row_line(shown.table, row) for row in shown.rows]
+    spans = _spans(shown.head, lines)
     first = 0
     while first < len(lines):
         stop = first + 1
@@ -115,12 +115,12 @@ def _under(head: str, text: str) -> str:
     return f"{head}\n{text}"
 
 
-def _row_lines(shown: TableRows) -> list[tuple[int, int]]:
-    """Return where the line of each row begins and ends in the text of its section."""
+def _spans(head: str, lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where each of the lines begins and ends below the head."""
     spans = []
-    position = len(_under(shown.head, ""))
-    for row in shown.rows:
-        end = position + len(row_line(shown.table, row))
+    position = len(_under(head, ""))
+    for line in lines:
+        end = position + len(line)
         spans.append((position, end))
         position = end + 1
     return spans
