@@ -66,8 +66,9 @@ def figures(
     step: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Compute over the figures of INDICATORS: headings, their parts ("Median age:
-    male"), terms of the glossary.
+    """Compute over the figures of the reports.
+
+    INDICATORS are headings, their parts ("Median age: male") or terms of the glossary.
 
     Example: python -m chatbot figures Population --subject Kenya --subject Peru
     --step ratio

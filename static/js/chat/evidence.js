@@ -5,15 +5,10 @@
 import { store } from "./store.js";
 import { getJson } from "../common/api.js";
 import { byId, element, showFacts } from "../common/dom.js";
-import {
-  isAttachment,
-  ocrName,
-  publicationFacts,
-  sourcePlace,
-  sourceTitle,
-} from "../common/format.js";
+import { isAttachment, ocrName, sourcePlace, sourceTitle } from "../common/format.js";
 import { decimal, foundBy } from "../common/measures.js";
 import { isPdf, passageNodes } from "../common/passage.js";
+import { publicationFacts } from "../common/publication.js";
 import { t } from "../common/words.js";
 
 const dialog = byId("evidence");

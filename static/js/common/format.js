@@ -1,5 +1,4 @@
 /** How scopes, sources, numbers and dates are written. */
-import { element } from "./dom.js";
 import { comma, count, locale, t } from "./words.js";
 
 export const scopeSize = ({ documents, chunks }) =>
@@ -28,21 +27,6 @@ function scopeName(field, filter) {
 
 export const scopeNames = (filters) =>
   Object.entries(filters ?? {}).map(([field, filter]) => scopeName(field, filter));
-
-/** Return the facts on the publication of a report, by their names. */
-export const publicationFacts = (report) => ({
-  [t("Publisher")]: report.publisher,
-  [t("Authors")]: (report.authors ?? []).join("; "),
-  [t("Publication date")]: report.publication_date,
-  [t("Web address")]:
-    report.source_url &&
-    element("a", {
-      href: report.source_url,
-      rel: "noopener noreferrer",
-      target: "_blank",
-      text: report.source_url,
-    }),
-});
 
 const pageName = ({ page }) => page && t("page {page}", { page });
 

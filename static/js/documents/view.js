@@ -10,7 +10,8 @@ import {
   showText,
   wireDialog,
 } from "../common/dom.js";
-import { publicationFacts, sourcePlace, sourceTitle, when } from "../common/format.js";
+import { sourcePlace, sourceTitle, when } from "../common/format.js";
+import { publicationFacts } from "../common/publication.js";
 import { originOf, scopeValue, statusOf } from "../common/states.js";
 import { formatText } from "../common/passage.js";
 import { comma, count, t, translated } from "../common/words.js";
