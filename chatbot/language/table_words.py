@@ -10,8 +10,10 @@ from .figures import ANY_SCALE, CURRENCIES, SCALES, unify_signs
 
 __all__ = [
     "NAMELESS_SHEETS",
+    "TABLE_NUMBER",
     "HeadUnit",
     "is_part",
+    "is_table_title",
     "is_total",
     "is_unnamed",
     "part_units",
@@ -56,6 +58,11 @@ _SCALE = re.compile(
 _PER = re.compile(r"\b(?:per|par|por|لكل)\b|/", re.IGNORECASE)
 _OF = re.compile(
     r"^(?:of|de|d['’]|des|do|da)\s*|\s+(?:of|de|d['’]|des)$", re.IGNORECASE
+)
+TABLE_NUMBER = re.compile(
+    r"^(?:table|tableau|tabla|cuadro|tabela|quadro|figure|annex|جدول)\b\s*"
+    r"(?:[A-Z]?\d+(?:[.-]\d+)*[a-z]?|[A-Z]\b|[IVX]+\b)?\s*[.:–-]*\s*",
+    re.IGNORECASE,
 )
 _UNNAMED = re.compile(r"(?:Column \d+)?")
 
@@ -210,6 +217,14 @@ def _unit_name(text: str) -> str:
     ):
         return "%"
     return text
+
+
+def is_table_title(text: str) -> bool:
+    """Return whether a line calls itself the title of a table: "Table 3: Exports"."""
+    match = TABLE_NUMBER.match(text)
+    if match is None or len(text) > 200 or "\n" in text or text.endswith("."):
+        return False
+    return match.end() < len(text) and any(map(str.isdigit, match[0]))
 
 
 def unit_line(text: str) -> HeadUnit | None:

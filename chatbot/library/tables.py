@@ -19,6 +19,7 @@ from ..language.figures import comma_decimals, figures, unify_signs
 from ..language.table_text import group_depth
 from ..language.table_words import (
     NAMELESS_SHEETS,
+    TABLE_NUMBER,
     HeadUnit,
     is_part,
     is_total,
@@ -42,11 +43,6 @@ _YEARS = re.compile(
 )
 _ONLY_YEAR = re.compile(
     rf"(?:{_YEARS.pattern})(?:\.0+)?|{_YEAR}-\d\d(?:-\d\d)?|{_YEAR}-?[QSM]\d+",
-    re.IGNORECASE,
-)
-_TABLE_NUMBER = re.compile(
-    r"^(?:table|tableau|tabla|cuadro|tabela|quadro|figure|annex|جدول)\b\s*"
-    r"(?:[A-Z]?\d+(?:[.-]\d+)*[a-z]?|[A-Z]\b|[IVX]+\b)?\s*[.:–-]*\s*",
     re.IGNORECASE,
 )
 _IN_YEAR = re.compile(
@@ -220,7 +216,7 @@ def _clean_title(title: str) -> str:
     """Return a title without its number, years and units: "Table 3: Exports (tonnes),
     2019" is "Exports".
     """
-    text = _TABLE_NUMBER.sub("", title)
+    text = TABLE_NUMBER.sub("", title)
     text, _ = part_units(text)
     text = _IN_YEAR.sub(" ", text)
     return " ".join(text.split()).strip(" ,:;-–()")

@@ -23,8 +23,8 @@ from .sections import (
     HeadingOutline,
     apart,
     label,
+    labelled_row,
     one_line,
-    table_text,
 )
 
 if TYPE_CHECKING:
@@ -248,15 +248,9 @@ class WordReader:
             self.unread += 1
             return
         page = page_sections(relation.target_part.blob, name=_EMBEDDED)
-        for text in (
-            page.title,
-            *(
-                text
-                for section in page.sections
-                for text in (*section.path[-1:], section.text)
-            ),
-        ):
-            self.outline.add(text if text != _EMBEDDED else "")
+        for section in page.sections:
+            self.outline.add("".join(section.path[-1:]))
+            self.outline.add_section(section)
 
     def _text(self, text: str, numbering: _Element | None, number: str) -> None:
         # The number 0 removes the style's numbering.
@@ -274,7 +268,8 @@ class WordReader:
                 for cell in row:
                     self.read(cell)
         else:
-            self.outline.add(word_table_text(table))
+            cells, heads = _table_cells(table)
+            self.outline.table(cells, heads=heads or None)
             self._notes_of(table)
         self._after_item = False
 
@@ -372,12 +367,12 @@ def _has_background(element: _Element) -> bool:
     )
 
 
-def word_table_text(table: _Element) -> str:
-    """Return a line for each row. A cell over several columns comes once, one over
-    several rows in each of them.
+def _table_cells(table: _Element) -> tuple[list[list[str]], int]:
+    """Return the cells, and how many rows the file calls heads. A cell over several
+    columns comes once, one over several rows in each of them.
     """
     lines: list[list[str]] = []
-    repeated = False
+    heads = 0
     for row in children(table, "tr"):
         above = lines[-1] if lines else []
         line = list[str]()
@@ -392,22 +387,21 @@ def word_table_text(table: _Element) -> str:
             span = value_of(properties, "gridSpan")
             text = label(above[len(line)]) if continues else _cell_text(cell)
             line += [text] + [""] * (min(int(span), 64) - 1 if span.isdecimal() else 0)
-        repeated = repeated or (
-            not lines and row.find(f"{w('trPr')}/{w('tblHeader')}") is not None
-        )
+        is_head = row.find(f"{w('trPr')}/{w('tblHeader')}") is not None
+        if is_head and heads == len(lines):
+            heads += 1
         lines.append(line)
-    return table_text(lines, header=repeated or None)
+    return lines, heads
 
 
 def _cell_text(cell: _Element) -> str:
-    texts = (
-        word_table_text(block).replace("\n", "; ")
-        if block.tag == w("tbl")
-        else paragraph_text(part)
-        for block in children(cell)
-        for part in (
-            block,
-            *(line for box in _text_boxes(block) for line in children(box, "p")),
-        )
-    )
-    return " ".join(text for text in texts if text)
+    texts: list[str] = []
+    for block in children(cell):
+        if block.tag == w("tbl"):
+            rows, _ = _table_cells(block)
+            texts.append("; ".join(map(labelled_row, rows)))
+            continue
+        texts.append(paragraph_text(block))
+        for box in _text_boxes(block):
+            texts += map(paragraph_text, children(box, "p"))
+    return " ".join(filter(None, texts))

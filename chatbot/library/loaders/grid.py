@@ -9,16 +9,25 @@ from dataclasses import dataclass
 from ...domain.tables import Headings, Table, TableRow
 from ...language.characters import visible
 from ...language.table_text import LEVEL, is_number, label, one_line
+from ...language.table_words import role_of_head
 
-__all__ = ["TableGrid", "is_year", "read_grid"]
+__all__ = [
+    "TableGrid",
+    "first_filled",
+    "heading_rows",
+    "is_single",
+    "is_tagged",
+    "is_year",
+    "looks_like_header",
+    "read_grid",
+]
 
 _YEAR = re.compile(r"(?:FY\s?)?(?:1[89]|20|21)\d\d(?:\.0+)?(?:\s?[-/–]\s?\d{2,4})?")
-_CODE_HEAD = re.compile(
-    r"(?:s\.? ?)?(?:no|nr|n°|nº|#|№|id|rank|rang|iso\d?|codes?|c[oó]digo|p-?code)\.?"
-    r"|.*[ _-](?:id|code|pcode|no\.?)",
-    re.IGNORECASE,
-)
 _PROSE_END = re.compile(r"[.!?]$")
+_UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re.IGNORECASE)
+_TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
+"""A tag of the Humanitarian Exchange Language, in a row below the headings."""
+_MAX_HEADING_ROWS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,7 @@ def _label_columns(paths: Sequence[Headings], grid: Sequence[Sequence[str]]) -> 
 
 def _has_figures(path: Headings, column: Sequence[str]) -> bool:
     """Return whether most values of a column are numbers that count something."""
-    if path and _CODE_HEAD.fullmatch(path[-1]):
+    if path and role_of_head(path[-1]) == "code":
         return False
     numbers: list[str] = []
     others = 0
@@ -137,3 +146,112 @@ def _is_group(grid: Sequence[Sequence[str]], number: int, labels: int) -> bool:
     # It needs a row with figures below it; names one below the other are a list.
     below = grid[number + 1]
     return any(below[max(1, labels) :])
+
+
+def heading_rows(
+    table: list[list[str]], start: int = 0, heads: int | None = None
+) -> list[str]:
+    """Take the rows that name the columns from the top of a table, and return the
+    names; [] if there are none. ``heads``: how many they are, None = judge by their
+    look.
+    """
+    if not table:
+        return []
+    width = max(map(len, table))
+    if is_tagged(table[0]):  # only tags
+        return [" ".join(re.findall(r"\w+", tag)) for tag in table.pop(0)]
+    if heads is None:
+        heads = _count_heads(table, start, width)
+    heads = min(heads, len(table) - 1)
+    names = _joined_names(table[:heads], width)
+    del table[:heads]
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _count_heads(table: list[list[str]], start: int, width: int) -> int:
+    """Return how many rows at the top of a table seem to name its columns."""
+    for at, row in enumerate(table[:_MAX_HEADING_ROWS]):
+        if is_tagged(row):
+            return at
+    heads = 0
+    # More rows belong to the heading while it repeats or lacks names and no figure has
+    # come.
+    while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
+        row = table[heads][start:]
+        names = _joined_names(table[:heads], width)[start:]
+        # A row of units has no label of its own, or that of the heading, whose cell
+        # reaches down to it.
+        repeated = row[0] in {above[start] for above in table[:heads]}
+        if is_single(row):
+            break
+        units = False
+        if heads and (repeated or not row[0]):
+            units = all(map(_UNIT.fullmatch, filter(None, row[1:])))
+        if not units and _has_figure(row):
+            break
+        if heads and not units and not repeated:
+            is_unique = len(set(names)) == len(names)
+            if is_unique and all(names[1:]):
+                break
+        heads += 1
+    is_headed = all(_joined_names(table[:heads], width)[start + 1 :])
+    if heads > 1 and is_headed and any(map(_has_figure, table[heads:])):
+        return heads
+    return int(looks_like_header(table[0][start:]))
+
+
+def _joined_names(rows: list[list[str]], width: int) -> list[str]:
+    """Return a name for each column from all heading rows. A name without one right of
+    it heads both.
+    """
+    levels: list[list[str]] = [[] for _ in range(width)]
+    for row, below in zip(rows, [*rows[1:], []], strict=False):
+        above = ""
+        for place in range(width):
+            cell = ""
+            if place < len(row):
+                cell = label(row[place])
+            spreads = bool(below) and place > 0 and below[place : place + 1] != [""]
+            if cell or not spreads:
+                above = cell
+            if above and above not in levels[place]:
+                levels[place].append(above)
+    return [LEVEL.join(level) for level in levels]
+
+
+def _has_figure(row: list[str]) -> bool:
+    """Return whether a cell is a number and no year."""
+    return any(is_number(cell) and not is_year(cell) for cell in row)
+
+
+def first_filled(row: Sequence[str]) -> int:
+    """Return the column of the first filled cell."""
+    return next((place for place, cell in enumerate(row) if cell), 0)
+
+
+def is_single(row: Sequence[str]) -> bool:
+    """Return whether only the first cell is filled: a caption, a note or the name of a
+    group of rows.
+    """
+    return (
+        bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
+    )
+
+
+def looks_like_header(cells: Sequence[str]) -> bool:
+    """Return whether a row may name columns: all cells but the corner filled, none
+    prose or a number but a year.
+    """
+    texts = [one_line(cell) for cell in cells]
+    if not all(texts[1:]) or texts != list(map(label, texts)):
+        return False
+    names = [text for text in texts if not is_year(text)]
+    return bool(names) and not any(map(is_number, names))
+
+
+def is_tagged(row: Sequence[str]) -> bool:
+    """Return whether all cells of a row that are filled are tags."""
+    filled = [cell.strip() for cell in row if cell.strip()]
+    return bool(filled) and all(map(_TAG.fullmatch, filled))

@@ -10,15 +10,7 @@ from lxml import etree
 from lxml.etree import _Element
 from lxml.html import HtmlElement
 
-from .sections import (
-    LEVEL,
-    LINE,
-    PARAGRAPH,
-    HeadingOutline,
-    label,
-    row_text,
-    table_text,
-)
+from .sections import LINE, PARAGRAPH, HeadingOutline, label
 
 _NEVER_CONTENT = {
     "script",
@@ -218,12 +210,31 @@ class HtmlReader:
                 walk.skip_subtree()
             elif element.tag == "table" and is_data_table(element):
                 self._end(PARAGRAPH)
-                self.outline.add(html_table_text(element), gap=PARAGRAPH)
+                self._table(element)
                 walk.skip_subtree()
             else:
                 self._enter(element)
                 self._pieces.append(element.text or "")
         self._end(PARAGRAPH)
+
+    def _table(self, table: _Element) -> None:
+        """Add a table. A heading cell names its column, or its row if it comes
+        first.
+        """
+        rows = list(_rows(table))
+        title = " ".join(map(_text, table.iterchildren("caption")))
+        is_pair = rows[0].names == [True, False]
+        heads = 0
+        for row in rows:
+            # Below others, a heading alone is the name of a group of rows.
+            if not all(row.names) or (heads and len(row.names) == 1):
+                break
+            heads += 1
+        self.outline.table(
+            [row.cells for row in rows],
+            heads=heads if heads or is_pair else None,
+            title=title,
+        )
 
     def _enter(self, element: HtmlElement) -> None:
         tag = element.tag
@@ -316,66 +327,6 @@ def _table_rows(table: _Element) -> Iterator[_Element]:
         yield from [child] if child.tag == "tr" else child.iterchildren("tr")
 
 
-def html_table_text(table: _Element) -> str:
-    """Return the caption and a line for each row. A heading cell names its column, or
-    its row if it comes first.
-    """
-    rows = list(_rows(table))
-    lines = [_text(one) for one in table.iterchildren("caption")]
-    headed = False
-    while rows and len(rows[0].names) == 1 and len(rows) > 1:
-        headed = headed or rows[0].names[0]
-        lines.append(rows.pop(0).cells[0])
-    heads = 0
-    for row in rows[:-1]:
-        if len(row.names) < 2:
-            break
-        if not all(row.names):
-            break
-        heads += 1
-    body = []
-    for row in rows[heads:]:
-        if row.names == [True]:
-            # A heading cell alone in its row is the name of the rows below it.
-            body.append(row.cells[:1])
-        else:
-            body.append(row.cells)
-    if heads:
-        names = _joined(rows[:heads])
-        lines.append(table_text([names, *body], header=True))
-    elif _are_pairs(rows):
-        for cells in body:
-            lines.append(row_text(cells[:1], cells[1:]))
-    elif headed:
-        lines.append(table_text(body, header=False))
-    else:
-        lines.append(table_text(body, header=None))
-    return "\n".join(filter(None, lines))
-
-
-def _are_pairs(rows: list[_Row]) -> bool:
-    """Return whether each row is a name and its value."""
-    for row in rows:
-        if len(row.cells) != 2:
-            return False
-        if row.names != [True, False]:
-            return False
-    return True
-
-
-def _joined(rows: list[_Row]) -> list[str]:
-    """Join the names of each column over several heading rows: "Population" over "Male"
-    has two levels.
-    """
-    width = max(len(row.cells) for row in rows)
-    names = [list[str]() for _ in range(width)]
-    for row in rows:
-        for place, cell in enumerate(row.cells):
-            if cell and cell not in names[place]:
-                names[place].append(cell)
-    return [LEVEL.join(parts) for parts in names]
-
-
 def _rows(table: _Element) -> Iterator[_Row]:
     hanging: dict[
         int, tuple[int, str]
@@ -398,11 +349,12 @@ def _rows(table: _Element) -> Iterator[_Row]:
                         label(text) if place == len(cells) < 4 else "",
                     )
             # A heading over several columns names each of them.
-            cells += [
-                text,
-                *([label(text) if heads else ""] * (min(width, _MAX_SPAN) - 1)),
-            ]
+            spread = label(text) if heads else ""
+            cells += [text, *[spread] * (min(width, _MAX_SPAN) - 1)]
             names.append(heads)
+        if names == [True]:
+            # It is the caption of the table, or the name of the rows below it.
+            cells = [text]
         if names:
             _fill_spanned(hanging, cells)
             yield _Row(cells, names)

@@ -3,7 +3,7 @@ matter the metadata. Plain text is one section without a heading.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from ...domain.documents import AUTHOR_SEPARATOR, lay_out
 from ...domain.errors import LoadError
 from ...domain.scope import Value
 from . import Fit, Sample
+from .sections import LINE, HeadingOutline
 from .text import read_text
 
 if TYPE_CHECKING:
@@ -79,54 +80,70 @@ def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
     heading with nothing below it is a section of its own, so that searches find it. A
     title alone is the text.
     """
-    title = ""
-    sections: list[Section] = []
-    headings: dict[int, str] = {}
-    parts = list(_parts(text))
-    for place, (level, name, body) in enumerate(parts):
-        if level == 1 and not headings and not sections and not title:
-            title = name
-        elif level:
-            headings = {
-                kept: text for kept, text in headings.items() if kept < level
-            } | {level: name}
-        path = tuple(headings[level] for level in sorted(headings))
-        bare = bool(path) and (place + 1 == len(parts) or parts[place + 1][0] <= level)
-        if body or bare:
-            sections.append(Section(path, body or name))
-    return title, lay_out(sections or [Section((), title)])
-
-
-def _parts(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield level, heading, and the text up to the next heading; level 0 is the text
-    above the first heading.
-    """
     lines = text.split("\n")
-    level = 0
+    outline = HeadingOutline()
+    title = ""
     name = ""
-    runs: list[str] = []
-    position = 0
+    level = position = 0
     tokens = _block_reader().parse(text)
     for place, token in enumerate(tokens):
         if token.map is None or token.type not in ("heading_open", "fence"):
             continue
         start, end = token.map
         if token.type == "fence":
-            runs.append(drop_strong("\n".join(lines[position:start])))
-            runs.append("\n".join(lines[start:end]))
+            _add_text(outline, lines[position:start])
+            outline.add("\n".join(lines[start:end]), gap=LINE)
             position = end
             continue
-        heading = tokens[place + 1].content
+        heading = drop_strong(tokens[place + 1].content)
         if not heading:
             continue
-        runs.append(drop_strong("\n".join(lines[position:start])))
-        yield level, name, "\n".join(runs).strip()
-        runs.clear()
-        level = int(token.tag.removeprefix("h"))
-        name = drop_strong(heading)
+        _add_text(outline, lines[position:start])
         position = end
-    runs.append(drop_strong("\n".join(lines[position:])))
-    yield level, name, "\n".join(runs).strip()
+        above = level
+        level = int(token.tag.removeprefix("h"))
+        if outline.is_bare and level <= above:
+            outline.add(name)
+        if level == 1 and outline.is_bare and not (name or title):
+            title = heading
+            continue
+        name = heading
+        outline.heading(level, name)
+    _add_text(outline, lines[position:])
+    if outline.is_bare:
+        outline.add(name)
+    sections = lay_out(outline.sections(keep_title=True))
+    return title, sections or lay_out([Section((), title)])
+
+
+_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+"""Below the names of a table's columns."""
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+
+
+def _add_text(outline: HeadingOutline, lines: Sequence[str]) -> None:
+    """Add lines without headings and code, and the tables among them."""
+    start = 0
+    for number, line in enumerate(lines):
+        if number <= start or "|" not in line or "|" not in lines[number - 1]:
+            continue
+        if not _RULE.fullmatch(line):
+            continue
+        end = number + 1
+        while end < len(lines) and "|" in lines[end]:
+            end += 1
+        _add_text(outline, lines[start : number - 1])
+        rows = [_cells(lines[number - 1]), *map(_cells, lines[number + 1 : end])]
+        outline.table(rows, heads=1)
+        start = end
+    text = drop_strong("\n".join(lines[start:]))
+    if text.strip():
+        outline.add(text, gap=LINE)
+
+
+def _cells(line: str) -> list[str]:
+    cells = _CELL_BORDER.split(line.strip().removeprefix("|"))
+    return [drop_strong(cell.replace("\\|", "|")) for cell in cells]
 
 
 @cache
@@ -175,9 +192,7 @@ _PUBLICATION_KEYS = {
 
 def _end_of_front_matter(lines: Sequence[str]) -> int:
     """Return the number of the line that closes it, 0 if there is none."""
-    for number, line in enumerate(lines[: MAX_FRONT_MATTER_LINES + 2]):
-        if not number:
-            continue
+    for number, line in enumerate(lines[1 : MAX_FRONT_MATTER_LINES + 2], start=1):
         if line.rstrip() in {"---", "..."}:
             return number
     return 0

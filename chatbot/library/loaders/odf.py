@@ -12,9 +12,9 @@ from typing import IO, Any
 from zipfile import ZipFile
 
 from ...domain import Section
+from ...domain.documents import lay_out
 from ...domain.errors import LoadError
 from .office import (
-    COLUMNS_NOTE,
     ROWS_NOTE,
     SHEETS_NOTE,
     SLIDES_NOTE,
@@ -27,10 +27,10 @@ from .sections import (
     PARAGRAPH,
     HeadingOutline,
     apart,
+    on_page,
     one_line,
-    table_text,
 )
-from .xlsx import MAX_CELLS, SheetNotes, fill_merged, sheet_sections
+from .xlsx import MAX_CELLS, SheetNotes, drop_columns, fill_merged, sheet_sections
 
 _STANDARD = {
     name: name for name in ("office", "style", "text", "table", "presentation", "meta")
@@ -228,7 +228,7 @@ class _Reader:
                         f"Note: {one_line(' '.join(map(self.text, note)))}", gap=LINE
                     )
             elif element.tag == q("table:table"):
-                self.outline.add(table_text(list(self.rows(element, Path()))))
+                self.outline.table(self.rows(element, Path()))
             elif element.tag not in _SKIPPED:
                 self.walk(element, depth + (element.tag == q("text:list")))
 
@@ -251,8 +251,8 @@ class _Reader:
             frame.getparent().remove(frame)
         self.outline = HeadingOutline()
         self.walk(slide)
-        text = PARAGRAPH.join(section.text for section in self.outline.sections())
-        yield Section((title,) if title and text else (), text or title, page=number)
+        sections = lay_out(self.outline.sections())
+        yield from on_page(sections, title, number)
 
     def text(self, element: Any) -> str:
         """Return the visible text of a paragraph, without notes and text boxes in
@@ -309,20 +309,8 @@ class _Reader:
             number += times
         for left, top, right, bottom in merged:
             fill_merged(rows, left, top, right, bottom)
-        filled: set[int] = set()
-        for texts in rows.values():
-            for at, text in enumerate(texts, 1):
-                if text:
-                    filled.add(at)
-        self.notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
-        for texts in rows.values():
-            shown = []
-            for at, text in enumerate(texts, 1):
-                if at not in hidden:
-                    shown.append(text)
-            while shown and not shown[-1]:
-                shown.pop()
-            yield shown
+        drop_columns(rows, hidden, self.notes)
+        yield from rows.values()
 
     def _cells(
         self, row: Any, number: int, merged: list[tuple[int, int, int, int]]

@@ -2,15 +2,24 @@
 notes.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from lxml import etree
 
 from ...domain import Section
+from ...domain.documents import lay_out
 from .office import SLIDES_NOTE, OfficeLoader, diagram_texts, left_out
-from .sections import apart, label, one_line, table_text
+from .sections import (
+    LINE,
+    PARAGRAPH,
+    HeadingOutline,
+    apart,
+    label,
+    on_page,
+    one_line,
+)
 
 _DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/"
 _NAMES = {
@@ -55,30 +64,26 @@ class PptxLoader(OfficeLoader):
             for number, slide in enumerate(slides, 1)
             if slide._element.get("show") not in _NO
         ]
-        sections = [_section(slide, number) for slide, number in shown]
+        sections: list[Section] = []
+        for slide, number in shown:
+            sections += _sections(slide, number)
         notes = left_out((SLIDES_NOTE, len(slides) - len(shown)))
         return _title(slides[0]) if slides else "", sections, len(slides), notes
 
 
-def _section(slide: Any, number: int) -> Section:
+def _sections(slide: Any, number: int) -> Iterator[Section]:
     _drop_hidden(slide)
     _part_scripts(slide)
-    title = _title(slide)
     head = slide.shapes.title
-    texts = [
-        _shape_text(one)
-        for one in _in_order(slide.shapes)
-        if head is None or one._element is not head._element
-    ]
-    if (
-        slide.has_notes_slide
-        and (notes := slide.notes_slide.notes_text_frame) is not None
-    ):
-        texts.append(f"Notes: {text}" if (text := _frame_text(notes)) else "")
-    body = "\n\n".join(text for text in texts if text)
-    # A section needs a text to be kept, so on a slide with only a title this is the
-    # text.
-    return Section((title,) if title and body else (), body or title, page=number)
+    outline = HeadingOutline()
+    for shape in _in_order(slide.shapes):
+        if head is None or shape._element is not head._element:
+            _read_shape(shape, outline)
+    notes = slide.notes_slide.notes_text_frame if slide.has_notes_slide else None
+    text = "" if notes is None else _frame_text(notes)
+    if text:
+        outline.add(f"Notes: {text}")
+    return on_page(lay_out(outline.sections()), _title(slide), number)
 
 
 def _drop_hidden(slide: Any) -> None:
@@ -118,24 +123,25 @@ def _in_order(shapes: Iterable[Any]) -> list[Any]:
     return sorted(shapes, key=lambda shape: (shape.top or 0, shape.left or 0))
 
 
-def _shape_text(shape: Any) -> str:
+def _read_shape(shape: Any, outline: HeadingOutline, gap: str = PARAGRAPH) -> None:
+    """Add what a shape shows."""
     if shape.is_placeholder and shape.placeholder_format.type.name in _MARGINAL:
-        return ""
+        return
     if shape._element.xpath("./*/p:cNvPr[@hidden='1' or @hidden='true']"):
-        return ""
+        return
     if hasattr(shape, "shapes"):  # a group
-        return "\n".join(
-            text for text in map(_shape_text, _in_order(shape.shapes)) if text
-        )
-    if shape.has_text_frame:
-        return _frame_text(shape.text_frame)
-    if shape.has_table:
-        return table_text(
-            _table_rows(shape.table), header=shape.table.first_row or None
-        )
-    if shape.has_chart:
-        return _chart_text(shape.chart)
-    return "\n".join(diagram_texts(shape._element, shape.part))
+        for inner in _in_order(shape.shapes):
+            _read_shape(inner, outline, gap)
+            gap = LINE
+    elif shape.has_text_frame:
+        outline.add(_frame_text(shape.text_frame), gap=gap)
+    elif shape.has_table:
+        heads = int(shape.table.first_row) or None
+        outline.table(_table_rows(shape.table), heads=heads)
+    elif shape.has_chart:
+        _read_chart(shape.chart, outline)
+    else:
+        outline.add("\n".join(diagram_texts(shape._element, shape.part)), gap=gap)
 
 
 def _table_rows(table: Any) -> list[list[str]]:
@@ -147,14 +153,10 @@ def _table_rows(table: Any) -> list[list[str]]:
         above = rows[-1] if rows else []
         texts = list[str]()
         for place, cell in enumerate(row.cells):
-            if not cell.is_spanned:
-                texts.append(cell.text)
-            else:
-                texts.append(
-                    label(above[place])
-                    if cell._tc.vMerge and place < len(above)
-                    else ""
-                )
+            text = cell.text
+            if cell.is_spanned:
+                text = label(above[place]) if cell._tc.vMerge and above else ""
+            texts.append(text)
         rows.append(texts)
     return rows
 
@@ -167,13 +169,14 @@ def _frame_text(frame: Any) -> str:
     return "\n".join("  " * level + text for level, text in lines if text)
 
 
-def _chart_text(chart: Any) -> str:
-    """Return the numbers of a chart: a line for each category, with the names of the
+def _read_chart(chart: Any, outline: HeadingOutline) -> None:
+    """Add the numbers of a chart: a row for each category, with the names of the
     series. They are the values that the file stores for drawing, because python-pptx
     cannot read three-dimensional charts.
     """
-    titled = chart.has_title and chart.chart_title.has_text_frame
-    texts = [_frame_text(chart.chart_title.text_frame)] if titled else []
+    title = ""
+    if chart.has_title and chart.chart_title.has_text_frame:
+        title = one_line(_frame_text(chart.chart_title.text_frame))
     for plot in _xpath(chart._chartSpace, "c:chart/c:plotArea/*[c:ser]"):
         names = [""]
         categories = []
@@ -192,8 +195,7 @@ def _chart_text(chart: Any) -> str:
             rows.append(
                 [category, *(_figure(points.get(place, "")) for points in values)]
             )
-        texts.append(table_text(rows, header=True))
-    return "\n".join(text for text in texts if text)
+        outline.table(rows, heads=1, title=title)
 
 
 def _points(series: Any, path: str) -> dict[int, str]:

@@ -3,8 +3,8 @@ or sections of their own.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...domain import Section
 from ...domain.errors import LoadError
@@ -21,8 +21,14 @@ from ...language.table_text import (
     row_text,
     rows_text,
 )
-from ...language.table_words import unit_line
-from .grid import read_grid
+from ...language.table_words import is_table_title, unit_line
+from .grid import (
+    first_filled,
+    heading_rows,
+    is_single,
+    is_tagged,
+    read_grid,
+)
 
 __all__ = [
     "LEVEL",
@@ -37,18 +43,16 @@ __all__ = [
     "column_names",
     "empty_columns",
     "is_number",
-    "is_single",
-    "is_tagged",
     "label",
     "labelled_row",
-    "looks_like_header",
+    "on_page",
     "one_line",
     "record_sections",
     "require_width",
     "row_metadata",
     "row_sections",
     "row_text",
-    "table_text",
+    "table_sections",
 ]
 PARAGRAPH = "\n\n"
 LINE = "\n"
@@ -86,12 +90,17 @@ class HeadingOutline:
     def __init__(self) -> None:
         self._headings: dict[int, str] = {}
         self._parts: list[tuple[dict[int, str], list[str]]] = [({}, [])]
+        self._tables: dict[int, Section] = {}
+        """By their places among the parts."""
+        self.is_bare = True
+        """Nothing was added below the last heading."""
         self._names: list[tuple[int, str]] = []
 
     def heading(self, level: int, text: str) -> None:
         """Begin a part. A heading of ``level`` closes those of the same level and
         below.
         """
+        self.is_bare = True
         self._names.append((level, text))
         self._headings = {
             kept: name for kept, name in self._headings.items() if kept < level
@@ -103,8 +112,53 @@ class HeadingOutline:
         above it.
         """
         if text:
+            self.is_bare = False
             _, texts = self._parts[-1]
             texts.append(gap + text if texts else text)
+
+    def table(
+        self,
+        rows: Iterable[Sequence[str]],
+        *,
+        heads: int | None = None,
+        title: str = "",
+    ) -> None:
+        """Add a table. ``heads``: how many of its rows name the columns, None = judge
+        by their look. Without names its rows are lines of text.
+
+        ``title``: "" = the line above it that calls itself a table's title.
+        """
+        headings, texts = self._parts[-1]
+        captions = [title] if title else _take_captions(texts)
+        table: list[list[str]] = []
+        for row in rows:
+            cells = [one_line(cell) for cell in row]
+            while cells and not cells[-1]:
+                cells.pop()
+            if cells:
+                table.append(cells)
+        require_width(max(map(len, table), default=0))
+        while len(table) > 1 and is_single(table[0]):
+            captions.append(table.pop(0)[0])
+            if heads:
+                heads -= 1
+        names = heading_rows(table, heads=heads)
+        if not names:
+            self.add("\n".join([*captions, *map(labelled_row, table)]))
+            return
+        place = headings[max(headings)] if headings else ""
+        for section in table_sections((), captions, names, table, place=place):
+            self.add_section(section)
+
+    def add_section(self, section: Section) -> None:
+        """Add the text or the table of a section, below the heading."""
+        if section.rows is None:
+            self.add(section.text)
+            return
+        self.is_bare = False
+        headings, _ = self._parts[-1]
+        self._tables[len(self._parts)] = section
+        self._parts += [(headings, []), (headings, [])]
 
     def title(self) -> str:
         """Return the only heading of level 1 if it comes first: it names the document.
@@ -118,11 +172,42 @@ class HeadingOutline:
         ``keep_title``.
         """
         lowest = 1 if self.title() and not keep_title else 0
-        for headings, texts in self._parts:
+        for place, (headings, texts) in enumerate(self._parts):
             path = tuple(
                 headings[level] for level in sorted(headings) if level > lowest
             )
-            yield Section(path, "".join(texts))
+            table = self._tables.get(place)
+            if table is None:
+                yield Section(path, "".join(texts))
+            else:
+                yield replace(table, path=(*path, *table.path))
+
+
+def on_page(sections: Sequence[Section], title: str, page: int) -> Iterator[Section]:
+    """Yield the sections of a page below its title. A section needs a text to be kept,
+    so on a page with only a title this is the text.
+    """
+    path = (title,) if title else ()
+    for section in sections:
+        yield replace(section, path=(*path, *section.path), page=page)
+    if not sections:
+        yield Section((), title, page=page)
+
+
+def _take_captions(texts: list[str]) -> list[str]:
+    """Take the title and the unit of a table from the end of the texts above it."""
+    captions: list[str] = []
+    while texts:
+        before, _, last = texts[-1].rstrip().rpartition("\n")
+        line = last.strip(" *_")
+        is_title = is_table_title(line)
+        if not (is_title or unit_line(line)):
+            break
+        captions.insert(0, line)
+        texts[-1:] = filter(None, [before.rstrip()])
+        if is_title:
+            break
+    return captions
 
 
 MAX_COLUMNS = 1_000
@@ -143,85 +228,18 @@ def require_width(columns: int) -> None:
         )
 
 
-_HEADER_YEAR = re.compile(r"(1[89]|20|21)\d\d")
-
-
 def empty_columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return a line that names the columns without a value in any row, as a form has
     them; no line if all have one.
     """
-    filled: set[int] = set()
-    for row in rows:
-        for place, cell in enumerate(row):
-            if cell.strip():
-                filled.add(place)
     names: dict[str, None] = {}
     for place, name in enumerate(header):
         shown = " ".join(name.split(LEVEL)).strip()
-        if shown and place not in filled:
+        if shown and not any("".join(row[place : place + 1]).strip() for row in rows):
             names[shown] = None
     if not names:
         return []
     return [f"Empty columns: {', '.join(names)}"]
-
-
-def table_text(rows: Sequence[Sequence[str]], *, header: bool | None = None) -> str:
-    """Return a line for each row, with the names of its columns if the table has them,
-    else ``a: b; c``.
-
-    ``header``: whether the first row of more than one cell names the columns; None =
-    judge by its look. Rows of one cell above it are captions. Such rows below it, notes
-    and names of groups, stand alone too.
-    """
-    table = []
-    for row in rows:
-        cells = [one_line(cell) for cell in row]
-        if any(cells):
-            table.append(cells)
-    require_width(max(map(len, table), default=0))
-    first = 0
-    while first < len(table) and is_single(table[first]):
-        first += 1
-    names: list[str] = []
-    if first + 1 < len(table):
-        if header is None:
-            header = looks_like_header(table[first])
-        if header:
-            names = [label(name) for name in table.pop(first)]
-    lines = []
-    for row in table:
-        if names and not is_single(row):
-            lines.append(row_text(names, row))
-        else:
-            lines.append(labelled_row(row))
-    return "\n".join([*lines, *empty_columns(names, table)])
-
-
-def is_single(row: Sequence[str]) -> bool:
-    """Return whether only the first cell is filled: a caption, a note or the name of a
-    group of rows.
-    """
-    return (
-        bool(row) and bool(row[0].strip()) and not any(cell.strip() for cell in row[1:])
-    )
-
-
-def looks_like_header(cells: Sequence[str]) -> bool:
-    """Return whether a row may name columns: all cells but the corner filled, none
-    prose or a number but a year.
-    """
-    texts = [one_line(cell) for cell in cells]
-    if not texts or not all(texts[1:]):
-        return False
-    numbers = 0
-    for text in texts:
-        if label(text) != text:
-            return False
-        if is_number(text):
-            numbers += 1
-            if not _HEADER_YEAR.fullmatch(text):
-                return False
-    return numbers < len(texts)
 
 
 TEXT_COLUMNS = ("text", "raw_content", "content", "body")
@@ -229,7 +247,6 @@ TEXT_COLUMNS = ("text", "raw_content", "content", "body")
 SOURCE_COLUMNS = ("source", "url")
 COUNTRY_COLUMNS = ("country_name", "country", "nation")
 MAX_ROW_NAME_CHARACTERS = 80
-_FIGURE = re.compile(r"[-+−]?[\d\s.,'’%$€£¥]*\d[\d\s.,'’%$€£¥]*(?:[eE][-+]?\d+)?%?")
 _YEAR_VALUE = re.compile(r"([12]\d{3})(?:\.0+)?")
 
 
@@ -251,14 +268,51 @@ def record_sections(
     sections = row_sections(names, table, (), note=note)
     if sections:
         return sections
-    columns = {column_key(column): column for column in names}
-    problem = "has no values below its header"
-    for column in TEXT_COLUMNS:
-        if column in columns:
-            text = columns[column]
-            problem = f'has a column "{text}", but no row has any text in it'
-            break
-    raise LoadError(f"{name} {problem}. Columns found: {', '.join(names) or 'none'}.")
+    raise LoadError(
+        f"{name} has no row with a text. Columns found: {', '.join(names) or 'none'}."
+    )
+
+
+def table_sections(
+    path: Texts,
+    captions: Sequence[str],
+    header: Sequence[str],
+    table: Sequence[Sequence[str]],
+    *,
+    place: str,
+    by_row: bool = False,
+) -> Iterator[Section]:
+    """Yield a table below ``path``: the lines above it, of which the first is its
+    title, its rows, and the lines below it. ``by_row``: a section for each row.
+    ``header`` names its columns; without it the rows are lines of text.
+    """
+    title = ""
+    if captions and label(captions[0]) and not unit_line(captions[0]):
+        title, *captions = captions
+        path = (*path, title)
+    # A unit stands in each row's passage.
+    shown = [line for line in captions if not unit_line(line)]
+    yield Section(path, "\n".join(shown))
+    if not header:
+        yield Section(path, "\n".join(map(labelled_row, table)))
+        return
+    start = min(map(first_filled, (header, *table)))
+    table = [row[start:] for row in table]
+    notes: list[str] = []
+    while table and is_single(table[-1]) and len(header) - start > 1:
+        notes.insert(0, table.pop()[0])
+    names = column_names(header[start:], max(map(len, table), default=0))
+    note = "\n".join([*captions, *notes])
+    if by_row:
+        yield from row_sections(names, table, path, title=title, note=note, place=place)
+    else:
+        for column, name in enumerate(header[start:]):
+            names[column] = name and names[column]
+        grid = read_grid(names, table, title=title, note=note, place=place)
+        rows = TableRows(grid.table, 0, len(grid.numbers), unit_text(note))
+        yield Section(path, rows_text(rows), rows=rows)
+        notes += empty_columns(names, table)
+    yield Section(path, "\n".join(notes))
 
 
 def row_sections(
@@ -282,8 +336,6 @@ def row_sections(
     text = _first(columns, TEXT_COLUMNS)
     if text is not None:
         return _text_sections(names, table, path, columns, text)
-    named_by = _naming_column(columns, table)
-    year = columns.get("year")
     tags: Headings = ()
     if table and is_tagged(table[0]):
         # A row of tags below the heads says what the columns are.
@@ -291,19 +343,22 @@ def row_sections(
         table[0] = [""] * len(table[0])
     grid = read_grid(names, table, title=title, note=note, place=place, tags=tags)
     head = unit_text(note)
+    country = _first(columns, COUNTRY_COLUMNS)
     sections = []
     for at, number in enumerate(grid.numbers):
         row = table[number]
-        name = f"Row {number + 1}"
-        heading = one_line(_cell(row, named_by))
-        if 0 < len(heading) <= MAX_ROW_NAME_CHARACTERS:
-            row_year = _cell(row, year) if year not in {None, named_by} else ""
-            name = f"{heading}, {row_year}" if row_year else heading
         shown = TableRows(grid.table, at, at + 1, head)
-        groups = grid.table.rows[at].path[: group_depth(grid.table, shown.rows[0])]
+        labels = shown.rows[0].path
+        depth = group_depth(grid.table, shown.rows[0])
+        name = f"Row {number + 1}"
+        for heading in row if country is None else [_cell(row, country)]:
+            if 0 < len(heading) <= MAX_ROW_NAME_CHARACTERS and not is_number(heading):
+                row_year = _cell(row, columns.get("year"))
+                name = ", ".join(filter(None, [heading, row_year]))
+                break
         sections.append(
             Section(
-                path=(*path, *groups, name),
+                path=(*path, *labels[:depth], name),
                 text=rows_text(shown),
                 metadata=_metadata(columns, row),
                 rows=shown,
@@ -354,16 +409,6 @@ def _metadata(columns: Mapping[str, int], row: Sequence[str]) -> dict[str, Value
     return row_metadata({key: _cell(row, place) for key, place in columns.items()})
 
 
-_TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
-"""A tag of the Humanitarian Exchange Language, in a row below the headings."""
-
-
-def is_tagged(row: Sequence[str]) -> bool:
-    """Return whether all cells of a row that are filled are tags."""
-    filled = [cell.strip() for cell in row if cell.strip()]
-    return bool(filled) and all(map(_TAG.fullmatch, filled))
-
-
 def unit_text(note: str) -> str:
     """Return the lines beside a table that give its unit: "(in thousands)"."""
     return "\n".join(line for line in note.splitlines() if unit_line(line))
@@ -376,19 +421,16 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
     width = max(width, len(header))
     require_width(width)
     names: dict[str, None] = {}
-    counts: Counter[str] = Counter()
     for place in range(width):
         name = ""
         if place < len(header):
             name = one_line(header[place]).lstrip("\ufeff")
         name = name or f"Column {place + 1}"
-        counts[name] += 1
         counted = name
-        if counts[name] > 1:
-            counted = f"{name} ({counts[name]})"
+        number = 1
         while counted in names:
-            counts[name] += 1
-            counted = f"{name} ({counts[name]})"
+            number += 1
+            counted = f"{name} ({number})"
         names[counted] = None
     return list(names)
 
@@ -417,30 +459,6 @@ def row_metadata(values: Mapping[str, str]) -> dict[str, Value]:
     if 0 < len(kind) <= MAX_ROW_NAME_CHARACTERS:
         metadata["type"] = kind
     return metadata
-
-
-def _naming_column(
-    columns: Mapping[str, int], table: Sequence[Sequence[str]]
-) -> int | None:
-    """Return the column whose values name the rows: the country, else the first that is
-    mostly words.
-    """
-    country = _first(columns, COUNTRY_COLUMNS)
-    if country is not None:
-        return country
-    for place in sorted(columns.values()):
-        names = 0
-        for row in table:
-            value = _cell(row, place)
-            if not value:
-                continue
-            if _FIGURE.fullmatch(value):
-                names -= 1
-            else:
-                names += 1
-        if names > 0:
-            return place
-    return None
 
 
 def _first(columns: Mapping[str, int], names: Sequence[str]) -> int | None:

@@ -4,7 +4,7 @@ their columns.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from ...domain import Section
 from ...domain.errors import LoadError
-from ...language.table_words import unit_line
+from . import grid
 from . import sections as tables
 from .office import COLUMNS_NOTE, ROWS_NOTE, SHEETS_NOTE, OfficeLoader, left_out
 
@@ -22,7 +22,6 @@ MAX_CELLS = 5_000_000
 """Including empty ones: for a cell far out, openpyxl fills its row and the rows above
 it.
 """
-Rows = list[list[str]]
 
 
 class XlsxLoader(OfficeLoader):
@@ -180,24 +179,31 @@ def _shown_rows(
         if sum(map(bool, rows[row])) == 1:  # the label alone says nothing
             rows[row] = []
     notes.hidden[ROWS_NOTE] += len(hidden_rows)
-    filled: set[int] = set()
-    for texts in rows.values():
-        for at, text in enumerate(texts, 1):
-            if text:
-                filled.add(at)
-    notes.hidden[COLUMNS_NOTE] += len(hidden & filled)
+    drop_columns(rows, hidden, notes)
     last = 0
     for number in sorted(rows.keys() - hidden_rows):
         if number > last + 1 and not hidden_rows.issuperset(range(last + 1, number)):
             yield []
         last = number
-        texts = []
-        for at, text in enumerate(rows[number], start=1):
+        yield rows[number]
+
+
+def drop_columns(
+    rows: dict[int, list[str]], hidden: set[int], notes: SheetNotes
+) -> None:
+    """Drop the hidden columns, from 1, and the empty cells at the ends of the rows."""
+    filled: set[int] = set()
+    for number, texts in rows.items():
+        shown: list[str] = []
+        for at, text in enumerate(texts, start=1):
             if at not in hidden:
-                texts.append(text)
-        while texts and not texts[-1]:
-            texts.pop()
-        yield texts
+                shown.append(text)
+            elif text:
+                filled.add(at)
+        while shown and not shown[-1]:
+            shown.pop()
+        rows[number] = shown
+    notes.hidden[COLUMNS_NOTE] += len(filled)
 
 
 def _hidden_columns(parser: Any) -> set[int]:
@@ -268,8 +274,8 @@ def sheet_sections(
         if not filled:
             continue
         table = list(block)
-        start = min(map(_start, table))
-        while table and tables.is_single(table[0][start:]):
+        start = min(map(grid.first_filled, table))
+        while table and grid.is_single(table[0][start:]):
             captions.append(table.pop(0)[start])
         if not table:
             continue
@@ -279,133 +285,21 @@ def sheet_sections(
             tables.is_number(value) and not tables.is_number(name)
             for name, value in below
         )
-        if names := _heading_rows(table, start) if named else []:
+        if names := grid.heading_rows(table, start) if named else []:
             header = names
-        elif start < _start(header) or max(map(len, table)) > len(header):
+        elif start < grid.first_filled(header) or max(map(len, table)) > len(header):
             header = []
         if not header:
             notes.headless.append(name)
-        yield from _table_sections(name, captions, header, table)
+        yield from tables.table_sections(
+            (name,), captions, header, table, place=name, by_row=True
+        )
         captions = []
     yield Section((name,), "\n".join(captions))
 
 
-_UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re.IGNORECASE)
-_MAX_HEADING_ROWS = 4
-
-
-def _has_figure(row: list[str]) -> bool:
-    """Return whether a cell is a number and no year."""
-    for cell in row:
-        if not tables.is_number(cell):
-            continue
-        if not _YEAR.fullmatch(cell):
-            return True
-    return False
-
-
-def _heading_rows(table: Rows, start: int) -> list[str]:
-    """Take the rows that name the columns from the top of a table, and return the
-    names; [] if there are none.
-    """
-    width = max(map(len, table))
-    tagged = next(
-        (
-            at
-            for at, row in enumerate(table[:_MAX_HEADING_ROWS])
-            if tables.is_tagged(row)
-        ),
-        0,
-    )
-    heads = tagged
-    if table and not tagged and tables.is_tagged(table[0]):  # only tags
-        return [" ".join(re.findall(r"\w+", tag)) for tag in table.pop(0)]
-    if not tagged:
-        # More rows belong to the heading while it repeats or lacks names and no figure
-        # has come.
-        while heads < min(_MAX_HEADING_ROWS, len(table) - 1):
-            row = table[heads][start:]
-            names = _joined_names(table[:heads], width)[start:]
-            # A row of units has no label of its own, or that of the heading, whose cell
-            # reaches down to it.
-            repeated = row[0] in {above[start] for above in table[:heads]}
-            if tables.is_single(row):
-                break
-            units = False
-            if heads and (repeated or not row[0]):
-                units = all(map(_UNIT.fullmatch, filter(None, row[1:])))
-            if not units and _has_figure(row):
-                break
-            if heads and not units and not repeated:
-                is_unique = len(set(names)) == len(names)
-                if is_unique and all(names[1:]):
-                    break
-            heads += 1
-        if heads < 2 or not all(_joined_names(table[:heads], width)[start + 1 :]):
-            heads = int(len(table) > 1 and tables.looks_like_header(table[0][start:]))
-    names = _joined_names(table[:heads], width)
-    del table[:heads]
-    while names and not names[-1]:
-        names.pop()
-    return names
-
-
-def _joined_names(rows: Rows, width: int) -> list[str]:
-    """Return a name for each column from all heading rows. A name without one right of
-    it heads both.
-    """
-    levels: list[list[str]] = [[] for _ in range(width)]
-    for row, below in zip(rows, [*rows[1:], []], strict=False):
-        above = ""
-        for place in range(width):
-            cell = ""
-            if place < len(row):
-                cell = row[place]
-            spreads = bool(below) and place > 0 and below[place : place + 1] != [""]
-            if cell or not spreads:
-                above = cell
-            if above and above not in levels[place]:
-                levels[place].append(above)
-    return [tables.LEVEL.join(level) for level in levels]
-
-
-def _table_sections(
-    name: str, captions: list[str], header: list[str], table: Rows
-) -> Iterator[Section]:
-    title = ""
-    if captions and tables.label(captions[0]) and not unit_line(captions[0]):
-        title = captions.pop(0)
-    path = (name, title) if title else (name,)
-    # A unit stands in each row's passage.
-    shown = [line for line in captions if not unit_line(line)]
-    yield Section(path, "\n".join(shown))
-    if not header:
-        yield Section(path, tables.table_text(table, header=False))
-        return
-    start = min(map(_start, (header, *table)))
-    table = [row[start:] for row in table]
-    notes: list[str] = []
-    while table and tables.is_single(table[-1]) and len(header) - start > 1:
-        notes.insert(0, table.pop()[0])
-    yield from tables.row_sections(
-        tables.column_names(header[start:], max(map(len, table), default=0)),
-        table,
-        path,
-        title=title,
-        note="\n".join([*captions, *notes]),
-        place=name,
-    )
-    yield Section(path, "\n".join(notes))
-
-
-def _start(row: Sequence[str]) -> int:
-    """Return the column of the first filled cell."""
-    return next((place for place, cell in enumerate(row) if cell), 0)
-
-
 _WHITE = "FFFFFFFF"
 _EMPTY_FORMAT = ";;;"
-_YEAR = re.compile(r"(?:FY\s?)?(?:19|20)\d\d(?:[-/]\d{2,4})?", re.IGNORECASE)
 _FORMAT_PART = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|\[[^\]]*\]|_.|\*.'
     r"|(?P<number>General|[#0?][#0?,]*(?:\.[#0?]+)?,*|\.[#0?]+,*)|(?P<other>.)"

@@ -67,7 +67,9 @@ def test_headings_lists_and_tables_in_document_order(tmp_path: Path) -> None:
     loaded = load(tmp_path, write)
     assert sections(loaded) == [
         ((), "Preface"),
-        (("People", "Growth"), "- one\n1. two\n\nItem: rate; Value: 2.09%\n\nafter"),
+        (("People", "Growth"), "- one\n1. two"),
+        (("People", "Growth"), "Item: rate; Value: 2.09%"),
+        (("People", "Growth"), "after"),
         (("Land",), "big"),
     ]
     assert loaded.title == "Kenya 2024"
@@ -135,9 +137,9 @@ def test_merged_and_nested_cells(tmp_path: Path) -> None:
 
     text = (
         "Region: Africa; Country: Chad; Value: 1 in: ner\nRegion: Africa; Country: "
-        "Mali; Value: 2\nNote"
+        "Mali; Value: 2"
     )
-    assert sections(load(tmp_path, write)) == [((), text)]
+    assert sections(load(tmp_path, write)) == [((), text), ((), "Note")]
 
 
 def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def test_tables_groups_and_charts(tmp_path: Path) -> None:
 
     loaded = load(tmp_path, table, group, chart, layout=BLANK)
     assert [text for _, _, text in read(loaded)] == [
-        "Country: Chad; 2023: 5\nCountry: Chad; 2023: 6\nSource: UN",
+        "Country: Chad; 2023: 5\nCountry: Chad; 2023: 6",
+        "Source: UN",
         "above\nbelow",
         "Kenya; 2022: 1.5; 2023: 3\nChad; 2022: 2",
     ]

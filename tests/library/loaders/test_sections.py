@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from chatbot.domain import Section
+from chatbot.library.loaders.grid import looks_like_header
 from chatbot.library.loaders.sections import (
     LEVEL,
+    HeadingOutline,
     column_key,
     column_names,
     is_number,
-    looks_like_header,
     record_sections,
     row_metadata,
     row_sections,
     row_text,
-    table_text,
 )
 from tests.data import cases
 
@@ -33,6 +33,16 @@ def test_a_row_names_its_columns(
     assert row_text(header, cells) == text
 
 
+def table_text(rows: list[list[str]], heads: int | None = None) -> str:
+    outline = HeadingOutline()
+    outline.table(rows, heads=heads)
+    texts: list[str] = []
+    for section in outline.sections():
+        if section.text:
+            texts.append(section.text)
+    return "\n".join(texts)
+
+
 TABLES = {
     **CASES["tables"],
     "prose first": ([["x" * 121, "b"], ["c", "d"]], f"{'x' * 121}; b\nc: d"),
@@ -46,15 +56,15 @@ def test_a_table_is_a_line_for_each_row(rows: list[list[str]], text: str) -> Non
 
 def test_who_knows_the_header_says_so() -> None:
     rows = [["1", "2"], ["3", "4"]]
-    assert table_text(rows, header=True) == "1: 3; 2: 4"
+    assert table_text(rows, heads=1) == "1: 3; 2: 4"
     assert (
-        table_text([["Country", "Year"], ["Chad", "2020"]], header=False)
+        table_text([["Country", "Year"], ["Chad", "2020"]], heads=0)
         == "Country: Year\nChad: 2020"
     )
 
 
 def test_a_long_name_of_a_column_does_not_swell_each_row() -> None:
-    assert table_text([["x" * 100_000, "b"], ["c", "d"]], header=True) == "c; b: d"
+    assert table_text([["x" * 100_000, "b"], ["c", "d"]], heads=1) == "c; b: d"
 
 
 @pytest.mark.parametrize("text", ["1,285.5", "-3", "(12)", "45 %", "$7", "2020", "−1"])
