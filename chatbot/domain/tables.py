@@ -1,4 +1,4 @@
-"""Tables as loaders read them: cells with the headings of their row and column.
+"""Tables as loaders read them: rows of texts with the headings of rows and columns.
 
 A path is a tuple of headings, from the outermost inwards: ``("Secondary schools",
 "Rural")``. Loaders say which headings a cell has; `chatbot/library/tables.py` says
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-__all__ = ["Headings", "Stated", "Table", "TableCell", "TableRow", "TableRows", "Texts"]
+__all__ = ["Headings", "Stated", "Table", "TableRow", "TableRows", "Texts"]
 
 Texts = tuple[str, ...]
 """Any number of texts, in order."""
@@ -22,8 +22,9 @@ class Stated(NamedTuple):
 
     ``subject``: what the figure is of, "" = what the passage is about. ``heading``: the
     line above it, "" = the passage's own. ``label``: "male", "border countries: Chad".
-    ``years``: all of a span, of which the last is `year`; none where the text gives
-    none.
+    ``value`` is exact and has its scale: "1.2" below "US$ million" is 1200000 with the
+    unit "$". ``years``: all of a span, of which the last is `year`; none where the text
+    gives none.
     """
 
     heading: str
@@ -42,45 +43,14 @@ class Stated(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TableCell:
-    """A cell that is not empty. ``text`` is as the file shows it, ``column`` the place
-    of its column in the table.
-
-    The other fields are known once the table was interpreted. ``value`` is exact and
-    has its scale: "1.2" below "US$ million" is 1200000 with the unit "$"; None = it is
-    no number. ``indicator``: what is counted, from the outermost heading inwards.
-    """
-
-    text: str
-    row_path: Headings
-    column_path: Headings
-    column: int
-    is_total: bool = False
-    page: int | None = None
-    value: Decimal | None = None
-    unit: str = ""
-    years: frozenset[int] = frozenset()
-    subject: str = ""
-    indicator: Headings = ()
-
-    @property
-    def year(self) -> int | None:
-        """The newest year that it is of; None where nothing says one."""
-        return max(self.years, default=None)
-
-
-@dataclass(frozen=True, slots=True)
 class TableRow:
-    """``texts``: one for each column of the table, "" = empty.
+    """``texts``: one for each column of the table, as the file shows it, "" = empty.
 
-    ``path`` has the names of groups first, then the row's own headings. ``is_total``:
-    the file marks it as a total, for instance in bold.
+    ``path`` has the names of groups first, then the row's own headings.
     """
 
     path: Headings
     texts: Texts
-    is_total: bool = False
-    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ alone. What cannot be told stays empty.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import filterfalse, islice
 
-from ..domain.tables import Headings, Stated, Table, TableCell, TableRow
+from ..domain.tables import Headings, Stated, Table, TableRow
 from ..language.countries import country_code
 from ..language.figures import comma_decimals, figures, unify_signs
 from ..language.table_text import group_depth
@@ -31,7 +31,7 @@ from ..language.table_words import (
     unit_line,
 )
 
-__all__ = ["interpret", "statements"]
+__all__ = ["statements"]
 
 FIGURES = frozenset({"figure", "value"})
 """Roles of columns of figures."""
@@ -83,7 +83,6 @@ class _RowFacts:
     """``parts`` name what is counted, not only a part of it."""
     years: frozenset[int]
     unit: HeadUnit | None
-    is_total: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +96,8 @@ class _ColumnFacts:
 
 
 def statements(table: Table) -> Iterator[dict[int, Stated]]:
-    """Yield the figures of each row, by the places of their columns."""
-    for cells in interpret(table):
-        stated: dict[int, Stated] = {}
-        for cell in cells:
-            if cell.value is None:
-                continue
-            heading, *labels = cell.indicator or ("",)
-            stated[cell.column] = Stated(
-                heading,
-                ": ".join(labels),
-                cell.value,
-                cell.unit,
-                cell.text,
-                cell.years,
-                subject=cell.subject,
-            )
-        yield stated
-
-
-def interpret(table: Table) -> Iterator[list[TableCell]]:
-    """Yield the cells of each row that are not empty; those that are figures with their
-    subject, indicator, years and unit, and with the unit in their text.
+    """Yield the figures of each row, by the places of their columns: each with its
+    subject, indicator, years and unit, and with the unit in its text.
     """
     roles = _roles(table)
     columns: list[_ColumnFacts | None] = []
@@ -131,34 +110,28 @@ def interpret(table: Table) -> Iterator[list[TableCell]]:
     names = Counter(_own_name(table, row, roles) for row in table.rows)
     for row in table.rows:
         facts = _row_facts(table, row, roles, names)
-        cells: list[TableCell] = []
-        is_total_row = row.is_total or facts.is_total
+        stated: dict[int, Stated] = {}
         for place, text in enumerate(row.texts):
-            if not text:
-                continue
-            path = table.columns[place]
-            cell = TableCell(text, row.path, path, place, is_total_row, row.page)
             column = columns[place]
-            if column is not None:
-                cell = _with_meaning(cell, facts, column, beside, table, roles)
-            cells.append(cell)
-        yield cells
+            if column is None:
+                continue
+            number = _number(text, roles.comma)
+            if number is not None:
+                indicator = _indicator(facts, column, table)
+                stated[place] = _stated(text, number, indicator, facts, column, beside)
+        yield stated
 
 
-def _with_meaning(
-    cell: TableCell,
+def _stated(
+    text: str,
+    number: tuple[Decimal, str],
+    indicator: Headings,
     row: _RowFacts,
     column: _ColumnFacts,
     beside: _ColumnFacts,
-    table: Table,
-    roles: _Roles,
-) -> TableCell:
-    """Return a cell with its value and what it is of, or as it is: it is no number."""
-    number = _number(cell.text, roles.comma)
-    if number is None:
-        return cell
+) -> Stated:
+    """Return the figure of a cell. ``number``: the value and the unit in the cell."""
     value, unit_name = number
-    text = cell.text
     unit = column.unit or row.unit
     if unit is None and not unit_name:
         unit = beside.unit
@@ -168,14 +141,11 @@ def _with_meaning(
             value *= unit.scale
         text = _with_unit(text, unit_name, unit)
         unit_name = unit_name or unit.name
-    return replace(
-        cell,
-        text=text,
-        value=value,
-        unit=unit_name,
-        years=column.years or row.years or beside.years,
-        subject=row.subject or column.subject,
-        indicator=_indicator(row, column, table),
+    heading, *labels = indicator or ("",)
+    years = column.years or row.years or beside.years
+    subject = row.subject or column.subject
+    return Stated(
+        heading, ": ".join(labels), value, unit_name, text, years, subject=subject
     )
 
 
@@ -366,9 +336,6 @@ def _row_facts(
             texts[role].append(text)
     subjects = [*texts["country"], *texts["name"], *texts["place"]]
     items = texts["item"]
-    total = False
-    for last in (*subjects[-1:], *items[-1:]):
-        total = total or is_total(last)
     unit = None
     for text in texts["unit"]:
         unit = read_unit(text, sure=True)
@@ -381,10 +348,10 @@ def _row_facts(
         rest, unit_of_name = part_units(name)
         subject = _subject(groups, subjects, names)
         counted = (rest or name, *items, *parts)
-        return _RowFacts(subject, counted, True, years, unit or unit_of_name, total)
+        return _RowFacts(subject, counted, True, years, unit or unit_of_name)
     if not _rows_are_items(table, roles, texts):
         subject = _subject(groups, subjects, names)
-        return _RowFacts(subject, (*items, *parts), False, years, unit, total)
+        return _RowFacts(subject, (*items, *parts), False, years, unit)
     counted_parts: list[str] = []
     title = _title_of(table)
     if table.title and not groups and "item" not in roles.labels:
@@ -400,7 +367,7 @@ def _row_facts(
     if not counted_parts:
         counted_parts.append(title)
     named = tuple(filter(None, counted_parts))
-    return _RowFacts("", named, True, years, unit, total)
+    return _RowFacts("", named, True, years, unit)
 
 
 def _rows_are_items(

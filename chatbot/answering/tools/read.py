@@ -4,12 +4,11 @@ as rows.
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
 
-from ...database.repositories.figures import FigurePage
+from ...database.repositories.figures import FigurePage, FigureReader
 from ...domain import Chunk, Scope
 from ...domain.errors import InvalidRequestError, NotFoundError
-from ...domain.figures import Indicators, similar_headings
+from ...domain.figures import similar_headings
 from ...domain.protocols import Passages
 from ..context import CONTEXT_MARGIN, window
 
@@ -17,30 +16,12 @@ CHUNK_ID = re.compile(r"^[A-Za-z0-9._|:#<>-]{1,200}$")
 """What may be the id of a passage: no text of a person becomes a query."""
 
 
-class FigureRows(Protocol):
-    """The figures that a caller may see."""
-
-    def indicators(self, scope: Scope) -> Indicators:
-        """Return the labels of each heading in a scope."""
-
-    def page(
-        self,
-        scope: Scope,
-        *,
-        indicator: str = "",
-        year: int | None = None,
-        limit: int,
-        after: str = "",
-    ) -> FigurePage:
-        """Return a page of the figures in a scope."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReadTool:
     """Reads what a caller may see."""
 
     passages: Passages
-    figures: FigureRows
+    figures: FigureReader
 
     def passage(self, chunk_id: str) -> Chunk:
         """Return a passage. Raises NotFoundError."""
