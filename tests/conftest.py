@@ -3,6 +3,7 @@ ingest. No test reads the developer's environment or `.env`: what it wants to be
 different it passes to `Settings`.
 """
 
+import fcntl
 import gc
 import os
 import re
@@ -194,6 +195,31 @@ def prepared_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("prepared") / "data"
     with build(small_settings(folder)) as opened:
         prepare_database(opened.storage)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sample_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with all sample reports, embedded with the built-in model. It is
+    made once for all workers, as it takes half a minute. A test serves a copy of it.
+    """
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "sample library"
+    with (shared / "sample library.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            unfinished = shared / "unfinished sample library"
+            settings = Settings(
+                data_dir=unfinished, embedding_provider="minilm", sample_data="off"
+            )
+            with build(settings) as opened:
+                opened.prepare()
+                reports = opened.ingesting.sample_reports()
+                reports.load()
+                assert not reports.error
+            unfinished.rename(folder)
     return folder
 
 

@@ -5,7 +5,7 @@ answers' code.
 import ast
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -43,21 +43,33 @@ def in_scripts() -> Iterator[str]:
         yield from re.findall(r'#showAttached\(\s*"([^"]+)"', script)
 
 
+@cache
+def _modules() -> list[tuple[list[ast.Assign], list[ast.Call]]]:
+    """The assignments and the calls of each module, read once: it takes seconds."""
+    modules = []
+    for path in PACKAGE.rglob("*.py"):
+        assignments: list[ast.Assign] = []
+        calls: list[ast.Call] = []
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Assign):
+                assignments.append(node)
+            elif isinstance(node, ast.Call):
+                calls.append(node)
+        modules.append((assignments, calls))
+    return modules
+
+
 def in_answers() -> Iterator[str]:
     """Of the fixed words of answers: what is given to `words.Say`."""
-    trees = [ast.parse(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")]
-    everywhere = _constants(*trees)
-    for tree in trees:
-        own = _constants(tree)
+    modules = _modules()
+    everywhere = _constants(node for assigned, _ in modules for node in assigned)
+    for assignments, calls in modules:
+        own = _constants(assignments)
         known = {**everywhere, **own}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _name(node.func) in {"say", "counted"}:
+        for node in calls:
+            if _name(node.func) in {"say", "counted"}:
                 yield from _said(node, known, own)
-            elif (
-                isinstance(node, ast.Call)
-                and _name(node.func) in {"step", "StepEvent"}
-                and len(node.args) > 1
-            ):
+            elif _name(node.func) in {"step", "StepEvent"} and len(node.args) > 1:
                 # The page says a step's fixed words in its own language.
                 yield from (
                     text for text in _texts(node.args[1], own) if text[:1].isupper()
@@ -74,21 +86,18 @@ def in_answers() -> Iterator[str]:
 def in_messages() -> set[str]:
     """Of errors, and notes. A value has the number of its place: "{1} is empty." """
     found = set[str]()
-    for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text("utf-8"))
+    for assignments, calls in _modules():
         known = dict[str, list[str]]()
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                known.setdefault(node.targets[0].id, []).extend(
-                    _message(node.value, {})
-                )
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and (
-                _name(node.func).endswith("Error") or _name(node.func) == "for_field"
-            ):
+        for assigned in assignments:
+            target = assigned.targets[0]
+            if isinstance(target, ast.Name):
+                known.setdefault(target.id, []).extend(_message(assigned.value, {}))
+        for call in calls:
+            name = _name(call.func)
+            if name.endswith("Error") or name == "for_field":
                 found.update(
                     text
-                    for argument in node.args[:2]
+                    for argument in call.args[:2]
                     for text in _message(argument, known)
                 )
         found.update(
@@ -143,12 +152,10 @@ def _texts(node: ast.expr, known: dict[str, list[str]]) -> Iterator[str]:
             yield from _texts(value, known)
 
 
-def _constants(*trees: ast.Module) -> dict[str, list[str]]:
+def _constants(assignments: Iterable[ast.Assign]) -> dict[str, list[str]]:
     """The texts that a name is given."""
     found: dict[str, list[str]] = {}
-    for node in (node for tree in trees for node in ast.walk(tree)):
-        if not isinstance(node, ast.Assign):
-            continue
+    for node in assignments:
         for name, value in _assigned(node.targets[0], node.value):
             found.setdefault(name, []).extend(filter(None, _texts(value, {})))
     return found

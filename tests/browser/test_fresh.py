@@ -1,9 +1,12 @@
-"""The product as a user meets it: `python app.py` on a fresh machine, and a question
-asked in a browser.
+"""The product as a user meets it: `python app.py` with the sample reports alone, and
+questions asked in a browser. That it reads them by itself is seen in
+tests/test_packaging.py.
 """
 
 import re
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -15,11 +18,15 @@ CASES = cases(__file__)
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator[str]:
+def address(
+    sample_library: Path, tmp_path_factory: pytest.TempPathFactory, chromium: str
+) -> Iterator[str]:
     """The address of a server started with no setting but its folder and port, once the
     samples are searchable.
     """
-    with serving(tmp_path_factory.mktemp("data"), SAMPLE_REPORTS) as url:
+    folder = tmp_path_factory.mktemp("fresh") / "data"
+    shutil.copytree(sample_library, folder)
+    with serving(folder, SAMPLE_REPORTS) as url:
         yield url
 
 

@@ -2,7 +2,9 @@
 two to four turns.
 """
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,17 +23,14 @@ headings.
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
-    settings = Settings(
-        data_dir=tmp_path_factory.mktemp("data"),
-        embedding_provider="minilm",
-        sample_data="off",
-    )
+def services(
+    sample_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Services]:
+    folder = tmp_path_factory.mktemp("conversations") / "data"
+    shutil.copytree(sample_library, folder)
+    settings = Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
     with build(settings) as opened:
         opened.prepare()
-        reports = opened.ingesting.sample_reports()
-        reports.load()
-        assert not reports.error
         yield opened
 
 

@@ -1,13 +1,16 @@
 """`evaluate`: a data set from the folder to the figures."""
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chatbot.app.services import ingesting
 from tests.app.cli.conftest import Run
+from tests.conftest import KENYA_2023, write_report
 from tests.data import cases, data_set, needs
 from tests.extras.evaluation import beir, fake_mlflow
 
@@ -234,8 +237,11 @@ class TestTracking:
         assert json.loads(files["report.json"])["dataset"] == "tiny"
 
 
-def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
-    """README: an empty data folder, the built-in embedder, no key."""
+def test_the_shipped_questions_work_on_the_sample_reports(
+    run: Run, sample_library: Path, tmp_path: Path
+) -> None:
+    """README: the built-in embedder, no key."""
+    shutil.copytree(sample_library, tmp_path / "data")
     own = evaluate(
         run,
         QUESTIONS,
@@ -248,6 +254,20 @@ def test_the_shipped_questions_work_on_a_fresh_machine(run: Run) -> None:
     assert own[0]["recall@10"] >= 0.9
     assert own[0]["leaks"] == 0
     assert own[0]["abstention_recall"] is not None
+
+
+def test_a_fresh_machine_asks_them_of_sample_reports_that_it_does_not_keep(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = tmp_path / "samples"
+    write_report(samples, KENYA_2023, "kenya-2023")
+    stated = {"file": "kenya-2023.md", "country_name": "Kenya", "year": 2023}
+    (samples / "manifest.json").write_text(json.dumps([stated]), "utf-8")
+    monkeypatch.setattr(ingesting, "SAMPLE_DATA", samples)
+    questions = tmp_path / "mine.csv"
+    questions.write_text(TestOwnQuestions.CSV, "utf-8")
+    own = evaluate(run, questions)["configurations"][0]
+    assert (own["recall@5"], own["questions"]) == (0.5, 2)
     assert run("documents", "list").out == "0 reports, 0 passages\n"
 
 
