@@ -3,16 +3,18 @@ ingest. No test reads the developer's environment or `.env`: what it wants to be
 different it passes to `Settings`.
 """
 
+import asyncio
 import fcntl
 import gc
 import os
 import re
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 import pytest
@@ -32,6 +34,10 @@ from chatbot.models.caches import WarmCache
 from tests.campaigns import times
 from tests.fakes.openai_server import FakeOpenAI
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Playwright
+
+T = TypeVar("T")
 gc.disable()  # until everything is collected: none of it is rubbish
 for _name in list(os.environ):
     if _name.lower() in Settings.model_fields or _name.startswith("OPENAI_"):
@@ -68,6 +74,20 @@ SLOW = re.compile(
 """What starts a process, a browser or a server, waits, or asks thousands of questions:
 marked `slow`.
 """
+
+# The shell has the same engine and no windows: a page costs a quarter of the processor
+# time.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+BROWSER_ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 AddReport = Callable[..., Ingested]
 """``add_report(markdown, name="report", **metadata)``: ingests one Markdown report."""
@@ -221,6 +241,45 @@ def sample_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 assert not reports.error
             unfinished.rename(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Its path. Without it the tests are skipped, but in CI that is a failure."""
+    if CHROMIUM is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
+            "apt-get install chromium-headless-shell"
+        )
+    return CHROMIUM
+
+
+@pytest.fixture(scope="session")
+def playwright() -> Iterator["Playwright"]:
+    """The browsers' driver. From its start on, this thread has a running loop:
+    `run_async`.
+    """
+    from playwright.sync_api import sync_playwright  # few files of tests need it
+
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def launched(chromium: str, playwright: "Playwright") -> Iterator["Browser"]:
+    """One browser a worker: with its driver it takes more than a second to start."""
+    browser = playwright.chromium.launch(
+        executable_path=chromium, args=BROWSER_ARGUMENTS
+    )
+    yield browser
+    browser.close()
+
+
+def run_async(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine returns, run in a thread of its own: there is no loop in
+    it yet (`playwright`).
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 LlamaIndex are installed.
 """
 
-import asyncio
 import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.app.web.knowledge import ended, upload
 from tests.app.web.live import application, served
-from tests.conftest import KENYA_2023, small_settings
+from tests.conftest import KENYA_2023, run_async, small_settings
 
 EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
 
@@ -53,7 +52,7 @@ def test_langchain_finds_passages_of_the_scope_only() -> None:
     assert any(
         "Population growth rate\n2.09%" in document.page_content for document in found
     )
-    assert asyncio.run(retriever.ainvoke("population growth rate")) == found
+    assert run_async(retriever.ainvoke("population growth rate")) == found
     retriever.country = "Atlantis"
     with pytest.raises(httpx2.HTTPStatusError, match="400"):
         retriever.invoke("population growth rate")
@@ -67,5 +66,5 @@ def test_llamaindex_finds_passages_of_the_scope_only() -> None:
     found = retriever.retrieve("population growth rate")
     assert {node.node.metadata["country_name"] for node in found} == {"Kenya"}
     assert len(found) <= 2
-    again = asyncio.run(retriever.aretrieve("population growth rate"))
+    again = run_async(retriever.aretrieve("population growth rate"))
     assert [node.node_id for node in again] == [node.node_id for node in found]

@@ -1,8 +1,7 @@
-"""A browser, and servers for it: one browser for each file of tests."""
+"""Pages of the browser (`launched`), and servers for them."""
 
 import json
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,7 +18,6 @@ from playwright.sync_api import (
     Request,
     ViewportSize,
     expect,
-    sync_playwright,
 )
 
 from tests.app.cli import processes
@@ -28,19 +26,6 @@ from tests.fakes.scripted_chat import ScriptedChat, scripted_chat
 
 __all__ = ["address"]
 ROOT = Path(__file__).parents[2]
-# The shell has the same engine and no windows: a page costs a quarter of the processor
-# time.
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SAMPLE_REPORTS = len(
     json.loads((ROOT / "sample_data/manifest.json").read_text(encoding="utf-8"))
 )
@@ -48,16 +33,6 @@ PATIENCE = 120.0
 VIEWPORT: ViewportSize = {"width": 1360, "height": 860}
 Watched = tuple[Page, list[str]]
 expect.set_options(timeout=20_000)  # a busy machine is no fault of the page
-
-
-@pytest.fixture(scope="module")
-def chromium() -> str:
-    """Its path. Without it the tests are skipped, but in CI that is a failure."""
-    if CHROMIUM is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(
-            "apt-get install chromium-headless-shell"
-        )
-    return CHROMIUM
 
 
 @contextmanager
@@ -98,14 +73,6 @@ def wait_for_samples(
         f"the sample reports are not searchable: {state}\n"
         f"{log.read_text(encoding='utf-8')}"
     )
-
-
-@pytest.fixture(scope="module")
-def launched(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect
 
 from tests.app.web.live import application, served
-from tests.browser.conftest import ARGUMENTS
-from tests.conftest import small_settings
+from tests.conftest import BROWSER_ARGUMENTS, small_settings
 
 EVIL = "rebind.example"
 ATTACK = """
@@ -47,15 +46,14 @@ def port(app: Flask) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
+def browser(chromium: str, playwright: Playwright) -> Iterator[Browser]:
     """To which the foreign name leads to this machine."""
     rule = f"--host-resolver-rules=MAP {EVIL} 127.0.0.1"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=chromium, args=[*ARGUMENTS, rule]
-        )
-        yield launched
-        launched.close()
+    launched = playwright.chromium.launch(
+        executable_path=chromium, args=[*BROWSER_ARGUMENTS, rule]
+    )
+    yield launched
+    launched.close()
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A process is killed at each database call of an upload and of a deletion.
 
 `python -m benchmarks kills` does the same for every operation, also with calls that
-fail, and on MongoDB: .github/workflows/nightly.yml.
+fail, and on MongoDB: .github/workflows/nightly.yml. Every day it is each third call.
 """
 
 import pytest
@@ -18,6 +18,8 @@ from tests.faults.libraries import FileLibrary
 from tests.faults.operations import OPERATIONS, Operation
 from tests.faults.scripts import KILL
 
+EVERY = 3
+"""Of so many calls one is tried: a run takes half a second."""
 Prepared = tuple[FileLibrary, Operation, Expected, list[Point]]
 
 
@@ -44,10 +46,12 @@ def test_a_kill_at_any_call_leaves_no_process_that_differs_from_a_fresh_one(
 ) -> None:
     library, operation, expected, kills = prepared
     assert len(kills) > 5
-    outcomes = [run(library, operation, expected, point) for point in kills]
+    tried = kills[::EVERY]
+    outcomes = [run(library, operation, expected, point) for point in tried]
     assert [str(outcome) for outcome in outcomes if outcome.problems] == []
 
 
+@pytest.mark.parametrize("prepared", ["upload"], indirect=True)
 def test_sigkill_in_the_middle_leaves_no_process_that_differs_from_a_fresh_one(
     prepared: Prepared,
 ) -> None:

@@ -2,7 +2,6 @@
 what the application is handed.
 """
 
-import asyncio
 import io
 import json
 import socket
@@ -20,6 +19,7 @@ from chatbot.app.web.front import GoneError, environ_of, read_body, start
 from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION
 from tests.app.web.live import Connection, running, served
+from tests.conftest import run_async
 from tests.fakes.openai_server import CHAT, FakeOpenAI, Reply
 
 MANY = 12
@@ -259,7 +259,7 @@ def test_who_goes_within_a_body_is_gone() -> None:
         return {"type": "http.disconnect"}
 
     with pytest.raises(GoneError):
-        asyncio.run(read_body(SCOPE, receive, BODY, most=10))
+        run_async(read_body(SCOPE, receive, BODY, most=10))
 
 
 def test_a_response_is_closed_once() -> None:

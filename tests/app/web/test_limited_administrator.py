@@ -12,7 +12,7 @@ from chatbot.domain.scope import Values
 from chatbot.jobs.queue import IngestionFile
 from chatbot.library.sources import document_id
 from tests.app.web.knowledge import ended, post_form
-from tests.app.web.limited import CANARIES, SOMALIA, World, build
+from tests.app.web.limited import CANARIES, SOMALIA, World, build, distinct_times
 from tests.app.web.live import application
 from tests.conftest import small_settings
 
@@ -34,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         threads=2,
         requests_per_minute=0,
     )
-    with application(settings) as app:
+    with distinct_times(), application(settings) as app:
         made = build(app, folder / "files", others=True)
         owner = made.client("owner")
         wider = {"both": BOTH, "years": YEARS, "everything": {}}

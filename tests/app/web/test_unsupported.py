@@ -12,10 +12,10 @@ from chatbot.config.settings import Settings
 from chatbot.library.pipeline import Ingested
 from tests.app.web.conftest import QUESTION, Post
 from tests.app.web.live import served
-from tests.browser.conftest import chromium, launched, page
+from tests.browser.conftest import page
 from tests.fakes.openai_server import FakeOpenAI, Reply
 
-__all__ = ["chromium", "launched", "page"]
+__all__ = ["page"]
 
 RIGHT = "The growth rate is **2.09%** (2023 est.) [1]."
 WRONG = "In `2031` it was *9.9 %* \u2013 \u201cnever said\u201d [1] [2]."

@@ -20,7 +20,7 @@ from chatbot.domain.callers import ANYBODY
 from chatbot.extras.protocols.toolbox import TOOLS, Scoped, Toolbox
 from tests.app.web.knowledge import added
 from tests.app.web.live import application, served
-from tests.conftest import small_settings
+from tests.conftest import run_async, small_settings
 from tests.data import cases
 
 CASES = cases(__file__)
@@ -198,7 +198,7 @@ def test_a_session_over_both_transports(server: Any) -> None:
             await steps_are_told(client, http=isinstance(server, str))
             await an_agent_compares_two_countries_and_never_leaves_the_scope(client)
 
-    asyncio.run(asyncio.wait_for(run(), 240))
+    run_async(asyncio.wait_for(run(), 240))
 
 
 def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
@@ -210,7 +210,7 @@ def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
             ).structured_content
             assert reports["total"] == 1
 
-    asyncio.run(asyncio.wait_for(run(), 120))
+    run_async(asyncio.wait_for(run(), 120))
 
 
 def test_older_revisions_need_no_session(app: Flask) -> None:

@@ -21,10 +21,9 @@ from chatbot.app.web.cookies import KEY_COOKIE
 from chatbot.extras.sign_in.people import PERSON_COOKIE
 from tests.app.web.conftest import error_of
 from tests.app.web.live import address, application
-from tests.browser.conftest import chromium, launched
 from tests.conftest import small_settings
 
-__all__ = ("address", "chromium", "launched")
+__all__ = ("address",)
 pytestmark = [
     # The provider's, which runs in this process.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
