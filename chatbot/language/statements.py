@@ -10,7 +10,13 @@ from ..domain import Chunk, Passage
 from ..domain.documents import SECTION_SEPARATOR
 from .sentences import sentences
 
-__all__ = ["Statement", "is_chart", "split_statements", "statements"]
+__all__ = [
+    "MAX_STATEMENT_CHARACTERS",
+    "Statement",
+    "is_chart",
+    "split_statements",
+    "statements",
+]
 
 MAX_STATEMENT_CHARACTERS = 300
 """Characters above which a sentence is split at its semicolons."""

@@ -12,6 +12,7 @@ __all__ = [
     "NAMELESS_SHEETS",
     "TABLE_NUMBER",
     "HeadUnit",
+    "is_code",
     "is_part",
     "is_table_title",
     "is_total",
@@ -92,6 +93,11 @@ def role_of_head(head: str) -> str:
     if spaced.endswith(" name"):
         return role_of_head(spaced.removesuffix(" name"))
     return ""
+
+
+def is_code(head: str) -> bool:
+    """Return whether a head is that of codes and numbers that only identify rows."""
+    return role_of_head(head) == "code"
 
 
 def role_of_tag(tag: str) -> str:

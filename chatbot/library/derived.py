@@ -44,8 +44,6 @@ _TABLE_ROW = re.compile(
 _LINE = re.compile(
     r"[\s|*•-]*(?P<term>\w[^:|\t]{0,59}?)[\s*]*(?:[:|\t]|\s[–—-]\s)[\s*]*(?P<meaning>\w[^|]{2,}?)[\s|]*"
 )
-_HEADER = re.compile(r"^.*\n(?=[\s|:-]*---)", re.MULTILINE)
-"""The names of the columns of a Markdown table."""
 
 
 def extractive_summary(document: Document) -> str:
@@ -250,7 +248,7 @@ def listed_terms(chunks: Iterable[Chunk]) -> Iterator[GlossaryEntry]:
     """
     for chunk in chunks:
         if _LIST.search(chunk.section.split(SECTION_SEPARATOR)[-1]):
-            for line in _HEADER.sub("", chunk.text).splitlines():
+            for line in chunk.text.splitlines():
                 if match := _TABLE_ROW.fullmatch(line) or _LINE.fullmatch(line):
                     yield GlossaryEntry(
                         match["term"], match["meaning"], passage=chunk.ordinal

@@ -60,7 +60,6 @@ _CITED = re.compile(r"\([^()]{0,300}?[^\W\d_]\.?,? (?:19|20)\d\d[a-z]?(?:;[^()]*
 _WEB_ADDRESS = re.compile(r"\bhttps?:\S+|\bwww\.\S+", re.IGNORECASE)
 _NUMBERED = re.compile(r"(?:\d{1,3}(?:\.\d+)*\.?|[IVXL]+\.)\s")
 _ROMAN = re.compile(r"[ivxl]+")
-_CELLS = re.compile(r"\s*\|\s*")
 _SERIES = re.compile(
     r"\b(?:no\.?|n[°º]|wp/) ?\d{1,3}/\d{2,3}(?!\d)"
     r"|\b(?:series|série|serie|reihe)\W+(?:no\b|nr\b|n[°º]|\d)",
@@ -113,12 +112,7 @@ class FirstPages:
             if (section.page or 1) > 1 or section.metadata or self.loaded.columns:
                 break  # a row of a table says nothing about the whole
             for text in (*section.path, *section.text.split("\n")):
-                line = text
-                if text.startswith("|"):
-                    row = text.strip("| ")
-                    row = _CELLS.sub(": ", row, 1)
-                    line = row.replace("|", " ")
-                parts = line.split()
+                parts = text.split()
                 words = len(parts)
                 line = " ".join(parts)
                 # A line of 20 words is text, and so is one of six that ends as a

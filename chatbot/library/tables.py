@@ -429,7 +429,7 @@ def _column_facts(path: Headings, roles: _Roles) -> _ColumnFacts:
         if roles.countries_above and place == 0 and country_code(head):
             subject = head
             continue
-        rest, unit_of_head = part_units(head)
+        rest, unit_of_head = part_units(head.replace("_", " "))
         unit = unit_of_head or unit
         if len(_YEARS.findall(rest)) == 1:
             years = _years_in(rest)

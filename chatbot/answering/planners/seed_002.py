@@ -12,7 +12,7 @@ from ...search.pipeline import Retrieval
 from ..tools import Tools
 from ..tools.search import Search, new_questions, number_passages
 from ..turn import Turn
-from .chain import chain_so_far
+from .chain import Chain
 from .deep import gap_questions, numbers_that_help, sub_questions
 
 KEPT = "kept"
@@ -88,22 +88,10 @@ class SubQuestions:
         return gaps or ()
 
 
-class ChainOfRag:
+class ChainOfRag(Chain):
     """Chain of RAG: a question that follows from the answers so far, a short answer,
     and a call that says which passages support it.
     """
-
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
-        self._query = ""
-        self._rounds = 0
-        self._links: list[tuple[str, str]] = []
-        """The questions of the chain, each with its short answer."""
-
-    @property
-    def so_far(self) -> str:
-        """The chain so far, for a prompt."""
-        return chain_so_far(self._links)
 
     def plan(self, turn: Turn) -> Sequence[Search]:
         if self._rounds == turn.settings.chain_rounds:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...domain import Passage, ReportedFigure, Scope, SearchHit
+from ...domain import Chunk, Passage, ReportedFigure, Scope, SearchHit
 from ...domain.figure_query import FigureAnswer, FigureQuery, FigureSource
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
@@ -175,13 +175,14 @@ class FigureTool:
         word of the report's or the glossary's names for that figure.
         """
         chunk = passage.hit.chunk
-        if COUNTRY not in chunk.metadata or not chunk.heading:
+        is_of_country = COUNTRY in chunk.metadata and chunk.heading
+        if not (is_of_country or chunk.statements):
             return ""
         if asks_for_person(turn.reading.text):
             return ""
         if self.asked_for(turn)[0].kind != "value":
             return ""
-        figure = self._meant(turn, passage)
+        figure = self._meant(turn, chunk)
         if figure is None:
             return ""
         say = turn.say
@@ -190,7 +191,7 @@ class FigureTool:
         text = "{subject}, {name}: {figure}."
         if figure.label:
             name = f"{name} ({figure.label})"
-        elif not is_plural(name):
+        elif chunk.statements is None and not is_plural(name):
             # A label in it would jar.
             text = "In {subject}, the {name} was {figure}."
             subject = with_article(subject, say)
@@ -202,9 +203,37 @@ class FigureTool:
             figure=shown,
         )
 
-    def _meant(self, turn: Turn, passage: Passage) -> ReportedFigure | None:
+    def _cell(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
+        """Return the one cell of a table's passage that a question names by its row and
+        column: of several years the newest of those asked for.
+        """
+        reading = turn.reading
+        words_of = analyzer_for(reading.text, self.language).terms
+        words = set(words_of(reading.text))
+        years = reading.figure_years
+        named: list[ReportedFigure] = []
+        most = (0, 0)
+        for figure in figures_of(chunk, chunk.statements or ()):
+            of_row = set(words_of(figure.subject))
+            of_cell = of_row.union(words_of(figure.indicator))
+            if figure.subject == chunk.title:
+                of_cell -= of_row - words
+            year = year_of(figure)
+            is_asked = not years or any(one.condition.matches(year) for one in years)
+            # Of "Kivu" and "North Kivu" the second, if the question has all of it.
+            exactness = (len(of_cell), year)
+            if exactness < most or not (of_cell <= words and is_asked):
+                continue
+            if exactness > most:
+                named.clear()
+            named.append(figure)
+            most = exactness
+        return named[0] if len(named) == 1 else None
+
+    def _meant(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
         """Return the one figure of a passage that has all words of the question."""
-        chunk = passage.hit.chunk
+        if chunk.statements is not None:
+            return self._cell(turn, chunk)
         reading = turn.reading
         names = defaultdict[str, list[str]](list)
         for entry in self.glossary():

@@ -16,6 +16,7 @@ from ...domain.errors import (
 )
 from ...domain.protocols import Quoter
 from ...language.markdown import quotation_item
+from ...language.statements import MAX_STATEMENT_CHARACTERS
 from ...models.chat.extractive import HEADER
 from ...models.replies.stream import Reply, completion
 from ...search.compression import Neighbours
@@ -277,7 +278,11 @@ class Prose:
                 value = self.value(turn, passage)
                 if value:
                     heading = ""
+                    row = text.partition("\n\n")[0]
                     text = value
+                    is_of_table = passage.hit.chunk.statements is not None
+                    if is_of_table and len(row) <= MAX_STATEMENT_CHARACTERS:
+                        text = f"{value}\n\n{row}"
         if heading:
             text = f"{heading}\n\n{text}"
         turn.events.text(text)

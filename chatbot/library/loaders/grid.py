@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ...domain.tables import Headings, Table, TableRow
 from ...language.characters import visible
 from ...language.table_text import LEVEL, is_number, label, one_line
-from ...language.table_words import role_of_head
+from ...language.table_words import is_code
 
 __all__ = [
     "TableGrid",
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _YEAR = re.compile(r"(?:FY\s?)?(?:1[89]|20|21)\d\d(?:\.0+)?(?:\s?[-/–]\s?\d{2,4})?")
+_CODE = re.compile(r"0\d")
 _PROSE_END = re.compile(r"[.!?]$")
 _UNIT = re.compile(r"\(\D+\)|\D*[%‰$€£¥]\D*|\(?['’]?000s?\)?|in \D+", re.IGNORECASE)
 _TAG = re.compile(r"#[a-z]\w*(?:\s*[+-]\s*\w+)*", re.IGNORECASE)
@@ -120,11 +121,13 @@ def _label_columns(paths: Sequence[Headings], grid: Sequence[Sequence[str]]) -> 
 
 def _has_figures(path: Headings, column: Sequence[str]) -> bool:
     """Return whether most values of a column are numbers that count something."""
-    if path and role_of_head(path[-1]) == "code":
+    if path and is_code(path[-1]):
         return False
     numbers: list[str] = []
     others = 0
     for value in column:
+        if _CODE.match(value):
+            return False
         if is_number(value):
             numbers.append(value)
         elif value:

@@ -21,7 +21,7 @@ from ...language.table_text import (
     row_text,
     rows_text,
 )
-from ...language.table_words import is_table_title, unit_line
+from ...language.table_words import is_code, is_table_title, unit_line
 from .grid import (
     first_filled,
     heading_rows,
@@ -351,7 +351,9 @@ def row_sections(
         labels = shown.rows[0].path
         depth = group_depth(grid.table, shown.rows[0])
         name = f"Row {number + 1}"
-        for heading in row if country is None else [_cell(row, country)]:
+        for column, heading in enumerate(row):
+            if country not in {None, column} or is_code(names[column]):
+                continue
             if 0 < len(heading) <= MAX_ROW_NAME_CHARACTERS and not is_number(heading):
                 row_year = _cell(row, columns.get("year"))
                 name = ", ".join(filter(None, [heading, row_year]))

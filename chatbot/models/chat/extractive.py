@@ -15,7 +15,7 @@ import numpy as np
 
 from ...config.settings import Settings
 from ...domain import Delta, Passage, Prompt, Quotation, Usage
-from ...domain.documents import word_scores
+from ...domain.documents import SECTION_SEPARATOR, word_scores
 from ...domain.request import RequestContext
 from ...language.detection import analyzer_for
 from ...language.markdown import quotation_item
@@ -111,9 +111,13 @@ class ExtractiveChatModel:
         terms = analyzer_for(question, self._language).terms
         scores = word_scores(terms(question), [terms(line.whole) for line in lines])
         best = int(scores.argmax())
+        is_sure = np.count_nonzero(scores == scores[best]) == 1
         run = _around(lines, best)
+        if passage.hit.chunk.statements is not None and is_sure:
+            # The row of a table that is asked for, not the table.
+            run = [line for line in run if line.line == lines[best].line]
         answer = None
-        if len(run) > 1 and np.count_nonzero(scores == scores[best]) == 1:
+        if len(run) > 1 and is_sure:
             answer = lines[best]
         return quotation_of(passage, run, answer)
 
@@ -193,7 +197,11 @@ def quotation_of(
     elif first.cut or run[-1].cut:
         text = f"… {text} …"
     label = first.label if first.label != first.heading else ""
-    where = ", ".join(filter(None, [chunk.title, first.heading, label]))
+    names = [chunk.title, first.heading, label]
+    if chunk.statements is not None:
+        # The sheet or the table, and the row.
+        names[1:2] = chunk.section.split(SECTION_SEPARATOR)
+    where = ", ".join(dict.fromkeys(filter(None, names)))
     page = f", page {chunk.page}" if chunk.page is not None else ""
     return Quotation(
         number=passage.number,
