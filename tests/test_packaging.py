@@ -111,6 +111,9 @@ def test_an_installed_wheel_serves_from_an_empty_folder(
         for name, value in os.environ.items()
         if name != "PYTHON_DOTENV_DISABLED"
     }
+    manifest = wheel / "chatbot" / "_shipped" / "sample_data" / "manifest.json"
+    reports = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps(reports[:2]), encoding="utf-8")  # two will do
     command = [sys.executable, "-c", SERVES.format(root=str(ROOT))]
     run = subprocess.run(
         command,

@@ -6,7 +6,7 @@ import click
 
 from ...config.settings import Settings, in_url
 from ...domain.callers import KEY_ROLES, ApiKey, KeyRole
-from ...domain.errors import InvalidRequestError, SettingsError
+from ...domain.errors import InvalidRequestError
 from ...domain.tables import Texts
 from ...language.counts import count_of
 from ..factory import close_app, create_app
@@ -37,21 +37,15 @@ def serve(settings: Settings, host: str | None, port: int | None) -> None:
     app = create_app(settings)
     try:
         listening = listen(*address)
-    except OSError as error:
-        raise SettingsError(
-            f"Cannot listen on {in_url(address[0])}:{address[1]}: "
-            f"{error.strerror}. Set HOST or PORT to a free address."
-        ) from error
-    click.echo(
-        "Ask your reports: "
-        f"http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)"
-    )
-    if settings.rule != "open":
         click.echo(
-            f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys "
-            "create NAME --role admin"
+            "Ask your reports: "
+            f"http://{in_url(address[0])}:{listening.getsockname()[1]}  (Ctrl-C stops)"
         )
-    try:
+        if settings.rule != "open":
+            click.echo(
+                f"{WITHOUT_KEY[settings.rule]} Create a key: python -m chatbot keys "
+                "create NAME --role admin"
+            )
         Server(app, settings).run([listening])
     finally:
         close_app(app)

@@ -16,9 +16,9 @@ from typing import Any
 import uvicorn
 from flask import Flask
 
-from ...config.settings import Settings
+from ...config.settings import Settings, in_url
 from ...domain.documents import MEGABYTE
-from ...domain.errors import ChatbotError, DependencyError
+from ...domain.errors import ChatbotError, DependencyError, SettingsError
 from .files import FORM_BYTES, MAX_FILES
 from .front import Front
 from .routes import question_paths
@@ -117,9 +117,21 @@ class Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, not yet served. Raises OSError: the address is
-    taken or not ours.
+    """Return a socket that listens, not yet served. Raises SettingsError: the address
+    is taken or not ours.
     """
+    try:
+        listening = _bound(host, port)
+    except OSError as error:
+        raise SettingsError(
+            f"Cannot listen on {in_url(host)}:{port}: {error.strerror}. Set HOST or "
+            "PORT to a free address."
+        ) from error
+    listening.listen(BACKLOG)
+    return listening
+
+
+def _bound(host: str, port: int) -> socket.socket:
     family, kind, _, _, address = socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM
     )[0]
@@ -133,7 +145,6 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError:
         listening.close()
         raise
-    listening.listen(BACKLOG)
     return listening
 
 

@@ -20,17 +20,24 @@ QUESTION = "What is the population growth rate?"
 
 
 @pytest.mark.parametrize(
-    ("command", "how"),
-    [(("-m", "chatbot", "serve"), signal.SIGINT), (("app.py",), signal.SIGTERM)],
+    ("command", "port", "how"),
+    [
+        (("-m", "chatbot", "serve", "--port", "0"), "1", signal.SIGINT),
+        (("app.py",), "0", signal.SIGTERM),
+    ],
 )
 def test_a_server_with_idle_connections_answers_and_ends_cleanly(
-    process_environment: dict[str, str], command: tuple[str, ...], how: signal.Signals
+    process_environment: dict[str, str],
+    command: tuple[str, ...],
+    port: str,
+    how: signal.Signals,
 ) -> None:
     """A browser keeps six idle connections for each of its profiles, and for minutes:
-    they keep nobody out.
+    they keep nobody out. Port 0 takes a free one and says which; that of the command
+    line goes before the setting.
     """
     with (
-        started({**process_environment, "PORT": "0"}, *command) as process,
+        started({**process_environment, "PORT": port}, *command) as process,
         ExitStack() as opened,
     ):
         url = address(process.stdout)
@@ -50,31 +57,17 @@ def test_a_server_with_idle_connections_answers_and_ends_cleanly(
     assert "Traceback" not in err
 
 
-def test_a_port_of_the_command_line_goes_before_the_setting(
-    process_environment: dict[str, str],
-) -> None:
-    """Port 0 takes a free one and says which."""
-    with started(
-        {**process_environment, "PORT": "1"}, "-m", "chatbot", "serve", "--port", "0"
-    ) as process:
-        assert get(f"{address(process.stdout)}/health")[0] == 200
-
-
-def test_a_busy_port_is_a_message_not_a_traceback(
-    process_environment: dict[str, str],
-) -> None:
+def test_a_busy_port_is_a_message(run: Run) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with started({**process_environment, "PORT": str(port)}, "app.py") as process:
-            _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
+        result = run("serve", PORT=str(port))
+    assert result.status == 1
     assert (
         f"Error: Cannot listen on 127.0.0.1:{port}: Address already in use. Set "
         "HOST or PORT"
-    ) in err
-    assert "Traceback" not in err
+    ) in result.err
 
 
 @pytest.mark.parametrize(
@@ -92,18 +85,12 @@ def test_connections_leave_files_for_everything_else(
     assert raised == [(files[1], files[1])] * (files[0] < files[1])
 
 
-def test_a_wrong_setting_stops_the_start_with_a_message_not_a_traceback(
-    process_environment: dict[str, str],
-) -> None:
+def test_a_wrong_setting_stops_the_start_with_a_message(run: Run) -> None:
     """Which names are checked: tests/config and tests/app/services."""
-    with started(
-        {**process_environment, "EMBEDDING_PROVIDER": "magic", "PORT": "0"}, "app.py"
-    ) as process:
-        _, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode in {1, 2}
-    assert "Traceback" not in err
+    result = run("serve", EMBEDDING_PROVIDER="magic", PORT="0")
+    assert result.status in {1, 2}
     assert re.search(
-        f"EMBEDDING_PROVIDER.*'magic'.*{', '.join(EMBEDDERS.names())}", err
+        f"EMBEDDING_PROVIDER.*'magic'.*{', '.join(EMBEDDERS.names())}", result.err
     )
 
 

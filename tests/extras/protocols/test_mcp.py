@@ -201,6 +201,7 @@ def test_a_session_over_both_transports(server: Any) -> None:
     run_async(asyncio.wait_for(run(), 240))
 
 
+@pytest.mark.parametrize("server", ["http"], indirect=True)
 def test_the_handshake_of_older_revisions_is_spoken(server: Any) -> None:
     async def run() -> None:
         async with Client(server, mode="legacy", read_timeout_seconds=60) as client:

@@ -23,9 +23,9 @@ from chatbot.domain.errors import (
     StoppedError,
 )
 from chatbot.language.reported_figures import figure_years, stated
+from chatbot.library.loaders import isolation
 from chatbot.library.loaders.isolation import (
     IN_PROCESS_BYTES,
-    MAX_TEXTS_HERE,
     LoaderPool,
     ReadingLimits,
 )
@@ -38,8 +38,11 @@ pytestmark = pytest.mark.skipif(
 BAD = "tests.library.loaders.bad_worker"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def loader() -> Iterator[LoaderPool]:
+    """For all tests, as a child takes a second to start. A test that needs a new one
+    closes it first.
+    """
     loader = LoaderPool(1, time_limit=60, worker=BAD)
     yield loader
     loader.close()
@@ -103,20 +106,23 @@ def test_a_document_and_its_pages_arrive_as_they_were_loaded(page: Page) -> None
 
 @pytest.mark.parametrize("read", [figure_years, stated])
 def test_figures_of_many_texts_are_read_in_a_child_as_they_are_here(
-    read: Callable[[str], object],
+    read: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(isolation, "MAX_TEXTS_HERE", 2_000)
+    monkeypatch.setattr(isolation, "TEXTS_AT_ONCE", 2_500)
     texts = [
         f"Urban population\n\n**total:** {n}.5% (202{n % 4} est.), rural {n % 9}.25%"
-        for n in range(5_000)
+        for n in range(50)
     ]
+    assert sum(map(len, texts)) > 2_500
     with closing(LoaderPool(1)) as pool:
-        assert sum(map(len, texts)) > MAX_TEXTS_HERE
         assert list(pool.read_texts(read, texts, "a/b.csv")) == list(map(read, texts))
 
 
 def test_small_texts_need_no_child_and_large_ones_get_one(
     loader: LoaderPool, tmp_path: Path
 ) -> None:
+    loader.close()
     for name, content in {
         "a.md": "# T\n\nx",
         "a.txt": "x",
@@ -149,15 +155,14 @@ def test_a_failure_names_the_file_and_the_next_one_is_read(
         assert loader.load(page("next")).sections[0].text == "next"
 
 
-@pytest.mark.parametrize("deed", ["sleep", "spin"])
-def test_a_file_that_takes_too_long_is_given_up(page: Page, deed: str) -> None:
+def test_a_file_that_takes_too_long_is_given_up(page: Page) -> None:
     loader = LoaderPool(1, time_limit=4, worker=BAD)
     before = pid(loader, page)
     started = time.monotonic()
     with pytest.raises(
         LoadError, match=r"^a\.html needs more than 4 s to be read\. Save it in parts "
     ):
-        loader.load(page(deed))
+        loader.load(page("spin"))
     assert 3.9 < time.monotonic() - started < 20
     assert not alive(before)
     loader.close()
@@ -183,6 +188,7 @@ def test_a_worn_child_is_replaced(loader: LoaderPool, page: Page) -> None:
 def test_the_child_knows_no_secret(
     loader: LoaderPool, page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    loader.close()
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     names = set(loader.load(page("environment")).sections[0].text.split())
     assert names == {
@@ -280,7 +286,7 @@ def test_threads_take_turns_and_get_their_own_files(
         ]
 
 
-@pytest.mark.parametrize("deed", ["idle", "sleep", "spin"])
+@pytest.mark.parametrize("deed", ["idle", "spin"])
 def test_the_child_ends_with_its_parent_even_in_the_midst_of_a_file(
     page: Page, deed: str
 ) -> None:
@@ -315,6 +321,7 @@ def test_a_name_that_is_no_unicode_can_be_sent(
 def test_a_server_that_has_used_much_memory_does_not_wear_its_children_out(
     loader: LoaderPool, page: Page
 ) -> None:
+    loader.close()
     ballast = bytearray(700 * 1024**2)
     ballast[::4096] = b"x" * len(ballast[::4096])
     del ballast
