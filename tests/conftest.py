@@ -63,7 +63,7 @@ SLOW = re.compile(
     r"""(app/(cli|web)|browser|contracts|extras|faults)/
     |benchmarks/test_commands
     |answering/modes/test_(bookkeeping|budget_seconds|budgets|cancelling|fuzzed|scripted|searches|searching_at_once)
-    |answering/test_presets|config/test_logs|questions/test_conversations
+    |answering/test_presets|config/test_logs|questions/test_(complete_questions|conversations)
     |models/chat/test_openai|models/embed/test_(openai|wire)|database/test_mongo|library/fetching/test_transport|checking/test_citations
     |library/test_(control|formats|jobs|killed|late_search|upload_order)
     |library/loaders/test_(fuzz|isolation|limits)

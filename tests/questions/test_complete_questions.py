@@ -2,6 +2,7 @@
 keep what they take over, and say so.
 """
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from benchmarks.mixed import upload
-from benchmarks.questions import load_samples
 from chatbot.app.factory import create_app
-from chatbot.app.web.routes import services
 from chatbot.config.settings import Settings
 from tests.data import cases
 
@@ -36,13 +35,15 @@ The press takes hydraulic oil HLP 46. Change the oil once a year.
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    folder = tmp_path_factory.mktemp("data")
+def client(
+    sample_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[FlaskClient]:
+    folder = tmp_path_factory.mktemp("complete") / "data"
+    shutil.copytree(sample_library, folder)
     settings = Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
     app = create_app(settings)
     with app.app_context():
-        load_samples(services())
-        manual = Path(folder) / "lindqvist-press.md"
+        manual = folder / "lindqvist-press.md"
         manual.write_text(MANUAL, encoding="utf-8")
         upload(app.test_client(), manual)
         yield app.test_client()
