@@ -108,6 +108,7 @@ def narrowed(record: DocumentRecord, limit: Scope) -> DocumentRecord | None:
         row_countries=(),
         overrides={},
         fingerprint="",
+        content="",
         file_id="",
     )
 

@@ -281,6 +281,10 @@ class DocumentRecord:
     """Of the file and of all that affects its passages: an unchanged file need not be
     read again.
     """
+    content: str = ""
+    """SHA-256 of the file that its passages were made from; "" = an older release's."""
+    reading: str = ""
+    """The way of reading files that made its passages; "" = an older release's."""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     """Values set by a person, by field: they win over the file, also at the next
     ingestion.
@@ -353,6 +357,19 @@ class DocumentRecord:
     def visible_version(self) -> str:
         """The version that questions may see; "" = none."""
         return self.version if self.status == "ready" else ""
+
+    def is_reading_of(self, earlier: "DocumentRecord") -> bool:
+        """True if it is the same file under the same title and metadata as ``earlier``,
+        only read anew: that is no change of the report.
+        """
+        # A stored original has the digest of its content as its id.
+        known = earlier.content or earlier.file_id
+        return (
+            earlier.status == "ready"
+            and bool(known)
+            and (self.content, self.title, self.metadata)
+            == (known, earlier.title, earlier.metadata)
+        )
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of its passages in reading order, and last that of its

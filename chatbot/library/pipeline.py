@@ -81,6 +81,7 @@ class Registration:
     sample: bool = False
     file_id: str = ""
     fingerprint: str = ""
+    content: str = ""
     overrides: Mapping[str, Any] = field(default_factory=dict)
     summary: Summary = NONE
     owner: str = ""
@@ -135,6 +136,8 @@ class Ingestor(VersionWriter):
                 overrides=record.overrides,
                 file_id=record.file_id,
                 fingerprint=record.fingerprint,
+                content=record.content,
+                reading=record.reading,
                 notes=record.notes,
                 publication=record.publication,
             )
@@ -328,6 +331,7 @@ class Ingestor(VersionWriter):
             "metadata": dict(document.metadata),
             "overrides": dict(about.overrides),
             "chunking": self.chunking,
+            "reading": READING,
         }
         values["collection"] = self.collection_of(described, about.collection)
         values["version"] = self.version(document, about.summary.kind, about.collection)
@@ -453,8 +457,7 @@ class IngestionService:
             return change  # without a lease: no passage is written
         id = document_id(source.identity)
         with lease(self.leases, f"document:{id}", control or JobControl()) as leased:
-            old, stated, ingestor, fingerprint = change
-            if self.documents.get(id) != old:
+            if self.documents.get(id) != change.old:
                 # Whoever had the lease may have ingested the same file.
                 with request_cache():
                     change = self._change(
@@ -462,25 +465,25 @@ class IngestionService:
                     )
                 if isinstance(change, Ingested):
                     return change
-                old, stated, ingestor, fingerprint = change
             number = (
                 self.leases.next_upload_number()
                 if upload_number is None
                 else upload_number
             )
-            document = self._document(source, stated, leased, limit)
+            document = self._document(source, change.stated, leased, limit)
             leased.check()
             about = Registration(
-                stated.get("collection"),
+                change.stated.get("collection"),
                 file_id=file_id,
-                fingerprint=fingerprint,
-                overrides=stated,
+                fingerprint=change.fingerprint,
+                content=change.content,
+                overrides=change.stated,
                 summary=self.summary,
-                owner=old.owner if old else owner,
+                owner=change.old.owner if change.old else owner,
                 limit=limit,
                 upload_number=number,
             )
-            return ingestor.ingest(document, about, control=leased)
+            return change.ingestor.ingest(document, about, control=leased)
 
     def _change(
         self,
@@ -488,11 +491,8 @@ class IngestionService:
         overrides: Mapping[str, Any],
         file_id: str,
         upload_number: int | None,
-    ) -> Ingested | tuple[DocumentRecord | None, dict[str, Any], Ingestor, str]:
-        """Return the report when nothing changed; else what is registered, the
-        overrides, the ingestor and the fingerprint. The fingerprint is a digest of the
-        file, of what is stated about it and of the settings.
-        """
+    ) -> "Ingested | _Change":
+        """Return the report when nothing changed."""
         old, stated, ingestor = self._known(source, overrides)
         if upload_number is not None:
             require_newest(old, upload_number)
@@ -527,7 +527,7 @@ class IngestionService:
             and self.documents.note_upload(old, upload_number or 0)
         ):
             return Ingested(old.id, "unchanged", old.chunks, old.proposed, old.notes)
-        return old, stated, ingestor, fingerprint
+        return _Change(old, stated, ingestor, fingerprint, content)
 
     def reading_key(self) -> str:
         """Return what changes when known files have to be read again, as after an
@@ -646,6 +646,19 @@ class IngestionService:
         return make_document(
             source, loaded, overrides=stated, countries=countries, titles=titles
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is registered, the overrides, the ingestor, and the digests of the file
+    with what is stated about it and the settings, and of the file alone.
+    """
+
+    old: DocumentRecord | None
+    stated: dict[str, Any]
+    ingestor: Ingestor
+    fingerprint: str
+    content: str
 
 
 def _is_complete(record: DocumentRecord) -> bool:

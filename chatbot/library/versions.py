@@ -134,6 +134,7 @@ class VersionWriter:
             old.version != shown.version or bool(old.replacing)
         )
         served = old if old is not None and old.status == "ready" else None
+        is_reading = served is not None and shown.is_reading_of(served)
         with self.documents.changes.work(record.writer):
             if (
                 served is not None and served.replacing
@@ -144,7 +145,7 @@ class VersionWriter:
                     marked = replace(
                         served, replacing=record.version, writer=record.writer
                     )
-                    registered = self._swap(marked, registered)
+                    registered = self._swap(marked, registered, is_update=False)
                 figures = self._store_all(
                     record, chunks, vectors, again=old is not None, control=control
                 )
@@ -154,12 +155,15 @@ class VersionWriter:
                 # removed.
                 if old is not None and replaces:
                     shown = replace(shown, replacing=old.version)
-                registered = self._show(shown, registered, figures, chunks)
+                registered = self._show(
+                    shown, registered, figures, chunks, is_update=not is_reading
+                )
             except errors.ChatbotError as error:
                 self.undo(record, old, error)
                 raise
             if replaces:
-                self._clean_up(registered, served, chunks, control)
+                former = None if is_reading else served
+                self._clean_up(registered, former, chunks, control)
 
     def _parts(
         self, record: DocumentRecord, chunks: Sequence[Chunk], control: JobControl
@@ -193,6 +197,8 @@ class VersionWriter:
         registered: DocumentRecord,
         figures: VersionFigures,
         chunks: Sequence[Chunk],
+        *,
+        is_update: bool,
     ) -> DocumentRecord:
         """Make a version visible together with its figures and terms; return what is
         registered now.
@@ -206,17 +212,18 @@ class VersionWriter:
             self.figures.put(figures)
             if GLOSSARY in kinds:
                 self.glossary.put(shown.id, terms, replace_all=True)
-            return self._swap(shown, registered)
+            return self._swap(shown, registered, is_update=is_update)
 
     def _clean_up(
         self,
         registered: DocumentRecord,
-        served: DocumentRecord | None,
+        former: DocumentRecord | None,
         chunks: Sequence[Chunk],
         control: JobControl,
     ) -> None:
-        """Remove what a version has replaced. The version is visible, so nothing that
-        happens here fails the upload: the purge removes what is left.
+        """Remove what a version has replaced, and note what it states otherwise than
+        ``former``. The version is visible, so nothing that happens here fails the
+        upload: the purge removes what is left.
         """
         kept = [chunk.id for chunk in chunks]
         shown = replace(registered, replacing="")
@@ -224,10 +231,10 @@ class VersionWriter:
             self._retire(shown.id, control, kept)
             self.store.delete_document(shown.id, keep=kept)
             with self.documents.changes.of([shown.id], CATALOG, FIGURES):
-                if served is not None:
-                    self.figures.record_changes(shown.id, served.version, shown.version)
+                if former is not None:
+                    self.figures.record_changes(shown.id, former.version, shown.version)
                 self.figures.remove(shown.id, keep=[shown.version])
-                self.documents.replace(shown, registered)
+                self.documents.replace(shown, registered, is_update=False)
         except errors.DependencyError as error:
             log.warning(
                 "The previous version of %s is removed later: %s",
@@ -236,12 +243,16 @@ class VersionWriter:
             )
 
     def _swap(
-        self, record: DocumentRecord, registered: DocumentRecord
+        self,
+        record: DocumentRecord,
+        registered: DocumentRecord,
+        *,
+        is_update: bool = True,
     ) -> DocumentRecord:
-        """Register ``record`` in place of ``registered``; return it. Raises like
-        `_raise_changed`.
+        """Register ``record`` in place of ``registered``, as `replace` of the
+        repository does; return it. Raises like `_raise_changed`.
         """
-        if not self.documents.replace(record, registered):
+        if not self.documents.replace(record, registered, is_update=is_update):
             self._raise_changed(record)
         return record
 
@@ -432,7 +443,9 @@ class VersionWriter:
                 if old.replacing:
                     self.figures.record_changes(old.id, old.replacing, old.version)
                 self.figures.remove(record.id, keep=[old.version])
-                self.documents.replace(replace(old, replacing=""), current)
+                self.documents.replace(
+                    replace(old, replacing=""), current, is_update=False
+                )
             elif isinstance(error, (errors.LoadError, errors.CancelledError)):
                 self._forget(record.id)
             else:

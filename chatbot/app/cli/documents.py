@@ -1,4 +1,4 @@
-"""`documents`: list, review, change and delete the reports of the library."""
+"""`documents`: list, review, change, reread and delete the reports of the library."""
 
 from collections.abc import Iterator
 
@@ -6,13 +6,15 @@ import click
 
 from ...domain import DocumentRecord
 from ...domain.callers import ANYBODY
-from ...domain.errors import InvalidRequestError, NotFoundError
+from ...domain.errors import InvalidRequestError, LoadError, NotFoundError
 from ...domain.tables import Texts
-from ...language.counts import count_of
+from ...language.counts import count_of, estimate_tokens
+from ...library.control import JobControl
+from ...library.pipeline import passages
 from ..services import Services
 from ..services.library import Library
 from ..services.reviewing import ReportEdit, Review, ReviewedReport
-from . import FAILED, Commands
+from . import FAILED, Commands, progress_bar
 
 documents = Commands("documents")
 
@@ -143,3 +145,69 @@ def _edit(
     click.echo(f"{count_of(len(outcome.edited), 'report')} changed.")
     if outcome.failed:
         raise click.exceptions.Exit(FAILED)
+
+
+@documents.command("reread")
+@click.argument("document_ids", nargs=-1)
+@click.option("--yes", "confirmed", is_flag=True, help="Do not ask before it begins.")
+def reread_documents(services: Services, document_ids: Texts, confirmed: bool) -> None:
+    """Make the passages and figures of reports anew, as this release reads files.
+
+    Without DOCUMENT_IDS: of all reports that an older release read. Title and metadata
+    stay, the passages of today are served until the new ones are whole, and only texts
+    that changed are embedded. Run an interrupted command again to continue.
+
+    Example: python -m chatbot documents reread
+    """
+    unread = services.ingesting.unread()
+    if document_ids:
+        unread = [record for record in unread if record.id in document_ids]
+    kept = []
+    for record in unread:
+        if services.ingesting.originals.file_name(record):
+            kept.append(record)
+        else:
+            click.echo(f"{record.id}  no original is kept  {record.title}")
+    if not kept:
+        click.echo("No report is to be read again.")
+        return
+    if not confirmed:
+        cost = _cost_of_reading(services, kept)
+        click.confirm(f"{cost} Go on?", abort=True, err=True)
+    failed = 0
+    try:
+        with progress_bar("Reading", len(kept)) as bar:
+            for record in kept:
+                try:
+                    services.ingesting.reread(record, JobControl())
+                except LoadError as error:
+                    failed += 1
+                    click.echo(f"{record.id}  {error.message}", err=True)
+                bar.update(1)
+    except KeyboardInterrupt:
+        raise click.ClickException(
+            "interrupted. What was read again is kept; run the command again."
+        ) from None
+    click.echo(f"{count_of(len(kept) - failed, 'report')} read again.")
+    if failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _cost_of_reading(services: Services, records: list[DocumentRecord]) -> str:
+    store = services.runtime.store
+    texts = 0
+    for record in records:
+        texts += record.chunks
+    sampled = []
+    # They tell how long a passage is: reading all of them would take minutes.
+    for record in records[:20]:
+        sampled += passages(store, record, offset=0, limit=50)
+    tokens = 0
+    for chunk in sampled:
+        tokens += estimate_tokens(chunk.search_text)
+    about = texts * tokens // max(len(sampled), 1)
+    return (
+        f"{count_of(len(records), 'report')} with {count_of(texts, 'passage')}: about "
+        f"{about:,} tokens at most for {services.runtime.embedder.model_id}; texts "
+        "that stay the same are not embedded again."
+    )

@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ...config import SAMPLE_DATA
@@ -28,10 +30,18 @@ from ...jobs.worker import IngestionWorker, Originals
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
+from ...library.loaders import suffixes
 from ...library.loaders.isolation import UPLOAD_LIMITS, LoaderPool
-from ...library.pipeline import IngestionService, Ingestor
+from ...library.pipeline import READING, Ingested, IngestionService, Ingestor
 from ...library.samples import SampleReports
-from ...library.sources import About, Cutting, check_collection, check_overrides
+from ...library.sources import (
+    WEB,
+    About,
+    Cutting,
+    Source,
+    check_collection,
+    check_overrides,
+)
 from ...library.versions import read_figures
 from .chat_models import ChatModels
 from .once import Once
@@ -266,6 +276,48 @@ class Ingesting:
         if not storage.database.embedded:
             storage.figures.follow(position, records)
         return derived
+
+    def unread(self) -> list[DocumentRecord]:
+        """Return the reports whose passages an older release made, sample reports
+        apart, which each start reads.
+        """
+        records = self._storage.documents.all()
+        return [
+            record
+            for record in records
+            if record.status == "ready"
+            and not record.sample
+            and record.version
+            and record.reading != READING
+        ]
+
+    def reread(self, record: DocumentRecord, control: JobControl) -> Ingested:
+        """Make the passages of a report anew from its original, under its title and
+        metadata; those of today are served until then. Raises NotFoundError: the
+        original is not kept; otherwise as `IngestionService.ingest`.
+        """
+        with TemporaryDirectory(prefix="report-chat-") as folder:
+            name, pieces = self.originals.open(record)
+            path = Path(folder) / name
+            if record.source.startswith(WEB) and path.suffix.lower() not in suffixes():
+                path = path.with_name("page.html")
+            with path.open("wb") as copy:
+                copy.writelines(pieces)
+            source = Source(
+                path,
+                record.source,
+                title=record.title,
+                description=record.description,
+                listed=True,
+                metadata=dict(record.metadata),
+                labels=record.labels,
+            )
+            return self.service.ingest(
+                source,
+                file_id=record.file_id,
+                upload_number=record.upload_number,
+                control=control,
+            )
 
     def _derive_figures(self, document_id: str) -> bool:
         """Store the figures of a report; False if it has them, or no passages yet."""

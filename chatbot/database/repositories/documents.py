@@ -604,13 +604,23 @@ class DocumentRepository(ReportCatalog):
         # Told by its token, also where the driver has repeated the call.
         return row is not None and row.get("writer") == record.writer
 
-    def replace(self, record: DocumentRecord, registered: DocumentRecord) -> bool:
+    def replace(
+        self,
+        record: DocumentRecord,
+        registered: DocumentRecord,
+        *,
+        is_update: bool = True,
+    ) -> bool:
         """Register ``record`` in place of ``registered``; return False if that is not
         registered any more, or if another process has ended the lease of its writer.
+        ``is_update``: readers see another report than before, so ``updated_at`` is now.
         """
+        row = _row(record)
+        if not is_update:
+            del row["updated_at"]
         with self.changes.of([record.id], CATALOG) as change:
             changed = change["documents"].update_one(
-                _unchanged(registered), {"$set": _row(record)}
+                _unchanged(registered), {"$set": row}
             )
         return changed > 0
 

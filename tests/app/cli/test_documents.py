@@ -14,6 +14,7 @@ import pytest
 from chatbot.app.services import Services, build
 from chatbot.app.services.ingesting import Ingesting
 from chatbot.config.settings import Settings
+from chatbot.domain import DocumentRecord, Scope
 from tests.app.cli.conftest import Result, Run
 from tests.app.cli.processes import started
 from tests.conftest import KENYA_2023, write_report
@@ -458,3 +459,44 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_finishes(
     assert re.search(r"(?m)^unchanged +3 passages  Kenya", err)
     assert re.search(r"(?m)^added +400 passages  Mali", err)
     assert "3 of 3 files are searchable." in out
+
+
+class TestReread:
+    @pytest.fixture
+    def stored(
+        self,
+        run: Run,
+        kenya_file: Path,
+        services_of: Callable[[], Services],
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> DocumentRecord:
+        """A report of an older release, which saw no figures in its passages."""
+        with monkeypatch.context() as older:
+            older.setattr("chatbot.library.pipeline.READING", "0")
+            older.setattr("chatbot.library.versions.stated", lambda text: ())
+            older.setattr(
+                "chatbot.database.repositories.documents.now",
+                lambda precision: "2020-01-01T00:00:00+00:00",
+            )
+            assert run("ingest", str(kenya_file), "--country", "Kenya").status == 0
+        with services_of() as services:
+            (record,) = services.storage.documents.all()
+        return record
+
+    def test_its_passages_and_figures_are_made_anew(
+        self, run: Run, stored: DocumentRecord, services_of: Callable[[], Services]
+    ) -> None:
+        result = run("documents", "reread", "--yes")
+        assert (result.status, result.out) == (0, "1 report read again.\n")
+        with services_of() as services:
+            record = services.storage.documents.get(stored.id)
+            figures = services.storage.figures.find(Scope(), document_id=stored.id)
+            changes = services.storage.figures.changes(stored.id)
+        assert record is not None
+        assert record.version != stored.version
+        assert (record.title, record.metadata) == (stored.title, stored.metadata)
+        assert len(figures) > 0
+        # A reading is no change of the report.
+        assert (record.updated_at, list(changes)) == (stored.updated_at, [])
+        again = run("documents", "reread", "--yes")
+        assert again.out == "No report is to be read again.\n"
