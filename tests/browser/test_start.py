@@ -159,6 +159,11 @@ def test_one_of_several_collections(launched: Browser, tmp_path: Path) -> None:
         page.locator("[data-field=country_name] .option", has_text="Mali").click()
         expect(page.locator("[data-field=collections] .option")).to_have_text(["news1"])
         page.locator("[data-field=country_name] .option", has_text="Mali").click()
+        africa = page.locator("[data-field=group] .option", has_text="Africa").first
+        africa.click()
+        expect(africa).to_contain_text("Kenya, Mali")
+        expect(page.locator("#scope-chips .chip")).to_have_text(["Africa"])
+        africa.click()
         page.locator("[data-field=collections] .option", has_text="news").click()
         page.locator("#scope-done").click()
         expect(page.locator("#scope-count")).to_have_text(re.compile("^1 report"))

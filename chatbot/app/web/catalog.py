@@ -23,13 +23,13 @@ from ...domain.figures import GlossaryEntry, ReportedFigure
 from ...domain.json import Inlines, to_json
 from ...domain.scope import Value
 from ...language.characters import evenly_spaced
-from ...language.countries import numeric_code
+from ...language.countries import country_code, numeric_code
 from ...language.words import ENGLISH, Language, speaking
 from ...library.chunkers import CHUNKERS
 from ...library.loaders import ARCHIVE, suffixes
 from ...questions.reading import COUNTRY, YEAR
 from ...search.further import further_questions
-from ...search.scope import summarise
+from ...search.scope import GROUP, summarise
 from ...search.subjects import inferred_scope
 from . import routes
 from .access import library, query_scope
@@ -96,8 +96,9 @@ def list_facets(query: FacetQuery) -> Json:
     """List the values of each filter field with the number of their reports.
 
     Each field is counted under the rest of the scope; a country has its number of ISO
-    3166 as `code`: `{field: [{value, documents}], collections, total, documents,
-    chunks}`. `total` is the number of values of each field.
+    3166 as `code`, and `group` the groups of countries of which several have reports,
+    with their `members`: `{field: [{value, documents}], collections, group, total,
+    documents, chunks}`. `total` is the number of values of each field.
     """
     valid = services().settings.filter_fields
     if query.field and query.field not in valid:
@@ -124,7 +125,27 @@ def list_facets(query: FacetQuery) -> Json:
         facets[routes.COLLECTIONS] = [
             {"value": name, "documents": count} for name, count in counts if count
         ]
+        facets[GROUP] = _groups_with_reports(facets[COUNTRY])
     return facets
+
+
+def _groups_with_reports(countries: Sequence[Json]) -> list[Json]:
+    """Return the groups of which several members have reports, with the names of
+    these, from the values of the countries.
+    """
+    of_code: dict[str | None, list[Json]] = {}
+    for country in countries:
+        of_code.setdefault(country_code(str(country["value"])), []).append(country)
+    groups = []
+    for group in library().reader.documents.groups():
+        members = [
+            country for code in group.members for country in of_code.get(code, ())
+        ]
+        if len(members) > 1:
+            reports = sum(country["documents"] for country in members)
+            names = sorted(str(country["value"]) for country in members)
+            groups.append({"value": group.name, "documents": reports, "members": names})
+    return groups
 
 
 @catalog.get(

@@ -8,7 +8,14 @@ import { scopeNames, scopeSize, valueLabel } from "../common/format.js";
 import { comma, t } from "../common/words.js";
 
 /** The fields of a filter, and the collections. */
-const FIELDS = ["country_name", "year", "type", "document_name", "collections"];
+const FIELDS = [
+  "country_name",
+  "group",
+  "year",
+  "type",
+  "document_name",
+  "collections",
+];
 /** Above this number of documents, names are searched on the server. */
 const MAX_LISTED_NAMES = 300;
 
@@ -124,7 +131,7 @@ const setOpen = wireBox("scope", () =>
   byId(hasKeyboard() ? "country-search" : "scope-done").focus({ preventScroll: true }),
 );
 
-function option(field, { value, documents }) {
+function option(field, { value, documents, members = [] }) {
   /** @type {any} */
   const box = element("input", { type: "checkbox", value });
   box.checked = scope.has(field, value);
@@ -135,6 +142,9 @@ function option(field, { value, documents }) {
     box,
     element("span", { className: "option-name", text: valueLabel(field, value) }),
     element("span", { className: "option-count", text: documents }),
+    box.checked && members.length
+      ? element("span", { className: "option-members", text: members.join(comma) })
+      : "",
   );
 }
 
@@ -173,6 +183,7 @@ function showOptions(facets) {
   // A single collection is no choice; once shown, the list stays.
   panel.querySelector("[data-field=collections]").hidden &&=
     facets.collections.length < 2;
+  panel.querySelector("[data-field=group]").hidden &&= !facets.group.length;
   filterOptions();
 }
 
