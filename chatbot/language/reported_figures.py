@@ -216,9 +216,7 @@ def _figures_of_line(
     statements = _statements(items, comma)
     if not heading:
         return statements, group
-    headed = []
-    for figure in statements:
-        headed.append(figure._replace(heading=heading))
+    headed = [figure._replace(heading=heading) for figure in statements]
     return headed, group
 
 

@@ -50,10 +50,11 @@ def extractive_summary(document: Document) -> str:
     """Return the subject of a report and the beginnings of its chapters, without a
     model; "" if it has neither a description nor a chapter that begins with a sentence.
     """
-    about = []
-    for name in ("country_name", "year"):
-        if name in document.metadata:
-            about.append(str(document.metadata[name]))
+    about = [
+        str(document.metadata[name])
+        for name in ("country_name", "year")
+        if name in document.metadata
+    ]
     named = ""
     if about:
         named = f" ({', '.join(about)})"

@@ -128,9 +128,6 @@ def alike(records: Iterable[DocumentRecord]) -> dict[str, tuple[DocumentRecord, 
         # Each names a few: of a thousand with one title not all of all.
         named = group[: MAX_ALIKE + 1]
         for record in group:
-            rest = []
-            for other in named:
-                if other.id != record.id:
-                    rest.append(other)
+            rest = [other for other in named if other.id != record.id]
             others[record.id] = tuple(rest[:MAX_ALIKE])
     return others

@@ -15,7 +15,6 @@ from chatbot.database.changes import (
     FIGURES,
     GLOSSARY,
     IN_PLACE,
-    MAX_CLOSED_ENTRIES,
     PASSAGES,
     Changes,
 )
@@ -91,12 +90,13 @@ def test_only_the_numbers_of_the_changed_kinds_grow(database: Database) -> None:
 
 
 def test_a_reader_too_far_behind_is_told_to_read_everything(
-    database: Database,
+    database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(protocol, "MAX_CLOSED_ENTRIES", 20)
     for number in range(3):
         register(database.changes, str(number))
     behind = database.changes.position()
-    for _ in range(MAX_CLOSED_ENTRIES):
+    for _ in range(20):
         database.changes.announce(["x"], PASSAGES)
     assert ids_since(database.changes, behind) == {"x"}
     assert ids_since(database.changes, behind - 1) is None

@@ -47,10 +47,14 @@ def rule(room: str, kind: str, name: str) -> dict[str, Any]:
     return stated
 
 
+@cache
+def rules_of(room: str) -> RuleWords:
+    return RuleWords(f"chatbot.{room}", FILES[room].name)
+
+
 def read_pattern(room: str, expression: str) -> re.Pattern[str]:
     """Return a pattern as the rules of a room read it; a check reads small letters."""
-    rules = RuleWords(f"chatbot.{room}", FILES[room].name)
-    return rules.pattern(expression, any_case=room == "questions")
+    return rules_of(room).pattern(expression, any_case=room == "questions")
 
 
 def has(room: str, kind: str, name: str, sentence: str) -> bool:

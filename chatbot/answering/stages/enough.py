@@ -109,10 +109,7 @@ def _say_what_is_missing(turn: Turn, hits: Sequence[SearchHit]) -> None:
     found: set[str] = set()
     for hit in hits:
         found.update(terms_of(hit.chunk.search_text))
-    missing: list[str] = []
-    for word in turn.own_words:
-        if found.isdisjoint(terms_of(word)):
-            missing.append(word)
+    missing = [word for word in turn.own_words if found.isdisjoint(terms_of(word))]
     if not missing:
         return
     text = "The reports for {scope} were searched, but nothing was found on “{words}”."

@@ -34,10 +34,11 @@ def list_documents(services: Services, country: Texts, year: Texts) -> None:
     scope = services.storage.scopes.resolve(chosen)
     records = services.storage.documents.all(scope)
     for record in records:
-        named = []
-        for name in ("country_name", "year"):
-            if name in record.metadata:
-                named.append(str(record.metadata[name]))
+        named = [
+            str(record.metadata[name])
+            for name in ("country_name", "year")
+            if name in record.metadata
+        ]
         about = ", ".join(named)
         click.echo(
             f"{record.id}  {record.status:8}  {record.chunks:6}  {record.title}  "

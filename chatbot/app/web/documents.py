@@ -121,10 +121,11 @@ class DocumentQuery(Page, ScopeQuery):
 def list_documents(query: DocumentQuery) -> Json:
     """List the reports of the knowledge base by title, whether searchable or not."""
     index = library().reader.documents.index()
-    records = []
-    for record in index.named(query.q, query_scope(query)):
-        if query.status is None or record.status == query.status:
-            records.append(record)
+    records = [
+        record
+        for record in index.named(query.q, query_scope(query))
+        if query.status is None or record.status == query.status
+    ]
     return query.of("documents", records, _shown)
 
 
@@ -176,9 +177,7 @@ def review_documents(query: ReviewQuery) -> Json:
         record = mine.reader.documents.get(document_id)
         if record is not None:
             records.append(record)
-    rows = []
-    for reviewed in Review(mine).reports(records):
-        rows.append(_review_row(reviewed))
+    rows = [_review_row(reviewed) for reviewed in Review(mine).reports(records)]
     return {"documents": rows}
 
 
@@ -395,10 +394,7 @@ def get_text(document_id: str, query: TextQuery) -> Json:
         start = max(0, _place(mine, record, passage) - 8)
     before = min(start, 1)  # one part more, to find the overlap
     chunks = mine.page_of(record, start - before, query.limit + before)
-    read = []
-    for chunk in chunks:
-        if not chunk.is_summary:
-            read.append(chunk)
+    read = [chunk for chunk in chunks if not chunk.is_summary]
     parts = list(map(TextPart, read, texts_of(read)))[before:]
     end = start + len(parts)
     following = str(end) if parts and end < record.chunks else None
@@ -413,9 +409,7 @@ def _place(mine: Library, record: DocumentRecord, passage: Chunk) -> int:
         return 0
     if not record.part_of:
         return passage.ordinal
-    ids = []
-    for chunk in mine.page_of(record, 0, record.chunks):
-        ids.append(chunk.id)
+    ids = [chunk.id for chunk in mine.page_of(record, 0, record.chunks)]
     return ids.index(passage.id)
 
 
@@ -431,10 +425,11 @@ def _shown(record: DocumentRecord) -> LibraryReport:
     values["can_reingest"] = library().can_reingest(record)
     values["partial"] = record.part_of > 0
     values["may_change"] = library().may_change(record)
-    proposed = []
-    for proposal in record.proposed:
-        if proposal.field not in record.overrides:
-            proposed.append(proposal)
+    proposed = [
+        proposal
+        for proposal in record.proposed
+        if proposal.field not in record.overrides
+    ]
     values["proposed"] = tuple(proposed)
     values["notes"] = (
         *record.notes,

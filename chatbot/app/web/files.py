@@ -73,7 +73,6 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
     InvalidRequestError: no file, too many, or one that cannot be read; names it;
     RequestEntityTooLarge: a file, or all together, are too large.
     """
-    max_mb = services().settings.max_upload_mb
     for field in request.files:
         if field != FILES:
             raise InvalidRequestError.for_field(
@@ -88,18 +87,8 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
         raise InvalidRequestError.for_field(
             FILES, f"at most {most} files at a time, these are {len(files)}."
         )
-    readable = (*suffixes(), ARCHIVE)
     for file in files:
-        name = safe_name(file.filename)
-        if PurePosixPath(name).suffix.lower() not in readable:
-            message = (
-                f"{name}: this format is not read. Readable: {', '.join(readable)}."
-            )
-            raise InvalidRequestError.for_field(FILES, message, readable)
-        if size_of(file) > max_mb * MEGABYTE:
-            raise RequestEntityTooLarge(
-                f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB)."
-            )
+        _require_readable(file)
     files = [
         each
         for file in files
@@ -115,6 +104,20 @@ def accept_files(*, most: int = MAX_FILES) -> list[FileStorage]:
             FILES, f"the same name twice: {', '.join(sorted(twice))}."
         )
     return files
+
+
+def _require_readable(file: FileStorage) -> None:
+    """Raises InvalidRequestError, RequestEntityTooLarge: see `accept_files`."""
+    max_mb = services().settings.max_upload_mb
+    readable = (*suffixes(), ARCHIVE)
+    name = safe_name(file.filename)
+    if PurePosixPath(name).suffix.lower() not in readable:
+        message = f"{name}: this format is not read. Readable: {', '.join(readable)}."
+        raise InvalidRequestError.for_field(FILES, message, readable)
+    if size_of(file) > max_mb * MEGABYTE:
+        raise RequestEntityTooLarge(
+            f"{name} is larger than {max_mb} MB, the limit (MAX_UPLOAD_MB)."
+        )
 
 
 def _members(file: FileStorage, name: str, most: int) -> Iterator[FileStorage]:

@@ -7,7 +7,7 @@ report that the caller may change.
 
 import hashlib
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -399,52 +399,26 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
     DocumentExistsError: a report of this name has another content, and no choice was
     made; ForbiddenError: the report that was to be replaced belongs to somebody else.
     """
-    storage = services().storage
-    names = {name for name, _ in files}
-    storage.ingestions.require_room(
-        len(files), caller().owner
-    )  # before anything is stored
-    queued = [
-        _queued_record(file)
-        for file in storage.ingestions.unfinished()
-        if not file.cancel
-    ]
-    same: dict[str, list[DocumentRecord]] = {name: [] for name in names}
-    for record in (*storage.documents.all(), *queued):
-        if (name := uploaded_name(record.source)) in names:
-            same[name].append(record)
+    # before anything is stored
+    services().storage.ingestions.require_room(len(files), caller().owner)
+    same_name = _uploads_named({name for name, _ in files})
     identities: list[str] = []
     conflicts: list[dict[str, Any]] = []
     for name, digest in files:
-        mine = list(filter(library().may_change, same[name]))
-        if not mine and choice == "replace" and any(map(library().shows, same[name])):
-            message = (
-                f"{name} belongs to somebody else. Send on_conflict=keep_both to add "
-                "yours beside it."
-            )
-            raise errors.ForbiddenError(message)
-        # The same content changes nothing; a failed report has nothing to lose.
-        harmless = [
-            record
-            for record in mine
-            if record.file_id == digest or record.status == "failed"
-        ]
-        if harmless or (mine and choice == "replace"):
-            identities.append((harmless or mine)[0].source)
-        elif not mine or choice == "keep_both":
-            identities.append(
-                _unused_identity(name, {record.source for record in same[name]})
-            )
-        else:
-            report = {"document_id": mine[0].id, "title": mine[0].title}
-            conflicts.append(
-                {
-                    "field": "files",
-                    "name": name,
-                    **report,
-                    "choices": list(get_args(Conflict)),
-                }
-            )
+        mine = list(filter(library().may_change, same_name[name]))
+        identity = _identity(name, digest, same_name[name], mine, choice)
+        if identity:
+            identities.append(identity)
+            continue
+        conflicts.append(
+            {
+                "field": "files",
+                "name": name,
+                "document_id": mine[0].id,
+                "title": mine[0].title,
+                "choices": list(get_args(Conflict)),
+            }
+        )
     if conflicts:
         listed = ", ".join(conflict["name"] for conflict in conflicts)
         message = (
@@ -453,6 +427,49 @@ def _identities(files: Sequence[tuple[str, str]], choice: Conflict | None) -> li
         )
         raise errors.DocumentExistsError(message, details=conflicts)
     return identities
+
+
+def _uploads_named(names: Set[str]) -> dict[str, list[DocumentRecord]]:
+    """Return the uploaded reports of each of these names, queued ones among them."""
+    storage = services().storage
+    queued = [
+        _queued_record(file)
+        for file in storage.ingestions.unfinished()
+        if not file.cancel
+    ]
+    uploads: dict[str, list[DocumentRecord]] = {name: [] for name in names}
+    for record in (*storage.documents.all(), *queued):
+        name = uploaded_name(record.source)
+        if name in uploads:
+            uploads[name].append(record)
+    return uploads
+
+
+def _identity(
+    name: str,
+    digest: str,
+    same_name: Sequence[DocumentRecord],
+    mine: Sequence[DocumentRecord],
+    choice: Conflict | None,
+) -> str:
+    """Return the identity of a file; "" = the caller has to choose. ``mine``: the
+    reports of its name that the caller may change. Raises ForbiddenError.
+    """
+    if not mine and choice == "replace" and any(map(library().shows, same_name)):
+        message = (
+            f"{name} belongs to somebody else. Send on_conflict=keep_both to add "
+            "yours beside it."
+        )
+        raise errors.ForbiddenError(message)
+    for record in mine:
+        # The same content changes nothing; a failed report has nothing to lose.
+        if record.file_id == digest or record.status == "failed":
+            return record.source
+    if mine and choice == "replace":
+        return mine[0].source
+    if mine and choice != "keep_both":
+        return ""
+    return _unused_identity(name, {record.source for record in same_name})
 
 
 def _unused_identity(name: str, used: set[str]) -> str:

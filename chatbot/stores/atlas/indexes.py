@@ -159,11 +159,10 @@ def index_plans(
     vector = vector_index_definition(dimensions, fields, settings.quantization, options)
     text = text_index_definition(fields, settings.language)
     dropped_paths = tuple(embedding_field(slot) for slot in dropped)
-    targets = []
-    for name in names:
-        targets.append(
-            SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, dropped_paths)
-        )
+    targets = [
+        SearchTarget(name, VECTOR_INDEX, "vectorSearch", vector, dropped_paths)
+        for name in names
+    ]
     for name in (*names[1:], names[0]):  # the general one is the last
         targets.append(SearchTarget(name, TEXT_INDEX, "search", text))
     return targets

@@ -252,11 +252,13 @@ class FaissStore(MongoChunks):
                     stored[forms.id_text(row["_id"])] = row["_id"]
         indexed = index.ids_of(compared)
         new = [stored[id] for id in stored.keys() - indexed]
-        queries: list[Json] = []
-        for start in range(0, len(new), MAX_IDS_PER_QUERY):
-            queries.append({"_id": {"$in": new[start : start + MAX_IDS_PER_QUERY]}})
-        for document_id in sorted(in_place):
-            queries.append(self._of_document(document_id))
+        queries: list[Json] = [
+            {"_id": {"$in": new[start : start + MAX_IDS_PER_QUERY]}}
+            for start in range(0, len(new), MAX_IDS_PER_QUERY)
+        ]
+        queries.extend(
+            self._of_document(document_id) for document_id in sorted(in_place)
+        )
         rows = read_rows(self, index.term_ids, queries)
         gone = list(indexed - stored.keys())
         index = index.replace_documents(set(in_place), rows, gone=gone)

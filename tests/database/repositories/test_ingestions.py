@@ -327,9 +327,9 @@ def test_a_claim_reads_as_little_of_a_long_queue_as_of_a_short_one(
     create_missing(database, indexes_of_repositories())
     hooked = HookedDatabase(database)
     jobs = IngestionQueue(hooked)
-    for job in range(80 // jobs_of):
+    for job in range(40 // jobs_of):
         jobs.create(files(*(f"f{job}-{n}" for n in range(jobs_of))))
-    for _ in range(20):
+    for _ in range(8):
         hooked.rows_read.clear()
         file = claim(jobs)
         jobs.release(file, state="done")
