@@ -57,7 +57,12 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
         for year in range(1970, 2025)
     }
     with build(
-        Settings(data_dir=folder, sample_data="off", summaries="off")
+        Settings(
+            data_dir=folder,
+            embedding_provider="hashing",
+            sample_data="off",
+            summaries="off",
+        )
     ) as services:
         for name, markdown in files.items():
             ingest(
@@ -65,7 +70,7 @@ def address(tmp_path_factory: pytest.TempPathFactory, chromium: str) -> Iterator
                 write_report(folder / "reports", markdown, name),
                 int(name[-4:]),
             )
-    with serving(folder, 0, SAMPLE_DATA="off") as url:
+    with serving(folder, 0, SAMPLE_DATA="off", EMBEDDING_PROVIDER="hashing") as url:
         yield url
 
 

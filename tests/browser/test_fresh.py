@@ -15,6 +15,8 @@ from tests.browser.conftest import ROOT, SAMPLE_REPORTS, serving
 from tests.data import cases
 
 CASES = cases(__file__)
+pytestmark = pytest.mark.timeout(600)
+"""It may be the first to need all sample reports."""
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,17 @@
 """Many documents put in order: the review after an upload and from the list."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 from flask import Flask
-from playwright.sync_api import Browser, FilePayload, Locator, Page, expect
+from playwright.sync_api import (
+    Browser,
+    FilePayload,
+    Locator,
+    Page,
+    expect,
+)
 
 from chatbot.app.services import Services
 from tests.app.web.knowledge import added
@@ -192,39 +199,41 @@ def test_a_report_deleted_meanwhile_does_not_keep_the_others_from_their_undo(
     assert set(years(app).values()) == {2001}
 
 
-@pytest.mark.parametrize(
-    ("width", "theme", "language"),
-    [
-        (1440, "light", "en"),
-        (1920, "dark", "en"),
-        (1024, "light", "ar"),
-        (390, "dark", "fr"),
-    ],
-)
-def test_the_review_of_selected_documents_at_every_width(
-    page: Page, width: int, theme: str, language: str
-) -> None:
+LOOKS: list[tuple[int, Literal["light", "dark"], str]] = [
+    (1440, "light", "en"),
+    (1920, "dark", "en"),
+    (1024, "light", "ar"),
+    (390, "dark", "fr"),
+]
+"""Widths, themes and languages."""
+
+
+def test_the_review_of_selected_documents_at_every_width(page: Page) -> None:
     upload(page, [*reports(2), file("a.md", f"# A\n\n{UNSURE.format(name='A')}\n")])
-    page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
-    page.context.add_cookies([{"name": "language", "value": language, "url": page.url}])
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.reload()
-    page.locator("#rows .pick input").nth(0).check()
-    page.locator("#rows .pick input").nth(1).check()
-    assert not any("/review.js" in url for url in asked)  # loaded when it is needed
-    page.locator("#review-open").click()
-    expect(page.locator("#review-rows tr")).to_have_count(2)
-    expect(page.locator("#review-title")).to_be_focused()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    outside = page.evaluate(
-        """() => [...document.querySelectorAll("#review *")].filter((one) => {
-          const { left, right } = one.getBoundingClientRect();
-          return one.checkVisibility() && (left < -1 || right > innerWidth + 1);
-        }).map((one) => one.outerHTML.slice(0, 80))"""
-    )
-    assert outside == []
+    for width, theme, language in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        page.context.add_cookies(
+            [{"name": "language", "value": language, "url": page.url}]
+        )
+        asked.clear()
+        page.reload()
+        page.locator("#rows .pick input").nth(0).check()
+        page.locator("#rows .pick input").nth(1).check()
+        assert not any("/review.js" in url for url in asked)  # loaded when needed
+        page.locator("#review-open").click()
+        expect(page.locator("#review-rows tr")).to_have_count(2)
+        expect(page.locator("#review-title")).to_be_focused()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        outside = page.evaluate(
+            """() => [...document.querySelectorAll("#review *")].filter((one) => {
+              const { left, right } = one.getBoundingClientRect();
+              return one.checkVisibility() && (left < -1 || right > innerWidth + 1);
+            }).map((one) => one.outerHTML.slice(0, 80))"""
+        )
+        assert outside == [], (width, theme, language)
 
 
 def test_nothing_is_wrong_with_the_review_for_a_screen_reader(

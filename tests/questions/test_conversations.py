@@ -16,6 +16,8 @@ from chatbot.domain import Cancellation, Question, Scope
 from tests.data import cases
 
 CONVERSATIONS = cases(__file__)
+pytestmark = pytest.mark.timeout(600)
+"""It may be the first to need all sample reports."""
 LEAST = 0.9
 """Share of conversations whose last answer cites every country with one of the
 headings.

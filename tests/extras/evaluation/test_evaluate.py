@@ -237,6 +237,7 @@ class TestTracking:
         assert json.loads(files["report.json"])["dataset"] == "tiny"
 
 
+@pytest.mark.timeout(600)  # it may be the first to need all sample reports
 def test_the_shipped_questions_work_on_the_sample_reports(
     run: Run, sample_library: Path, tmp_path: Path
 ) -> None:
