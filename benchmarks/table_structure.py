@@ -115,9 +115,8 @@ def line_cells(line: str, known: Collection[str]) -> Row:
                 parts[-1] = (*parts[-1][:2], f"{parts[-1][2]}; {value}")
             else:
                 parts.append((name, sign, value))
-        texts = [parts[0][0]] * (plain(parts[0][0]) in known) + [
-            value for _, _, value in parts
-        ]
+        label = parts[0][0].rpartition(" › ")[2]
+        texts = [label] * (plain(label) in known) + [value for _, _, value in parts]
     return tuple(filter(None, (plain(text.rpartition(" › ")[2]) for text in texts)))
 
 

@@ -274,7 +274,7 @@ def _role_of_column(path: Headings, values: Sequence[str], tag: str) -> str:
     role = role_of_tag(tag) or role_of_head(head)
     if role == "year" and _are_years(values):
         return "year"
-    if role in {"code", "comment"}:
+    if role == "comment" or (role == "code" and len(path) == 1):
         return role
     numbers = 0
     words = 0

@@ -47,18 +47,23 @@ def read_grid(
     note: str = "",
     place: str = "",
     tags: Headings = (),
+    groups: Sequence[Headings | None] = (),
 ) -> TableGrid:
     """Return the table of a grid without its heading rows. ``names``: of the columns,
     levels separated by `LEVEL`; "" = none.
 
-    A row with nothing but its first cell groups the rows below it. A first cell that is
-    left empty below another one repeats it, where the next cell labels the row too.
+    A row with nothing but its first cell groups the rows below it, unless the loader
+    knows the ``groups`` of a row. A first cell that is left empty below another one
+    repeats it, where the next cell labels the row too.
     """
     width = max([len(names), *map(len, rows)])
     grid = [_padded(row, width) for row in rows]
     paths = [_path(name) for name in names]
     paths += [()] * (width - len(paths))
     labels = _label_columns(paths, grid)
+    if groups:
+        # What is printed as a table has labels at its edge, numbers too.
+        labels = max(1, labels)
     heads = tuple(" ".join(path) for path in paths[:labels])
     table_rows: list[TableRow] = []
     numbers: list[int] = []
@@ -67,7 +72,8 @@ def read_grid(
     for number, row in enumerate(grid):
         if not any(row):
             continue
-        if _is_group(grid, number, labels):
+        above = groups[number] if groups else None
+        if above is None and _is_group(grid, number, labels):
             group = row[0]
             carried = [""] * labels
             continue
@@ -75,8 +81,10 @@ def read_grid(
         if labels > 1 and not own[0] and own[1]:
             own[0] = carried[0]
         carried = own
-        path = (group, *own) if group else tuple(own)
-        table_rows.append(TableRow(path=path, texts=tuple(row[labels:])))
+        if above is None:
+            above = (group,)
+        path = (*filter(None, above), *own)
+        table_rows.append(TableRow(path, tuple(row[labels:])))
         numbers.append(number)
     table = Table(
         columns=tuple(paths[labels:]),
@@ -121,7 +129,8 @@ def _label_columns(paths: Sequence[Headings], grid: Sequence[Sequence[str]]) -> 
 
 def _has_figures(path: Headings, column: Sequence[str]) -> bool:
     """Return whether most values of a column are numbers that count something."""
-    if path and is_code(path[-1]):
+    # "No." below the name of a group of columns counts something.
+    if len(path) == 1 and is_code(path[0]):
         return False
     numbers: list[str] = []
     others = 0
@@ -195,8 +204,12 @@ def _count_heads(table: list[list[str]], start: int, width: int) -> int:
         if not units and _has_figure(row):
             break
         if heads and not units and not repeated:
-            is_unique = len(set(names)) == len(names)
-            if is_unique and all(names[1:]):
+            is_unique = len(set(names)) == len(names) and all(names[1:])
+            # Above nothing but rows of figures, words are no row of their own.
+            if is_unique and (
+                any(map(str.isdigit, "".join(row)))
+                or not all(map(_has_figure, table[heads + 1 :]))
+            ):
                 break
         heads += 1
     is_headed = all(_joined_names(table[:heads], width)[start + 1 :])
@@ -213,9 +226,7 @@ def _joined_names(rows: list[list[str]], width: int) -> list[str]:
     for row, below in zip(rows, [*rows[1:], []], strict=False):
         above = ""
         for place in range(width):
-            cell = ""
-            if place < len(row):
-                cell = label(row[place])
+            cell = label(row[place]) if place < len(row) else ""
             spreads = bool(below) and place > 0 and below[place : place + 1] != [""]
             if cell or not spreads:
                 above = cell

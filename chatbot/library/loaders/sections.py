@@ -424,9 +424,7 @@ def column_names(header: Sequence[str], width: int) -> list[str]:
     require_width(width)
     names: dict[str, None] = {}
     for place in range(width):
-        name = ""
-        if place < len(header):
-            name = one_line(header[place]).lstrip("\ufeff")
+        name = one_line(header[place]).lstrip("\ufeff") if place < len(header) else ""
         name = name or f"Column {place + 1}"
         counted = name
         number = 1

@@ -175,10 +175,7 @@ def guess_encoding(data: bytes) -> str | None:
     from charset_normalizer import from_bytes  # takes 30 ms, and is rarely needed
 
     guesses = from_bytes(sample, cp_isolation=list(_ENCODINGS))
-    matches = []
-    for match in guesses:
-        if not _SIGN_IN_WORD.search(str(match)):
-            matches.append(match)
+    matches = [match for match in guesses if not _SIGN_IN_WORD.search(str(match))]
     matches.sort(key=lambda match: (match.chaos, -match.coherence))
     if not matches:
         return None

@@ -317,9 +317,7 @@ def number_text(value: float, number_format: str) -> str:
     if isinstance(value, int) or value.is_integer():
         plain = str(int(value))
     sections = re.findall(r'(?:"[^"]*"|\\.|[^;"\\])+', number_format)
-    section = "General"
-    if sections:
-        section = sections[0]
+    section = sections[0] if sections else "General"
     if value < 0 and len(sections) > 1:
         section = sections[1]
     parts = list(_FORMAT_PART.finditer(section))

@@ -60,7 +60,11 @@ class PdfLoader:
 
         with opened(path) as file:
             read = read_pages(file, path, self.ocr.note)
-        pages, properties = read.texts, read.properties
+        pages = read.texts
+        about = {
+            name: " ".join(_CONTROL.sub(" ", value).split())
+            for name, value in read.properties.items()
+        }
         margins = without_running_lines(pages)
         # A page without a real text layer of which a picture takes 30 % is a scan.
         pictures = [
@@ -72,28 +76,24 @@ class PdfLoader:
                 page.columns = columns_of_words(words)
             margins += without_running_lines(pages)
         scanned = sum(page.confidence is None for page in pictures)
-        remedy = "OCR found nothing to read in it."
-        if self.ocr.missing:
-            remedy = (
-                f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
-            )
+        remedy = (
+            f"{self.ocr.missing}, or run OCR on it first: ocrmypdf in.pdf out.pdf."
+            if self.ocr.missing
+            else "OCR found nothing to read in it."
+        )
         if not any(page.columns for page in pages) or scanned == read.count:
             raise LoadError(
                 f"{path.name} has no text: it is a scan or holds pictures only. "
                 f"{remedy}"
             )
-        title = " ".join(_CONTROL.sub(" ", properties["title"]).split())
+        title = about["title"]
         no_words = not _LETTERS.search(title) or (
             " " not in title and _CODE.search(title)
         )
         if len(title) > 200 or no_words or FILLED_IN.match(title) or title == path.stem:
             title = ""  # a program filled it in with a file's name or its own
-        properties["title"] = title
+        about["title"] = title
         title, sections = sections_of(pages, title)
-        about = {
-            name: " ".join(_CONTROL.sub(" ", value).split())
-            for name, value in properties.items()
-        }
         notes = list(read.notes())
         if scanned:
             notes.append(

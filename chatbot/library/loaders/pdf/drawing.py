@@ -307,9 +307,7 @@ def _turned_shape(
 ) -> dict[str, Any]:
     box = (shape["x0"], shape["top"], shape["x1"], shape["bottom"])
     x0, top, x1, bottom = turned_box(box, turn, width, height)
-    above = height
-    if turn % 2:
-        above = width
+    above = width if turn % 2 else height
     turned = shape | {
         "x0": x0,
         "x1": x1,
@@ -581,15 +579,11 @@ class _Device(PDFPageAggregator):
             ncs,
             graphicstate,
         )
-        forward = 1
-        if fontsize * scaling < 0:
-            forward = -1
+        forward = -1 if fontsize * scaling < 0 else 1
         turn = 0
         size = at.size
         if abs(b) > abs(a):
-            turn = 3
-            if b * forward > 0:
-                turn = 1
+            turn = 1 if b * forward > 0 else 3
             size = at.width
         elif a * forward < 0:
             turn = 2
@@ -658,10 +652,7 @@ def visible_characters(
     in a damaged file.
     """
     on_page = _within(crop, chars) or _within(page, chars)
-    tiny = []
-    for char in on_page:
-        if char.size < _MIN_SIZE:
-            tiny.append(char)
+    tiny = [char for char in on_page if char.size < _MIN_SIZE]
     if tiny and 2 * len(tiny) < sum(char.size >= _READABLE_SIZE for char in on_page):
         on_page = [char for char in on_page if char.size >= _MIN_SIZE]
     if not any(char.paint for char in on_page):

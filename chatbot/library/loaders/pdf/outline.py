@@ -14,9 +14,14 @@ from statistics import median
 
 from ....domain import Section
 from ....domain.documents import PARAGRAPH
+from ....domain.tables import Table, TableRows
+from ....language.table_text import row_line, rows_text
+from ....language.table_words import role_of_head, unit_line
+from ..grid import is_year, read_grid
+from ..sections import empty_columns
 from .measures import read_measure
 from .page import Block, PageText
-from .tables import CAPTION, PageTable, is_number, is_year
+from .tables import CAPTION, PageTable, is_number
 from .words import Line, Style, compounds, join_lines
 
 _BULLET = re.compile(r"[•◦▪■●○‣►–—·*†‡§¶-]\s?\S")
@@ -59,9 +64,7 @@ def paragraphs_of(
         for a, b in pairwise(lines)
         if 0 < b.bottom - a.bottom < 4.0 * a.size
     ]
-    wide = 0.0
-    if len(far) >= 3 and (not steps):
-        wide = median(far)
+    wide = median(far) if len(far) >= 3 and not steps else 0.0
     for at, line in enumerate(lines):
         after = lines[at + 1] if at + 1 < len(lines) else None
         if not groups or _breaks(groups[-1], line, after, pitch, wide):
@@ -101,6 +104,8 @@ def _breaks(
 ) -> bool:
     """Return whether a line begins a new paragraph after the lines in ``group``."""
     before = group[-1]
+    if CAPTION.match(group[0].text) and unit_line(line.text):
+        return True
     ended = bool(_SENTENCE_END.search(group[-1].text))
     step = line.bottom - before.bottom
     if (
@@ -136,6 +141,7 @@ def _breaks(
 
 
 _LARGER = read_measure("outline.larger")
+_WIDE_ROW = read_measure("outline.wide_row")
 _MAX_HEADING_LINES = 3
 _LETTERS = re.compile(r"[^\W\d_].*[^\W\d_]")
 _REST = re.compile(
@@ -174,6 +180,8 @@ class Styles:
                 < 1.5 * lines[end].size
             ):
                 break
+            if CAPTION.match(first.text) and unit_line(lines[end].text):
+                break
             end += 1
         count = end - at
         text = " ".join(line.text for line in lines[at:end])
@@ -182,9 +190,7 @@ class Styles:
                 return count
             return 0
         # A bold line of the body's size is a heading only if it is shorter.
-        max_words = 14
-        if first.size >= self.larger_than:
-            max_words = 25
+        max_words = 25 if first.size >= self.larger_than else 14
         short = count <= _MAX_HEADING_LINES and len(text.split()) <= max_words
         return (
             count
@@ -211,11 +217,7 @@ _DIGIT = re.compile(r"\d")
 def text_lines(pages: Iterable[PageText]) -> Iterator[Line]:
     """Yield the lines outside of tables."""
     return (
-        block
-        for page in pages
-        for column in page.columns
-        for block in column
-        if isinstance(block, Line)
+        block for page in pages for block in page.blocks() if isinstance(block, Line)
     )
 
 
@@ -230,9 +232,7 @@ def styles_of(pages: Sequence[PageText]) -> Styles:
         sizes[line.size] += len(line.text)
     body = max(sizes, key=sizes.__getitem__, default=0.0)
     bold_body = 2 * letters[body, True] > letters[body, False] + letters[body, True]
-    bold_from = 0.85 * body
-    if bold_body:
-        bold_from = inf
+    bold_from = inf if bold_body else 0.85 * body
     levels = [
         (size, bold)
         for size, bold in letters
@@ -264,9 +264,10 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """The line that names a table."""
+    """The lines that name a table, of which the last may give a ``unit``."""
 
     text: str
+    unit: str = ""
 
 
 Part = Heading | Caption | Paragraph | PageTable
@@ -316,10 +317,7 @@ def _parts(
 ) -> Iterator[Part]:
     for _, blocks in groupby(column, type):
         run = list(blocks)
-        lines = []
-        for block in run:
-            if isinstance(block, Line):
-                lines.append(block)
+        lines = [block for block in run if isinstance(block, Line)]
         at = start = 0
         while at < len(lines):
             count = styles.heading(lines, at)
@@ -377,9 +375,13 @@ def _with_captions(parts: list[Part]) -> list[Part]:
         if table is None:
             continue
         numbered = CAPTION.match(part.text) and len(part.text) < 400
-        if isinstance(unit := following[0], Heading):
-            if numbered and not CAPTION.match(unit.text):
-                parts[at : at + 2] = [Caption(f"{part.text} {unit.text}")] * 2
+        below = following[0]
+        if isinstance(below, Heading) or (
+            isinstance(below, Paragraph) and unit_line(below.text)
+        ):
+            if numbered and not CAPTION.match(below.text):
+                caption = Caption(f"{part.text} {below.text}", below.text)
+                parts[at : at + 2] = [caption] * 2
             continue
         centred = (
             isinstance(part, Heading)
@@ -400,22 +402,16 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
     """
     styles = styles_of(pages)
     hyphenated = compounds(line.text for line in text_lines(pages))
-    flows = []
-    for page in pages:
-        flows.append(flow(page, styles, hyphenated))
+    flows = [flow(page, styles, hyphenated) for page in pages]
     if not title and flows:
         headings = [
             part
             for part in flows[0]
             if isinstance(part, Heading) and not CAPTION.match(part.text)
         ]
-        larger = []
-        for heading in headings:
-            if heading.size >= styles.larger_than:
-                larger.append(heading)
-        title = ""
-        if larger:
-            title = max(larger, key=lambda heading: heading.size).text
+        least = styles.larger_than
+        larger = [heading for heading in headings if heading.size >= least]
+        title = max(larger, key=lambda heading: heading.size).text if larger else ""
     writer = _SectionWriter(title, styles)
     for page, parts in zip(pages, flows, strict=True):
         writer.add(page, parts)
@@ -424,6 +420,17 @@ def sections_of(pages: Sequence[PageText], title: str) -> tuple[str, list[Sectio
 
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def _is_list(table: Table) -> bool:
+    """Return whether the heads of a table say nothing: they are missing, or it lists
+    items with their values, as the fields of a form.
+    """
+    if not any(table.columns):
+        return True
+    if len(table.row_heads) != 1 or len(table.columns) != 1:
+        return False
+    return role_of_head("".join(table.columns[0])) == "value"
 
 
 class _SectionWriter:
@@ -446,21 +453,16 @@ class _SectionWriter:
     def add(self, page: PageText, parts: Sequence[Part]) -> None:
         self._page = page.number
         self._confidence = page.confidence
-        self._caption = None
+        first = parts[0] if parts else None
+        if not (isinstance(first, PageTable) and first.before):
+            self._caption = None
         for part in parts:
             if isinstance(part, Heading):
                 self._open(part)
             elif isinstance(part, Caption):
                 self._caption = part
             elif isinstance(part, PageTable):
-                # A row of 150 characters is a section of its own: in one passage with
-                # another, neither is found by its label (MiniLM: .81 for both together,
-                # .85 for the row alone).
-                for wide, lines in groupby(
-                    part.lines, lambda line: len(line) >= 150 and line[0] != "|"
-                ):
-                    for text in lines if wide else ["\n".join(lines)]:
-                        self._write(text, alone=wide)
+                self._write_table(part)
             else:
                 is_note = part.size < 0.93 * self._styles.body or _NOTE.match(part.text)
                 last_path = self._sections[-1].path if self._sections else ()
@@ -471,6 +473,41 @@ class _SectionWriter:
                 ):
                     self._caption = None  # its table has been written
                 self._write(part.text)
+
+    def _write_table(self, table: PageTable) -> None:
+        notes = table.titles
+        if self._caption:
+            unit = self._caption.unit
+            notes = [self._caption.text.removesuffix(unit).strip(), unit, *notes]
+        # A head that is repeated within the table is no row.
+        rows = [row for row in table.rows if row.cells != table.header]
+        cells = [row.cells for row in rows]
+        grid = read_grid(
+            table.header,
+            cells,
+            title="".join(notes[:1]),
+            note="\n".join(notes[1:]),
+            place=self._headings[-1][0].text if self._headings else "",
+            groups=[row.groups for row in rows],
+        ).table
+        is_list = _is_list(grid)
+        lines = [row_line(grid, row) for row in grid.rows]
+        # A row of 150 characters is a section of its own: in one passage with another,
+        # neither is found by its label (MiniLM: .81 for both together, .85 for the row
+        # alone).
+        at = 0
+        for is_wide, group in groupby(lines, lambda line: len(line) >= _WIDE_ROW):
+            for text in group if is_wide else ["\n".join(group)]:
+                end = at + text.count("\n") + 1
+                shown = TableRows(grid, at, end, "\n".join(table.titles))
+                at = end
+                self._write(
+                    rows_text(shown),
+                    alone=is_wide or not is_list,
+                    rows=None if is_list else shown,
+                )
+        for line in empty_columns(table.header, cells):
+            self._write(line)
 
     def finished(self) -> list[Section]:
         self._close(0)
@@ -502,7 +539,9 @@ class _SectionWriter:
         if unused:
             self._write(PARAGRAPH.join(unused))
 
-    def _write(self, text: str, *, alone: bool = False) -> None:
+    def _write(
+        self, text: str, *, alone: bool = False, rows: TableRows | None = None
+    ) -> None:
         self._headings = [(heading, True) for heading, _ in self._headings]
         path = tuple(heading.text for heading, _ in self._headings)
         path += (self._caption.text,) if self._caption else ()
@@ -512,6 +551,6 @@ class _SectionWriter:
             text = f"{last.text}{PARAGRAPH}{text}"
             self._sections.pop()
         self._sections.append(
-            Section(path, text, page=self._page, confidence=self._confidence)
+            Section(path, text, page=self._page, confidence=self._confidence, rows=rows)
         )
         self._alone = alone

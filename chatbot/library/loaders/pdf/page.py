@@ -85,9 +85,7 @@ class PdfPageReader:
         """
         page.draw()
         letters = Counter(char.turn for char in page.letters)
-        main = 0
-        if letters:
-            main = letters.most_common(1)[0][0]
+        main = letters.most_common(1)[0][0] if letters else 0
         heads: list[Word] = []
         if len(letters) > 1:
             heads, page.letters = sideways_heads(page, main)
@@ -116,39 +114,26 @@ class _DirectionReader:
 
     def read(self, page: DrawnPage, heads: Sequence[Word]) -> PageText:
         """``heads``: headings of columns that were set sideways."""
-        height = float(page.height)
         printed = [*page_words(page), *form_values(page), *heads]
         bordered, words = bordered_tables(page, printed, self._open_table)
         between_rules, words = ruled_tables(page, words)
         tables = bordered + between_rules
         beside: list[Box] = [*tables, *_pictures_beside(page, words)]
         gutters = self._columns.gutters(words, beside, _walls(page, words))
-        columns = []
-        for items in order_columns([*words, *tables], gutters):
-            columns.append(_blocks(items))
-        self._continue_tables(columns, height)
-        return PageText(page.page_number, height, columns, _pictured(page))
+        columns = list(map(_blocks, order_columns([*words, *tables], gutters)))
+        text = PageText(page.page_number, float(page.height), columns, _pictured(page))
+        self._continue_tables(text)
+        return text
 
-    def _continue_tables(
-        self, columns: Sequence[Sequence[Block]], height: float
-    ) -> None:
+    def _continue_tables(self, page: PageText) -> None:
         """Let the first table go on with that at the foot of the page before, and note
         that at the foot of this page.
         """
-        tables = []
-        for column in columns:
-            for block in column:
-                if isinstance(block, PageTable):
-                    tables.append(block)
+        tables = [block for block in page.blocks() if isinstance(block, PageTable)]
         first = min(tables, key=lambda table: table.top, default=None)
-        if first and self._open_table:
-            is_headless = first.body and not any(first.header)
-            if is_headless and first.top < height / 4:
-                first.go_on(self._open_table)
-        low = []
-        for table in tables:
-            if table.bottom > 0.75 * height:
-                low.append(table)
+        if first and self._open_table and first.top < page.height / 4:
+            first.go_on(self._open_table)
+        low = [table for table in tables if table.bottom > 0.75 * page.height]
         self._open_table = max(low, key=lambda table: table.bottom, default=None)
 
 
@@ -158,11 +143,8 @@ def _walls(page: DrawnPage, words: Sequence[Word]) -> list[float]:
     """
     left = min((word.x0 for word in words), default=0.0)
     right = max((word.x1 for word in words), default=0.0)
-    walls = []
-    for rule in page_rules(page, joined=1.5):
-        if rule.x1 - rule.x0 >= 0.9 * (right - left):
-            walls.append(rule.y)
-    return walls
+    rules = page_rules(page, joined=1.5)
+    return [rule.y for rule in rules if rule.x1 - rule.x0 >= 0.9 * (right - left)]
 
 
 def _pictures_beside(page: DrawnPage, words: Sequence[Word]) -> list[Gutter]:
@@ -170,22 +152,18 @@ def _pictures_beside(page: DrawnPage, words: Sequence[Word]) -> list[Gutter]:
     beside = []
     for image in page.images:
         picture = Gutter(image["x0"], image["x1"], image["top"], image["bottom"])
-        if not any(_is_over(word, picture) for word in words):
+        if not any(
+            picture.x0 < word.x < picture.x1 and picture.top < word.y < picture.bottom
+            for word in words
+        ):
             beside.append(picture)
     return beside
 
 
-def _is_over(word: Word, picture: Gutter) -> bool:
-    is_inside = picture.x0 < word.x < picture.x1
-    return is_inside and picture.top < word.y < picture.bottom
-
-
 def _pictured(page: DrawnPage) -> float:
     """Return the share of the page under its largest image."""
-    largest = 0.0
-    for image in page.images:
-        largest = max(largest, float(image["width"]) * float(image["height"]))
-    return min(largest / float(page.width * page.height), 1.0)
+    areas = (float(image["width"] * image["height"]) for image in page.images)
+    return min(max(areas, default=0.0) / float(page.width * page.height), 1.0)
 
 
 def columns_of_words(words: list[Word]) -> list[list[Block]]:
@@ -200,10 +178,7 @@ def _blocks(items: Sequence[Box]) -> list[Block]:
     """Return a column's lines and tables from top to bottom."""
     left = min(item.x0 for item in items)
     right = max(item.x1 for item in items)
-    words = []
-    for item in items:
-        if isinstance(item, Word):
-            words.append(item)
+    words = [item for item in items if isinstance(item, Word)]
     blocks: list[Block] = []
     for table in sorted(
         (item for item in items if isinstance(item, PageTable)),
@@ -339,10 +314,7 @@ class Columns:
         )
         size = median(word.size for word in words)
         stripes = _white_stripes(rows, left, right, max(_MIN_GUTTER, 0.5 * size))
-        gutters = []
-        for gutter in stripes:
-            if self._is_supported(gutter, rows):
-                gutters.append(gutter)
+        gutters = [gutter for gutter in stripes if self._is_supported(gutter, rows)]
         chosen: list[Gutter] = []
         for gutter in sorted(gutters, key=lambda g: (g.top - g.bottom, g.x0 - g.x1)):
             # Overlapping: without the 40 points of a column between them.
@@ -363,9 +335,7 @@ class Columns:
         x = (gutter.x0 + gutter.x1) / 2
         continued = any(abs(x - other) < _SAME_GUTTER for other in self._certain)
         # Fewer lines do where earlier pages had a gutter.
-        min_lines = _MIN_LINES
-        if continued:
-            min_lines = 2
+        min_lines = 2 if continued else _MIN_LINES
         beside = [
             row
             for row in rows
@@ -479,10 +449,11 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
     texts, each once.
     """
     removed: dict[str, str] = {}
-    places: dict[str, list[tuple[int, float]]] = defaultdict(list)
+    tops: dict[tuple[str, int], list[float]] = defaultdict(list)
     for page in pages:
         for line in _margin_lines(page):
-            places[_key(line)].append((page.number, line.top))
+            tops[_key(line), page.number].append(line.top)
+    counts = Counter(key for key, _ in tops)
     # The printed page number minus the page's place in the file, if most pages agree on
     # it.
     offsets: Counter[int] = Counter()
@@ -495,30 +466,21 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
         offsets.update(number - page.number for number in numbers)
     ((offset, count),) = offsets.most_common(1) or [(0, 0)]
     numbered = count > max(1, len(pages) / 2)
-    needed = 1
-    if len(pages) > 3:
-        needed = 2
+    needed = 2 if len(pages) > 3 else 1
     for page in pages:
         running = _contents_lines(page)
         for line in _margin_lines(page):
             number = _PAGE_NUMBER.match(line.text)
-            others = [
-                (other, top)
-                for other, top in places[_key(line)]
-                if other != page.number
-            ]
+            key = _key(line)
+            others = counts[key] - 1
+            repeated = 0
             # Headers change with the chapter, and differ between left and right pages.
-            repeated = {
-                at
-                for at, top in others
-                if abs(at - page.number) <= 4 and abs(top - line.top) <= 4.0
-            }
+            for at in range(page.number - 4, page.number + 5):
+                beside = tops.get((key, at), ()) if at != page.number else ()
+                repeated += any(abs(top - line.top) <= 4.0 for top in beside)
             # A whole line of words that is in the margin of many pages may move.
-            share = len({other for other, _ in others}) / len(pages)
-            everywhere = (
-                share >= (1 / 3 if len(_key(line)) >= 12 else 2 / 3)
-                and _key(line).isalpha()
-            )
+            share = 1 / 3 if len(key) >= 12 else 2 / 3
+            everywhere = others >= share * len(pages) and key.isalpha()
             is_page_number = (
                 numbered
                 and number
@@ -527,11 +489,11 @@ def without_running_lines(pages: Sequence[PageText]) -> tuple[str, ...]:
             )
             if (
                 is_page_number
-                or len(repeated) >= needed
-                or (everywhere and len(others) >= _MIN_REPEATED)
+                or repeated >= needed
+                or (everywhere and others >= _MIN_REPEATED)
             ):
                 running.add(id(line))
-                removed.setdefault(_key(line), line.text)
+                removed.setdefault(key, line.text)
         if running:
             kept = [
                 [block for block in column if id(block) not in running]
@@ -550,8 +512,7 @@ def _contents_lines(page: PageText) -> set[int]:
     """
     lines = [
         (int(match[1] or 0), id(block))
-        for column in page.columns
-        for block in column
+        for block in page.blocks()
         if isinstance(block, Line) and (match := _CONTENTS_LINE.search(block.text))
     ]
     rising = all(before <= after for (before, _), (after, _) in pairwise(lines))
@@ -563,7 +524,7 @@ def _contents_lines(page: PageText) -> set[int]:
 def _margin_lines(page: PageText) -> Iterator[Line]:
     low = _MARGIN * page.height
     high = (1 - _MARGIN) * page.height
-    for block in (block for column in page.columns for block in column):
+    for block in page.blocks():
         if isinstance(block, Line) and (block.bottom < low or block.top > high):
             yield block
 

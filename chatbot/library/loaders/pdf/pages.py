@@ -75,9 +75,7 @@ def _named(pages: list[int]) -> str:
     """Return the numbers of pages as a person would name them."""
     shown = ", ".join(map(str, pages[:_MAX_NAMED]))
     more = len(pages) - _MAX_NAMED
-    noun = "pages"
-    if len(pages) == 1:
-        noun = "page"
+    noun = "page" if len(pages) == 1 else "pages"
     if more > 0:
         return f"{noun} {shown} and {more} more"
     return f"{noun} {shown}"

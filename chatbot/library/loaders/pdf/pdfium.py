@@ -103,15 +103,10 @@ class _Page:
             rows[-1].append(char)
             if char.size:
                 printed.append(char)
-        shown = set()
-        for char in self._visible(printed):
-            shown.add(id(char))
+        shown = set(map(id, self._visible(printed)))
         lines = []
         for row in rows:
-            kept = []
-            for char in row:
-                if not char.size or id(char) in shown:
-                    kept.append(char)
+            kept = [char for char in row if not char.size or id(char) in shown]
             if any(char.size for char in kept):
                 lines.append(_line_of(kept))
         return lines

@@ -21,19 +21,12 @@ def sideways_heads(page: DrawnPage, turn: int) -> tuple[list[Word], list[Char]]:
     """
     view = copy(page.turned(turn))
     view.losses = {loss: [] for loss in Loss}  # they are counted when the page is read
-    figures = []
-    for word in page_words(view):
-        if is_number(word.text):
-            figures.append(word)
-    heads = []
+    figures = [word for word in page_words(view) if is_number(word.text)]
+    heads: list[Word] = []
     for across in (1, 3):
-        above = []
-        for block in _blocks(view, across):
-            if _is_over(block, figures):
-                above.append(block)
-        for block in above:
-            if _has_neighbour(block, above):
-                heads.append(block)
+        blocks = _blocks(view, across)
+        above = [block for block in blocks if _is_over(block, figures)]
+        heads += [block for block in above if _has_neighbour(block, above)]
     letters = []
     for char, moved in zip(page.letters, view.letters, strict=True):
         is_sideways = moved.turn % 2 == 1
@@ -54,9 +47,10 @@ def _blocks(view: DrawnPage, across: int) -> list[Word]:
     blocks: list[Word] = []
     for row in rows_of(page_words(side)):
         for piece in pieces_of(row, 2.0):
-            place = turned_box(_box_of(piece), 4 - across, width, height)
+            x0, top, x1, bottom = turned_box(_box_of(piece), 4 - across, width, height)
             first = piece[0]
-            line = Word(text_of(piece), *_edges(place), first.size, first.bold)
+            text = text_of(piece)
+            line = Word(text, x0, x1, top, bottom, first.size, first.bold)
             block = _continued(line, blocks)
             if block is None:
                 blocks.append(line)
@@ -69,12 +63,6 @@ def _box_of(words: Sequence[Word]) -> Box:
     top = min(word.top for word in words)
     bottom = max(word.bottom for word in words)
     return words[0].x0, top, words[-1].x1, bottom
-
-
-def _edges(box: Box) -> Box:
-    """Return left, right, top and bottom, the order of a word's fields."""
-    x0, top, x1, bottom = box
-    return x0, x1, top, bottom
 
 
 def _continued(line: Word, blocks: Sequence[Word]) -> Word | None:
@@ -110,9 +98,8 @@ def _is_over(block: Word, figures: Sequence[Word]) -> bool:
 
 def _has_neighbour(block: Word, blocks: Sequence[Word]) -> bool:
     for other in blocks:
-        if other is block:
-            continue
-        if block.top < other.bottom and other.top < block.bottom:
+        beside = block.top < other.bottom and other.top < block.bottom
+        if beside and other is not block:
             return True
     return False
 
@@ -120,7 +107,6 @@ def _has_neighbour(block: Word, blocks: Sequence[Word]) -> bool:
 def _is_in_any(char: Char, blocks: Sequence[Word]) -> bool:
     x = (char.x0 + char.x1) / 2
     y = (char.top + char.bottom) / 2
-    for block in blocks:
-        if block.x0 <= x <= block.x1 and block.top <= y <= block.bottom:
-            return True
-    return False
+    return any(
+        block.x0 <= x <= block.x1 and block.top <= y <= block.bottom for block in blocks
+    )

@@ -6,12 +6,14 @@ of text per row.
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain, pairwise
 
 from ....domain.documents import SECTION_SEPARATOR
-from ..sections import LEVEL, empty_columns, labelled_row, row_text
+from ....domain.tables import Headings
+from ..grid import heading_rows, is_year
+from ..sections import LEVEL, label
 from .drawing import Box, DrawnPage
 from .measures import read_measure
 from .words import (
@@ -28,7 +30,7 @@ from .words import (
 )
 
 CAPTION = re.compile(
-    r"(?:table|tabelle|tableau|tabla|tabela|tab\.)\s*(?:[a-z]?\.?-?\d|[ivxl]+\b)",
+    r"(?:table|tabelle|tableau|tabla|cuadro|tabela|quadro|tab\.)\s*(?:[a-z]?\.?-?\d|[ivxl]+\b)",
     re.IGNORECASE,
 )
 
@@ -43,45 +45,63 @@ _MAX_LABEL_WORDS = (
     4  # on average: with more, it is text in two columns between two rules, not a table
 )
 WIDE = read_measure("tables.cell_gap")
-_DIGIT = re.compile(r"\d")
 _LEADERS = re.compile(r"\s\.{2,}\s*$|(?:\s?\.){3,}\s*$|^(?:\.\s?){3,}")
 _NUMERIC_WORDS = re.compile(
     r"^[\s(\[<>≤≥±+\-−–—$€£¥~]*(?:\d[\d\s.,:/%–−\-]*[)\]%*†‡§a-z]{0,2}|[–—\-.…]+|n/?a|ref\.?)[\s)\]%]*$",
     re.IGNORECASE,
 )
-_YEAR_HEADING = re.compile(r"^(?:FY\s?)?(?:19|20)\d\d(?:[–/-]\d{2,4})?\W*$")
 
 Rows = Sequence[Sequence[Word]]
 
 
 @dataclass(slots=True)
-class PageTable:
-    """A table as text, a line per row, and its place. ``columns`` and ``header`` serve
-    its continuation, ``body`` a table that may be one.
+class TextRow:
+    """A row of a table. ``groups``: the labels of the rows above that it belongs to,
+    from the outermost inwards; None = not known, it may be such a label itself.
     """
 
-    lines: list[str]
-    x0: float
-    x1: float
-    top: float
-    bottom: float
+    cells: list[str]
+    groups: Headings | None = ()
+
+
+@dataclass(eq=False, slots=True)
+class PageTable:
+    """A table of a page and its place. ``titles``: rows of one cell above its head.
+    ``header``: the name of each column, levels separated by `LEVEL`, "" = none.
+    """
+
     header: list[str]
+    rows: list[TextRow]
     columns: list[Span]
-    body: Sequence[Sequence[str]] = ()
+    x0: float
+    top: float
+    x1: float
+    bottom: float
+    titles: list[str] = field(default_factory=list)
+    before: "PageTable | None" = None
+    """The table on the page before of the same columns and heads."""
 
     @property
     def text(self) -> str:
-        return "\n".join(self.lines)
+        """All that is printed in it."""
+        texts = [*self.titles, *self.header]
+        for row in self.rows:
+            texts += row.groups or ()
+            texts += row.cells
+        return "\n".join(texts)
 
     def go_on(self, before: "PageTable") -> None:
-        """Take the header of the table at the foot of the page before, if the columns
-        are the same.
+        """Continue the table at the foot of the page before, if the columns are the
+        same, and the heads are or are missing.
         """
-        pairs = list(zip(self.columns, before.columns, strict=False))
+        if self.titles or (any(self.header) and self.header != before.header):
+            return
+        pairs = zip(self.columns, before.columns, strict=False)
         if len(self.columns) == len(before.columns) and all(
             a[0] < b[1] and b[0] < a[1] for a, b in pairs
         ):
-            self.header, self.lines = before.header, row_lines(before.header, self.body)
+            self.header = before.header
+            self.before = before
 
 
 def is_number(text: str) -> bool:
@@ -91,21 +111,11 @@ def is_number(text: str) -> bool:
     return bool(_NUMERIC_WORDS.match(text))
 
 
-def is_year(text: str) -> bool:
-    """Return whether a cell is a year or a span of years: a column's heading as often
-    as a figure.
-    """
-    return bool(_YEAR_HEADING.match(text))
-
-
 def columns_of(rows: Rows) -> list[Span]:
     """Return the columns: the parts between the white stripes that (nearly) all rows
     with several cells share.
     """
-    several = []
-    for row in rows:
-        if len(pieces_of(row, WIDE)) > 1:
-            several.append(row)
+    several = [row for row in rows if len(pieces_of(row, WIDE)) > 1]
     if len(several) < 2:
         return []
     size = min(word.size for word in several[0])
@@ -142,9 +152,7 @@ def cells_of(row: Iterable[Word], columns: Sequence[Span]) -> list[str]:
     """Return the row's text in each column; a word belongs to the column nearest to its
     middle.
     """
-    limits = []
-    for left, right in pairwise(columns):
-        limits.append((left[1] + right[0]) / 2)
+    limits = [(left[1] + right[0]) / 2 for left, right in pairwise(columns)]
     cells: list[list[Word]] = [[] for _ in columns]
     for word in row:
         cells[sum(word.x > limit for limit in limits)].append(word)
@@ -156,6 +164,7 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
     over that rule.
     """
     names: list[list[str]] = [[] for _ in columns]
+    own = [""] * len(columns)
     # Words of a heading stand closer to each other than those of two headings.
     for piece in (piece for row in rows for piece in pieces_of(row, 0.6)):
         x0 = piece[0].x0
@@ -175,27 +184,27 @@ def header_of(rows: Rows, columns: Sequence[Span], rules: Sequence[Rule]) -> lis
             for at, (left, right) in enumerate(columns)
             if x0 <= (left + right) / 2 <= x1
         ]
-        distances = []
-        for left, right in columns:
-            distances.append(max(left - x, x - right, 0.0))
-        for at in inside or [distances.index(min(distances))]:
-            names[at].append(text_of(piece))
-    return [LEVEL.join(name) for name in names]
+        if len(inside) > 1:
+            for at in inside:
+                names[at].append(text_of(piece))
+            continue
+        distances = [max(left - x, x - right, 0.0) for left, right in columns]
+        at = distances.index(min(distances))
+        # It may break over lines.
+        own[at] = join_lines(own[at], text_of(piece))
+    return [LEVEL.join([*above, name]) for above, name in zip(names, own, strict=True)]
 
 
-def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
-    """Return the rows' cells. Wrapped cells are joined; a label alone in its row is
-    added to the labels below it.
+def body_of(rows: Rows, columns: Sequence[Span]) -> list[TextRow]:
+    """Return the rows. Wrapped cells are joined; a label alone in its row groups the
+    rows below it.
     """
-    body: list[list[str]] = []
+    body: list[TextRow] = []
     groups: list[_Group] = []
     label: Word | None = None
     for row in rows:
         cells = cells_of(row, columns)
-        filled = []
-        for cell in cells:
-            if cell:
-                filled.append(cell)
+        filled = list(filter(None, cells))
         # Several figures without a label are a row of their own, not the rest of the
         # row above.
         if (
@@ -203,15 +212,14 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             and body
             and not (len(filled) > 1 and all(map(is_number, filled)))
         ):
-            body[-1] = [
-                join_lines(above, below)
-                for above, below in zip(body[-1], cells, strict=True)
-            ]
+            body[-1].cells = list(map(join_lines, body[-1].cells, cells))
         elif any(cells[1:]):
+            if groups and not groups[-1].used and cells[0][:1].islower():
+                # The label began in the line above.
+                cells[0] = join_lines(groups.pop().name, cells[0])
             for group in groups:
                 group.used = True
-            path = [group.name for group in groups] + [cells[0]] * bool(cells[0])
-            body.append([SECTION_SEPARATOR.join(path), *cells[1:]])
+            body.append(TextRow(cells, tuple(group.name for group in groups)))
             label = row[0]
         elif (
             label
@@ -220,7 +228,7 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             and row[0].top - label.bottom < 0.6 * label.size
             and row[0].bold == label.bold
         ):
-            body[-1][0] = join_lines(body[-1][0], cells[0])
+            body[-1].cells[0] = join_lines(body[-1].cells[0], cells[0])
         else:
             label = None
             kept = [
@@ -233,13 +241,9 @@ def body_of(rows: Rows, columns: Sequence[Span]) -> list[list[str]]:
             ]
             groups = [*kept, _Group(row[0].x0, cells[0])]
     # A total in the last row only is the table's, not its last group's.
-    totals = [
-        at
-        for at, row in enumerate(body)
-        if row[0].lower().endswith(f"{SECTION_SEPARATOR}total")
-    ]
-    if totals == [len(body) - 1]:
-        body[-1][0] = body[-1][0].rpartition(SECTION_SEPARATOR)[2]
+    totals = [row for row in body if row.groups and row.cells[0].lower() == "total"]
+    if totals and totals == body[-1:]:
+        body[-1].groups = ()
     return body + [group.row(columns) for group in groups if not group.used]
 
 
@@ -251,18 +255,8 @@ class _Group:
     name: str
     used: bool = False
 
-    def row(self, columns: Sequence[Span]) -> list[str]:
-        return [self.name] + [""] * (len(columns) - 1)
-
-
-def row_lines(header: Sequence[str], body: Iterable[Sequence[str]]) -> list[str]:
-    """Return ``Header: value; Header: value`` for each row; ``Label: value; value`` if
-    there is no header.
-    """
-    rows = list(body)
-    if not any(header):
-        return [labelled_row(row) for row in rows]
-    return [*(row_text(header, row) for row in rows), *empty_columns(header, rows)]
+    def row(self, columns: Sequence[Span]) -> TextRow:
+        return TextRow([self.name] + [""] * (len(columns) - 1))
 
 
 def ruled_tables(
@@ -304,10 +298,7 @@ def _chains(ruled: Sequence[Rule], page: DrawnPage) -> list[list[Rule]]:
             chains.append([rule])
     # Labels stand to the left of the rules, below a single longer rule: the chain is
     # extended along it.
-    single = []
-    for group in chains:
-        if len(group) == 1:
-            single.append(group[0])
+    single = [group[0] for group in chains if len(group) == 1]
     for group in chains:
         for wide in single if len(group) >= _MIN_ROWS else ():
             through = (
@@ -351,12 +342,8 @@ def _between(
     head, body = _split_header(parts[0])
     if len(parts) > 1:
         # The header takes more than one part if figures begin later.
-        figures = []
-        for part in parts:
-            figures.append(any(_is_figures(row) for row in part))
-        above = 1
-        if any(figures):
-            above = figures.index(True)
+        figures = (at for at, part in enumerate(parts) if any(map(_is_figures, part)))
+        above = next(figures, 1)
         if above:
             head = list(chain(*parts[:above]))
             body = list(chain(*parts[above:]))
@@ -416,11 +403,8 @@ def _table(
         3, 0.6 * len(body)
     ):
         return None
-    header, (x0, top, x1, bottom) = header_of(head, columns, spanners), place
-    filled = body_of(body, columns)
-    return PageTable(
-        row_lines(header, filled), x0, x1, top, bottom, header, columns, filled
-    )
+    header = header_of(head, columns, spanners)
+    return PageTable(header, body_of(body, columns), columns, *place)
 
 
 def aligned_tables(rows: Sequence[list[Word]]) -> list[PageTable | list[Word]]:
@@ -512,9 +496,7 @@ def bordered_tables(
         inside = [
             word for word in words if x0 <= word.x <= x1 and top <= word.y <= bottom
         ]
-        spans = []
-        for column in bordered.columns:
-            spans.append((column.bbox[0], column.bbox[2]))
+        spans = [(column.bbox[0], column.bbox[2]) for column in bordered.columns]
         spans = [
             (x0, min(x1, after))
             for (x0, x1), (after, _) in pairwise([*spans, (x1, x1)])
@@ -523,27 +505,46 @@ def bordered_tables(
         continued = before if top < page.height / 4 else None
         grid, spans = _without_gaps(grid, spans)
         titles = []  # a row of one cell above the others names the table
-        while len(grid) > 2 and sum(map(_has_text, grid[0])) == 1:
-            titles.append(next(filter(_has_text, grid.pop(0)))[0])
-        header, body, columns = _headed(grid, spans, continued)
+        while len(grid) > 2:
+            filled = [text for text, _ in grid[0] if text]
+            if len(filled) > 1 or not label(filled[0]):
+                break
+            titles += filled
+            del grid[0]
+        header, body = _headed(grid, spans, continued)
         if (
             len(grid) < (1 if continued and header is continued.header else 2)
-            or len(columns) < 2
+            or len(spans) < 2
         ):
             continue
         tables.append(
             PageTable(
-                [*titles, *row_lines(header, body)],
-                x0,
-                x1,
-                top,
-                bottom,
                 header,
-                columns,
+                _bordered_rows(body, grid[-len(body) :]),
+                spans,
+                *bordered.bbox,
+                titles,
             )
         )
         words = [word for word in words if id(word) not in used]
     return tables, words
+
+
+def _bordered_rows(
+    body: Sequence[list[str]], grid: Sequence[Sequence["_Cell"]]
+) -> list[TextRow]:
+    """Return the rows between borders. A label alone in its row groups those below it
+    if it goes over several columns, or the first row is such a label. Otherwise the row
+    only has no values.
+    """
+    in_groups = not any(body[0][1:])
+    rows = []
+    for texts, cells in zip(body, grid, strict=True):
+        row = TextRow(texts)
+        if in_groups or any(texts[1:]) or ("", None) in cells:
+            row.groups = None
+        rows.append(row)
+    return rows
 
 
 _Cell = tuple[str, Box | None]
@@ -559,10 +560,7 @@ def _grid(
     for cells in rows:
         low = min(cell[1] for cell in cells if cell)
         high = max(cell[3] for cell in cells if cell)
-        beside = []
-        for word in words:
-            if low <= word.y <= high:
-                beside.append(word)
+        beside = [word for word in words if low <= word.y <= high]
         inside = [
             [
                 w
@@ -591,9 +589,7 @@ def _without_gaps(
     """
     groups: list[list[int]] = []
     for at in range(len(spans)):
-        filled = []
-        for row in grid:
-            filled.append(bool(row[at][0]))
+        filled = [bool(row[at][0]) for row in grid]
         if not any(filled):
             continue
         # A column of less than nine points between borders is the gap of a double
@@ -612,20 +608,12 @@ def _without_gaps(
             groups.append([at])
     joined = [
         [
-            next(filter(_has_text, (row[at] for at in group)), row[group[0]])
+            next((row[at] for at in group if row[at][0]), row[group[0]])
             for group in groups
         ]
         for row in grid
     ]
     return joined, [(spans[group[0]][0], spans[group[-1]][1]) for group in groups]
-
-
-def _has_figure(row: Sequence[str]) -> bool:
-    return any(is_number(cell) and not is_year(cell) for cell in row[1:] if cell)
-
-
-def _has_text(cell: _Cell) -> bool:
-    return bool(cell[0])
 
 
 def _width(span: Span) -> float:
@@ -640,84 +628,53 @@ def _rows_without_rules(
     words.
     """
     lines = rows_of(word for cell in inside for word in cell)
-    spans = []
-    for cell in cells:
-        if cell:
-            spans.append((cell[0], cell[2]))
+    spans = [(cell[0], cell[2]) for cell in cells if cell]
     if len(lines) < _MIN_ROWS or len(spans) < len(cells) or len(spans) < 2:
         return []
-    rows = []
-    for line in lines:
-        rows.append(cells_of(line, spans))
+    rows = [cells_of(line, spans) for line in lines]
     figures = [cell for row in rows for cell in row[1:] if cell]
-    labelled = []
-    for row in rows:
-        if row[0]:
-            labelled.append(row)
-    with_figures = sum(any(row[1:]) for row in labelled)
+    with_figures = sum(bool(row[0]) and any(row[1:]) for row in rows)
     if (
         not figures
         or not all(map(is_number, figures))
         or with_figures < max(_MIN_ROWS, 0.7 * len(lines))
     ):
         return []
-    return body_of(lines, spans)
+    return [
+        [SECTION_SEPARATOR.join([*(row.groups or ()), row.cells[0]]), *row.cells[1:]]
+        for row in body_of(lines, spans)
+    ]
 
 
 def _headed(
     grid: list[list[_Cell]], columns: list[Span], before: PageTable | None
-) -> tuple[list[str], list[list[str]], list[Span]]:
-    """Return the header, the rows below it, and the columns. A table that continues
-    without a header takes that of ``before``. A header may take several rows; a cell
-    over several columns names each. A cell over several rows is repeated as a label.
+) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows below it. A table that continues without a header
+    takes that of ``before``. A cell over several columns names each. A cell over
+    several rows is repeated as a label.
     """
     body: list[list[str]] = []
+    spread: list[list[str]] = []
     for row in grid:
-        covered = row[0] == ("", None) and body
-        body.append(
-            [body[-1][0] if covered else row[0][0], *(text for text, _ in row[1:])]
-        )
+        texts = [text for text, _ in row]
+        if row[0] == ("", None) and body:
+            texts[0] = body[-1][0]
+        body.append(texts)
+        names = list(texts)
+        for text, cell in row:
+            for place, (x0, x1) in enumerate(columns):
+                if text and cell and cell[0] <= (x0 + x1) / 2 <= cell[2]:
+                    names[place] = text
+        spread.append(names)
     if (
         before is not None
         and any(before.header)
         and body[0] != before.header
         and len(columns) == len(before.columns)
     ):
-        pairs = zip(columns, before.columns, strict=True)
-        if all(abs(a[0] - b[0]) < _SAME and abs(a[1] - b[1]) < _SAME for a, b in pairs):
-            return before.header, body, columns
-    names: list[list[str]] = [[] for _ in columns]
-    above = next((at for at, row in enumerate(body) if _has_figure(row)), len(body))
-    above = 1 if above == len(body) else above
-    # Where rows of words stand among the figures, a row of words is only known as a
-    # heading while names are missing.
-    words = not any(
-        _DIGIT.search(cell) and not is_year(cell)
-        for row in body[:above]
-        for cell in row[1:]
-    )
-    sure = above > 1 and words and all(map(_has_figure, body[above:]))
-    at = 0
-    # A header with borders has at most four rows.
-    for row in grid[: min(above, 4)]:
-        texts = []
-        for text, _ in row:
-            texts.append(text)
-        complete = (
-            all(names[1:]) and len(set(map(tuple, names[1:]))) == len(columns) - 1
-        )
-        if is_number(texts[0]) or (complete and not sure) or sum(map(bool, texts)) < 2:
-            break
-        at += 1
-        for text, cell in row:
-            for place, (x0, x1) in enumerate(columns):
-                if (
-                    text
-                    and cell
-                    and cell[0] <= (x0 + x1) / 2 <= cell[2]
-                    and text not in names[place]
-                ):
-                    names[place].append(text)
-    if at in {0, len(grid)} or 2 * sum(map(bool, names[1:])) < len(columns) - 1:
-        return [""] * len(columns), body, columns
-    return [LEVEL.join(name) for name in names], body[at:], columns
+        ends = zip(chain(*columns), chain(*before.columns), strict=True)
+        if all(abs(end - other) < _SAME for end, other in ends):
+            return before.header, body
+    header = heading_rows(spread)
+    header += [""] * (len(columns) - len(header))
+    return header, body[-len(spread) :]

@@ -34,6 +34,7 @@ _SPREAD_FIGURE = re.compile(
 )  # with a sign in it: a row of one-digit cells has none
 _EVEN = read_measure("words.even")
 _DOUBLED = read_measure("words.doubled")
+_NEAR = read_measure("words.near")
 _SPREAD_SINGLE = read_measure("words.spread_single")
 _SPREAD_LETTERS = read_measure("words.spread_letters")
 _SPREAD_LEAST = read_measure("words.spread_least")
@@ -84,10 +85,7 @@ class Line(Word):
 
 def page_words(page: DrawnPage) -> list[Word]:
     """Return the page's upright words, unordered."""
-    upright = []
-    for char in page.letters:
-        if not char.turn:
-            upright.append(char)
+    upright = [char for char in page.letters if not char.turn]
     chars = _without_doubled(upright)
     if len(chars) < len(upright):
         once = set(map(id, chars))
@@ -230,9 +228,7 @@ def _field_words(field: object, height: float) -> list[Word]:
     parent = resolve1(field.get("Parent"))
     if value is None and isinstance(parent, dict):  # several fields show one value
         value = resolve1(parent.get("V"))
-    text = ""
-    if isinstance(value, bytes):
-        text = decode_text(value)
+    text = decode_text(value) if isinstance(value, bytes) else ""
     lines = text[:5_000].splitlines()
     left = float(box[0])
     middle = height - (box[1] + box[3]) / 2
@@ -338,24 +334,21 @@ def _without_doubled(chars: list[Char]) -> list[Char]:
     """Drop letters that are printed a second time, slightly shifted, to look bold."""
     if not _has_doubled(chars):
         return chars
-    alike: dict[str, list[Char]] = defaultdict(list)
-    for char in sorted(chars, key=attrgetter("x0")):
-        alike[char.text].append(char)
     repeated: set[int] = set()
-    for group in alike.values():
-        for at, char in enumerate(group, start=1):
-            # A letter this near to the same letter is printed twice to look bold.
-            near = max(0.1 * char.size, 0.1)
-            top = char.top
-            end = char.x0 + near
-            while at < len(group) and (other := group[at]).x0 < end:
-                at += 1  # noqa: PLW2901
-                if (
-                    -near < other.top - top < near
-                    and abs(char.size - other.size) < near
-                    and id(char) not in repeated
-                ):
-                    repeated.add(id(other))
+    kept: dict[tuple[str, float], list[Char]] = defaultdict(list)
+    for char in sorted(chars, key=attrgetter("x0")):
+        row = char.top // _DOUBLED
+        for at in (row - 1, row, row + 1):
+            # Few begin just before it: those that were repeated are not kept.
+            for other in reversed(kept[char.text, at]):
+                if char.x0 - other.x0 >= _DOUBLED:
+                    break
+                near = _NEAR * max(other.size, 1)
+                apart = max(char.x0 - other.x0, abs(char.top - other.top))
+                if max(apart, abs(char.size - other.size)) < near:
+                    repeated.add(id(char))
+        if id(char) not in repeated:
+            kept[char.text, row].append(char)
     return [char for char in chars if id(char) not in repeated]
 
 
@@ -455,10 +448,7 @@ def _with_marks(chars: list[Char]) -> list[Char]:
     """Put vowel signs on their letters and reverse letters of several signs; `logical`
     reverses everything back.
     """
-    marks = []
-    for char in chars:
-        if all(map(unicodedata.combining, char.text)):
-            marks.append(char)
+    marks = [char for char in chars if all(map(unicodedata.combining, char.text))]
     # A page of vowelled text has some 2,000.
     if len(marks) > 5_000:
         return chars
@@ -523,10 +513,7 @@ def line_of(row: Sequence[Word]) -> Line:
     sizes: Counter[float] = Counter()
     for word in row:
         sizes[round(2 * word.size) / 2] += len(word.text)
-    lettered = []
-    for word in row:
-        if any(map(str.isalpha, word.text)):
-            lettered.append(word.bold)
+    lettered = [word.bold for word in row if any(map(str.isalpha, word.text))]
     bold = bool(lettered) and all(lettered)
     top = min(word.top for word in row)
     bottom = max(word.bottom for word in row)
@@ -616,9 +603,7 @@ def is_right_to_left(text: str) -> bool:
     """
     if text.isascii():
         return False
-    directions = []
-    for char in text:
-        directions.append(unicodedata.bidirectional(char))
+    directions = list(map(unicodedata.bidirectional, text))
     return sum(one in {"R", "AL"} for one in directions) > directions.count("L")
 
 

@@ -2,6 +2,7 @@
 headers.
 """
 
+import time
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,15 @@ def test_letters_printed_twice_to_look_bold_are_read_once(tmp_path: Path) -> Non
         text_of(tmp_path, page.lines(72, 140, prose("Body", 3))).split("\n")[0]
         == "Balloons will follow"
     )
+
+
+def test_letters_on_one_spot_are_read_in_little_time(tmp_path: Path) -> None:
+    page = Page().lines(72, 140, prose("Body", 3))
+    page.ops.append("BT /F1 1 Tf" + " 1 0 0 1 9 9 Tm (a) Tj" * 8_000 + " ET")
+    started = time.process_time()
+    text = text_of(tmp_path, page)
+    assert time.process_time() - started < 2
+    assert "Body" in text
 
 
 def test_spaces_that_run_on_under_the_next_cell_do_not_part_its_digits(

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from chatbot.domain import Section
+from chatbot.domain.tables import TableRows
 from chatbot.library.loaders.pdf import PdfLoader
+from chatbot.library.tables import statements
 from tests.data import cases
 from tests.library.loaders.pdfs import Page, prose, write
 
@@ -56,10 +58,8 @@ def test_a_bordered_table_is_a_line_per_row(tmp_path: Path) -> None:
     )
     page.lines(72, 220, prose("Below", 2))
     assert lines(tmp_path, page)[1:-1] == [
-        "",
         "Item: tea; 2023: 7; Note: est.",
         "Item: milk; Note: none",
-        "",
     ]
 
 
@@ -175,15 +175,14 @@ def test_a_caption_is_the_tables_section_and_the_text_goes_on_after_it(
     )
     between_rules(page, 120).text(72, 256, "Abbreviation: No. = number.", size=7)
     page.lines(72, 290, prose("After", 3, each=60))
+    table = ("Housing", f"TABLE IV. Householders by group {unit}".strip())
     assert [
         (section.path, section.text.split("\n")[-1][:12])
         for section in load(tmp_path, page)
     ] == [
         (("Housing",), "Before 00 lo"),
-        (
-            ("Housing", f"TABLE IV. Householders by group {unit}".strip()),
-            "Abbreviation",
-        ),
+        (table, "Group: Total"),
+        (table, "Abbreviation"),
         (("Housing",), "After 00 lor"),
     ]
 
@@ -206,7 +205,7 @@ def test_figures_in_columns_without_any_rule_are_a_table(tmp_path: Path) -> None
     for at, row in enumerate(RATES):
         page.row(142 + 12 * at, cells(*row))
     page.lines(72, 200, prose("Below", 3, each=60))
-    assert lines(tmp_path, page)[1:-1] == ["", *RATES_AS_TEXT, ""]
+    assert lines(tmp_path, page)[1:-1] == RATES_AS_TEXT
 
 
 def test_without_a_header_the_rows_keep_their_cells_in_order(tmp_path: Path) -> None:
@@ -301,3 +300,126 @@ def test_typed_rules_alone_are_no_table(tmp_path: Path) -> None:
     for at in range(5):
         page.row(100 + 12 * at, [(80, "-" * 12), (250, "=" * 12)])
     assert lines(tmp_path, page)
+
+
+def tables(sections: list[Section]) -> list[TableRows]:
+    return [section.rows for section in sections if section.rows is not None]
+
+
+def facts(rows: TableRows) -> list[tuple[str, str, str, str]]:
+    return [
+        (figure.subject, figure.heading, figure.label, figure.text)
+        for row in statements(rows.table)
+        for figure in row.values()
+    ]
+
+
+def test_groups_and_heads_over_columns_are_paths_of_the_cells(tmp_path: Path) -> None:
+    page = Page().text(72, 100, "Table 4. Householders by group", size=9)
+    (shown,) = tables(load(tmp_path, between_rules(page, 120)))
+    assert shown.table.title == "Table 4. Householders by group"
+    assert shown.table.columns[:2] == (("2007", "No."), ("2007", "Share"))
+    assert [row.path for row in shown.rows] == [
+        ("Sex", "Male"),
+        ("Sex", "Female"),
+        ("Region", "South of the great river"),
+        ("Total",),
+    ]
+
+
+def test_a_head_that_breaks_over_lines_is_one_name(tmp_path: Path) -> None:
+    page = Page().rule(72, 100, 500, 100).row(112, cells("", "Births", "Deaths"))
+    page.row(124, cells("Country", "in a year", "in a year"))
+    page.rule(72, 130, 500, 130)
+    for at, row in enumerate(RATES):
+        page.row(144 + 12 * at, cells(*row))
+    page.rule(72, 180, 500, 180)
+    (shown,) = tables(load(tmp_path, page))
+    assert facts(shown)[:2] == [
+        ("Kenya", "Births in a year", "", "26.1"),
+        ("Kenya", "Deaths in a year", "", "4.9"),
+    ]
+
+
+def test_a_table_over_two_pages_is_one_whose_head_is_repeated(tmp_path: Path) -> None:
+    head = ("Zone", "Births", "Deaths")
+    first = Page().text(72, 600, "Table 7: Registers of 2021")
+    bordered(first, 620, [head, ("Ab", "12", "3"), ("Bo", "14", "4")])
+    second = bordered(Page(), 60, [head, ("Cu", "15", "5"), ("Di", "16", "6")])
+    before, after = load(tmp_path, first, second)
+    assert before.rows is not None
+    assert after.rows is not None
+    assert after.rows.table.title == "Table 7: Registers of 2021"
+    assert after.path == before.path == ("Table 7: Registers of 2021",)
+    assert (
+        after.text == "Zone: Cu; Births: 15; Deaths: 5\nZone: Di; Births: 16; Deaths: 6"
+    )
+    assert [row.path for row in after.rows.rows] == [("Cu",), ("Di",)]
+    assert (before.page, after.page) == (1, 2)
+
+
+def test_a_table_with_a_name_of_its_own_does_not_continue_another(
+    tmp_path: Path,
+) -> None:
+    head = ("Zone", "Births", "Deaths")
+    first = bordered(Page(), 660, [head, ("Ab", "12", "3"), ("Bo", "14", "4")])
+    second = Page().text(72, 110, "Table 8: Registers of 2022")
+    bordered(second, 120, [head, ("Cu", "15", "5"), ("Di", "16", "6")])
+    before, after = tables(load(tmp_path, first, second))
+    assert after.table is not before.table
+    assert after.table.title == "Table 8: Registers of 2022"
+
+
+@pytest.mark.parametrize("first", ["Boys", "Urban"])
+def test_a_label_alone_groups_rows_between_borders_if_all_are_in_groups(
+    tmp_path: Path, first: str
+) -> None:
+    rows = [("Zone", "Births", "Deaths"), ("Total", "90", "9"), (first, "", "")]
+    rows += [("Ab", "12", "3"), ("Girls", "", ""), ("Bo", "14", "4")]
+    if first == "Boys":
+        rows.pop(1)
+    (shown,) = tables(load(tmp_path, bordered(Page(), 120, rows)))
+    paths = [row.path for row in shown.rows]
+    if first == "Boys":
+        assert paths == [("Boys", "Ab"), ("Girls", "Bo")]
+    else:
+        # A place without values among others.
+        assert paths == [("Total",), ("Urban",), ("Ab",), ("Girls",), ("Bo",)]
+
+
+def test_a_label_that_breaks_before_its_figures_is_no_group(tmp_path: Path) -> None:
+    page = Page().lines(72, 60, prose("Above", 2, each=60))
+    page.row(110, cells("Country", "Births", "Deaths"))
+    for at, row in enumerate(RATES):
+        page.row(122 + 12 * at, cells(*row))
+    page.row(158, cells("Islands and")).row(169, cells("atolls", "7.5", "2.5"))
+    (shown,) = tables(load(tmp_path, page))
+    assert shown.rows[-1].path == ("Islands and atolls",)
+
+
+def test_the_unit_below_a_caption_is_that_of_the_figures(tmp_path: Path) -> None:
+    page = Page().lines(72, 60, prose("Above", 2, each=60))
+    page.text(72, 100, "Table 2: Exports").text(72, 112, "in thousands of tonnes")
+    page.row(130, cells("Country", "Cocoa", "Coffee"))
+    for at, row in enumerate(RATES):
+        page.row(142 + 12 * at, cells(*row))
+    (shown,) = tables(load(tmp_path, page))
+    assert shown.table.title == "Table 2: Exports"
+    assert facts(shown)[0] == ("Kenya", "Cocoa", "", "26.1 thousands of tonnes")
+
+
+def test_items_with_their_values_stay_text(tmp_path: Path) -> None:
+    page = bordered(Page(), 120, [("Item", "Value"), ("Tea", "7"), ("Milk", "8")])
+    (section,) = load(tmp_path, page)
+    assert section.rows is None
+    assert section.text == "Item: Tea; Value: 7\nItem: Milk; Value: 8"
+
+
+@pytest.mark.parametrize(("name", "heads"), [("(a year)", 2), ("1,200 (est.)", 1)])
+def test_words_above_nothing_but_figures_are_heads_too(
+    tmp_path: Path, name: str, heads: int
+) -> None:
+    rows = [("Zone", "Births", "Deaths"), ("of a town", name, "(others)")]
+    rows += [("Ab", "12", "3"), ("Bo", "14", "4")]
+    (shown,) = tables(load(tmp_path, bordered(Page(), 120, rows)))
+    assert len(shown.rows) == 4 - heads
