@@ -36,7 +36,7 @@ from ..language.reported_figures import year_of
 from ..language.units import read_unit
 from ..questions.reading import COUNTRY, YEAR, members_of
 from ..questions.sides import MOST_SIDES
-from .figure_steps import Grid, in_unit, run
+from .figure_steps import in_unit, run
 from .figure_tables import FigureTables, IndicatorFigures
 
 
@@ -231,17 +231,14 @@ class FigureQueries:
         for (indicator, year), unit in zip(columns, units, strict=True):
             heads.append(FigureColumn(indicator.name, unit, year))
         whole = sum(1 for row in rows if row.cells[0] is not None)
-        grid = run(query.steps, Grid(tuple(heads), tuple(rows), whole))
+        grid = run(query.steps, FigureTable(tuple(heads), tuple(rows), whole))
         chunk_ids: dict[str, int] = {}
         numbered = tuple(_cited(row, chunk_ids) for row in grid.rows)
-        return FigureTable(
-            grid.columns,
-            numbered,
-            whole,
+        return replace(
+            grid,
+            rows=numbered,
             missing=tuple(missing),
             shared_year=shared,
-            compared=grid.compared,
-            counted=grid.counted,
             chunk_ids=tuple(chunk_ids),
         )
 

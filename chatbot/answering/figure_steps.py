@@ -19,6 +19,7 @@ from ..domain.figure_query import (
     FigureCell,
     FigureColumn,
     FigureRow,
+    FigureTable,
     Filter,
     Growth,
     Rank,
@@ -36,19 +37,7 @@ COUNTRIES = "of all"
 Cells = tuple[FigureCell | None, ...]
 
 
-class Grid(NamedTuple):
-    """The table while it is computed. ``whole``, ``compared``, ``counted``: see
-    `FigureTable`.
-    """
-
-    columns: tuple[FigureColumn, ...]
-    rows: tuple[FigureRow, ...]
-    whole: int
-    compared: tuple[str, ...] = ()
-    counted: int | None = None
-
-
-def run(steps: Sequence[AnyStep], grid: Grid) -> Grid:
+def run(steps: Sequence[AnyStep], grid: FigureTable) -> FigureTable:
     """Return the grid after all steps, in their order. Raises InvalidRequestError: a
     step does not fit the grid; names it.
     """
@@ -62,7 +51,7 @@ def run(steps: Sequence[AnyStep], grid: Grid) -> Grid:
     return grid
 
 
-def _convert(step: Convert, grid: Grid) -> Grid:
+def _convert(step: Convert, grid: FigureTable) -> FigureTable:
     """Express every column in the unit that can be; at least one has to."""
     if not any(is_convertible(column.unit, step.unit) for column in grid.columns):
         units = ", ".join(column.unit or "plain numbers" for column in grid.columns)
@@ -79,7 +68,7 @@ def _convert(step: Convert, grid: Grid) -> Grid:
         else column
         for column in grid.columns
     )
-    return grid._replace(columns=columns, rows=tuple(rows))
+    return replace(grid, columns=columns, rows=tuple(rows))
 
 
 def _converted(cell: FigureCell | None, unit: str, to: str) -> FigureCell | None:
@@ -91,19 +80,20 @@ def _converted(cell: FigureCell | None, unit: str, to: str) -> FigureCell | None
     )
 
 
-def _difference(step: Difference, grid: Grid) -> Grid:
+def _difference(step: Difference, grid: FigureTable) -> FigureTable:
     return _pairs(step.of, grid, _subtracted)
 
 
-def _ratio(step: Ratio, grid: Grid) -> Grid:
+def _ratio(step: Ratio, grid: FigureTable) -> FigureTable:
     return _pairs(step.of, grid, _divided)
 
 
-def _change(step: Growth, grid: Grid) -> Grid:
+def _change(step: Growth, grid: FigureTable) -> FigureTable:
     """From the first year to the last: the columns stand from the oldest on."""
     if step.of in {None, "years"} and len(grid.columns) > 1:
         ends = (0, len(grid.columns) - 1)
-        grid = grid._replace(
+        grid = replace(
+            grid,
             columns=tuple(grid.columns[end] for end in ends),
             rows=tuple(
                 replace(row, cells=tuple(row.cells[end] for end in ends))
@@ -174,7 +164,7 @@ def _common_unit(first: Operand, second: Operand) -> str:
     return first.column.unit
 
 
-def _pairs(of: Axis | None, grid: Grid, compute: Compute) -> Grid:
+def _pairs(of: Axis | None, grid: FigureTable, compute: Compute) -> FigureTable:
     """Return the grid with its two columns, or its two rows, computed into one."""
     axis = of or _axis_of_two(grid)
     if axis == "subjects":
@@ -193,17 +183,17 @@ def _pairs(of: Axis | None, grid: Grid, compute: Compute) -> Grid:
     name = first.indicator
     if second.indicator != name:
         name = f"{name}, {second.indicator}"
-    return grid._replace(columns=(FigureColumn(name, unit),), rows=tuple(rows))
+    return replace(grid, columns=(FigureColumn(name, unit),), rows=tuple(rows))
 
 
-def _axis_of_two(grid: Grid) -> Axis:
+def _axis_of_two(grid: FigureTable) -> Axis:
     if len(grid.columns) == 2:
         same = grid.columns[0].indicator == grid.columns[1].indicator
         return "years" if same else "indicators"
     return "subjects"
 
 
-def _two_rows(grid: Grid, compute: Compute) -> Grid:
+def _two_rows(grid: FigureTable, compute: Compute) -> FigureTable:
     if len(grid.rows) != 2:
         raise InvalidRequestError(
             f"needs two subjects, indicators or years; the table has {len(grid.rows)} "
@@ -218,8 +208,11 @@ def _two_rows(grid: Grid, compute: Compute) -> Grid:
         cells.append(cell)
         columns.append(replace(column, unit=unit or column.unit))
     row = FigureRow(f"{first.subject}, {second.subject}", tuple(cells))
-    return grid._replace(
-        columns=tuple(columns), rows=(row,), compared=(first.subject, second.subject)
+    return replace(
+        grid,
+        columns=tuple(columns),
+        rows=(row,),
+        compared=(first.subject, second.subject),
     )
 
 
@@ -243,7 +236,7 @@ def _computed(
     return cell, unit
 
 
-def _share_of(step: ShareOf, grid: Grid) -> Grid:
+def _share_of(step: ShareOf, grid: FigureTable) -> FigureTable:
     if step.indicator:
         return _share_of_indicator(step.indicator, grid)
     shares: list[list[FigureCell | None]] = [[] for _ in grid.rows]
@@ -259,7 +252,7 @@ def _share_of(step: ShareOf, grid: Grid) -> Grid:
         for row, cells in zip(grid.rows, shares, strict=True)
     )
     columns = tuple(replace(column, unit=PERCENT) for column in grid.columns)
-    return grid._replace(columns=columns, rows=rows)
+    return replace(grid, columns=columns, rows=rows)
 
 
 def _share(cell: FigureCell | None, total: Decimal, text: str) -> FigureCell | None:
@@ -270,7 +263,7 @@ def _share(cell: FigureCell | None, total: Decimal, text: str) -> FigureCell | N
     return replace(cell, value=value, text=in_unit(value, PERCENT), how=how)
 
 
-def _share_of_indicator(name: str, grid: Grid) -> Grid:
+def _share_of_indicator(name: str, grid: FigureTable) -> FigureTable:
     whole = _column_of(name, grid)
     rest = [number for number in range(len(grid.columns)) if number != whole]
     rows = []
@@ -287,10 +280,10 @@ def _share_of_indicator(name: str, grid: Grid) -> Grid:
             cells.append(replace(share, sources=(*cell.sources, *total.sources)))
         rows.append(replace(row, cells=tuple(cells)))
     columns = tuple(replace(grid.columns[number], unit=PERCENT) for number in rest)
-    return grid._replace(columns=columns, rows=tuple(rows))
+    return replace(grid, columns=columns, rows=tuple(rows))
 
 
-def _column_of(name: str, grid: Grid) -> int:
+def _column_of(name: str, grid: FigureTable) -> int:
     """Return the position of an indicator's column. Raises InvalidRequestError: the
     query has none of this name; names those it has.
     """
@@ -302,7 +295,7 @@ def _column_of(name: str, grid: Grid) -> int:
     raise InvalidRequestError(f"no indicator {name!r} in the query. Valid: {listed}.")
 
 
-def _aggregate(step: Aggregate, grid: Grid) -> Grid:
+def _aggregate(step: Aggregate, grid: FigureTable) -> FigureTable:
     """Mean and sum of each column, or the figure of the least or the most."""
     cells: list[FigureCell | None] = []
     subjects = []
@@ -325,16 +318,16 @@ def _aggregate(step: Aggregate, grid: Grid) -> Grid:
         text = in_unit(value, column.unit)
         cells.append(FigureCell(value, text, how=how, sources=sources))
     name = ", ".join(dict.fromkeys(subjects)) or COUNTRIES
-    return grid._replace(rows=(FigureRow(name, tuple(cells)),))
+    return replace(grid, rows=(FigureRow(name, tuple(cells)),))
 
 
-def _rank(step: Rank, grid: Grid) -> Grid:
+def _rank(step: Rank, grid: FigureTable) -> FigureTable:
     ranked = sorted(
         (row for row in grid.rows if row.cells and row.cells[0] is not None),
         key=lambda row: _sort_key(row, lowest=step.lowest),
     )
     kept = ranked[: step.most] if step.most else ranked
-    return grid._replace(rows=tuple(kept))
+    return replace(grid, rows=tuple(kept))
 
 
 def _sort_key(row: FigureRow, *, lowest: bool) -> tuple[Decimal, str]:
@@ -343,7 +336,7 @@ def _sort_key(row: FigureRow, *, lowest: bool) -> tuple[Decimal, str]:
     return (cell.value if lowest else -cell.value, row.subject)
 
 
-def _filter(step: Filter, grid: Grid) -> Grid:
+def _filter(step: Filter, grid: FigureTable) -> FigureTable:
     other = _column_of(step.indicator, grid) if step.indicator else None
     if other is None and step.value is None:
         raise InvalidRequestError("needs a value, or another indicator of the query.")
@@ -360,7 +353,7 @@ def _filter(step: Filter, grid: Grid) -> Grid:
             continue
         if _compares(step.compare, cell.value, *bounds) != step.negated:
             rows.append(row)
-    return grid._replace(rows=tuple(rows))
+    return replace(grid, rows=tuple(rows))
 
 
 def _bounds(
@@ -394,11 +387,11 @@ def _compares(compare: str, value: Decimal, bound: Decimal, upper: Decimal) -> b
     return bound <= value <= upper
 
 
-def _count(step: Count, grid: Grid) -> Grid:
-    return grid._replace(counted=len(grid.rows))
+def _count(step: Count, grid: FigureTable) -> FigureTable:
+    return replace(grid, counted=len(grid.rows))
 
 
-_FUNCTIONS: dict[type, Callable[[Any, Grid], Grid]] = {
+_FUNCTIONS: dict[type, Callable[[Any, FigureTable], FigureTable]] = {
     Convert: _convert,
     Difference: _difference,
     Ratio: _ratio,

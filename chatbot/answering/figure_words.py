@@ -109,7 +109,10 @@ def _of_all(
     figures.sort(
         key=lambda pair: (pair[1].value if request.lowest else -pair[1].value, pair[0])
     )
-    whole = counted(say, len(figures), "country")
+    # The rows of one document's table are no countries.
+    documents = {figure.document_id for _, figure in figures}
+    noun = "row" if len(documents) == 1 < len(figures) else "country"
+    whole = counted(say, len(figures), noun)
     listed = figures[:MOST_LISTED]
     if not figures:
         return ""

@@ -5,7 +5,7 @@ To add one, add a class here or in a file of its own, and a line in `MODES`; an
 installed package may add modes by entry points of the group ``report_chat.modes``.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...domain.registry import Registry
 from ..planners import Planner
@@ -36,11 +36,16 @@ class Mode:
     """
     takes_tables: ClassVar = False
     """True if a table of figures may be the answer."""
+    plans: ClassVar[Any] = OneSearch
+    """Makes its planner of the tools."""
+    writes: ClassVar[Any]
+    """Makes its writer of what writers need, and of the planner."""
     planner: Planner
     writer: AnswerWriter
 
     def __init__(self, tools: Tools, desk: Desk) -> None:
-        raise NotImplementedError
+        self.planner = self.plans(tools)
+        self.writer = self.writes(desk, self.planner)
 
 
 class Direct(Mode):
@@ -56,10 +61,8 @@ class Direct(Mode):
 class OfAttachments(Mode):
     """Answers from what is attached to the question."""
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        planner = Attached(tools)
-        self.planner = planner
-        self.writer = AnswerOfAttachments(desk, planner)
+    plans = Attached
+    writes = AnswerOfAttachments
 
 
 class DeepSearch(Mode):
@@ -68,10 +71,8 @@ class DeepSearch(Mode):
     searches_often = True
     takes_tables = True
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        planner = Deep(tools)
-        self.planner = planner
-        self.writer = AnswerOfSubQuestions(desk, planner)
+    plans = Deep
+    writes = AnswerOfSubQuestions
 
 
 class ChainOfQuestions(Mode):
@@ -80,10 +81,8 @@ class ChainOfQuestions(Mode):
     needs_language_model = True
     searches_often = True
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        planner = Chain(tools)
-        self.planner = planner
-        self.writer = AnswerOfChain(desk, planner)
+    plans = Chain
+    writes = AnswerOfChain
 
 
 class Compare(Mode):
@@ -103,39 +102,33 @@ class WriteReport(Mode):
     needs_language_model = True
     searches_often = True
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        planner = Outline(tools)
-        self.planner = planner
-        self.writer = SectionedReport(desk, planner)
+    plans = Outline
+    writes = SectionedReport
 
 
 class Naive(Mode):
     """Searches once and writes once, as most of the seeds do."""
 
     def __init__(self, tools: Tools, desk: Desk) -> None:
-        self.planner = OneSearch(tools)
+        self.planner = self.plans(tools)
         self.writer = PlainProse(desk)
 
 
-class SeedDeepSearch(Mode):
+class SeedDeepSearch(Naive):
     """Seed 002's deep search."""
 
     searches_often = True
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        self.planner = SubQuestions(tools)
-        self.writer = PlainProse(desk)
+    plans = SubQuestions
 
 
-class SeedChain(Mode):
+class SeedChain(Naive):
     """Seed 002's chain of questions."""
 
     needs_language_model = True
     searches_often = True
 
-    def __init__(self, tools: Tools, desk: Desk) -> None:
-        self.planner = ChainOfRag(tools)
-        self.writer = PlainProse(desk)
+    plans = ChainOfRag
 
 
 MODES: Registry[Mode] = Registry(

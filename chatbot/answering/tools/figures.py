@@ -4,7 +4,7 @@ averages; one figure as a sentence.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ...domain import Chunk, Passage, ReportedFigure, Scope, SearchHit
@@ -40,7 +40,7 @@ from ...search.subjects import with_article
 from ..figure_queries import FigureQueries
 from ..figure_questions import FigureQuestions, verdict
 from ..figure_sentences import in_words
-from ..figure_tables import FigureTables
+from ..figure_tables import FigureTables, IndicatorFigures
 from ..figure_words import Rendered, render
 from ..turn import Turn
 
@@ -153,21 +153,42 @@ class FigureTool:
             # Which indicator is meant would be a guess.
             return None
         scope = turn.question.scope
-        scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
-        years = editions(scope, self.catalog)
-        newest = scope.having(YEAR, years[-1:]) if years else None
-        measured = self.tables.compile(
-            request.topic,
-            scope,
-            about,
-            turn.request,
-            newest=newest,
-            of_all=request.kind in OF_ALL,
-        )
+        measured: Sequence[IndicatorFigures] = ()
+        if request.kind in OF_ALL and not reading.countries:
+            measured = self._of_rows(turn, request.topic)
+        if not measured:
+            scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
+            years = editions(scope, self.catalog)
+            newest = scope.having(YEAR, years[-1:]) if years else None
+            measured = self.tables.compile(
+                request.topic,
+                scope,
+                about,
+                turn.request,
+                newest=newest,
+                of_all=request.kind in OF_ALL,
+            )
         if not measured:
             return None
         stated_years = [named.condition for named in reading.figure_years]
         return render(request, measured, about, stated_years, turn.say)
+
+    def _of_rows(self, turn: Turn, topic: str) -> Sequence[IndicatorFigures]:
+        """Return the indicator that a topic means where it is of the rows of one
+        document's table, without its total.
+        """
+        measured = self.tables.compile(
+            topic, turn.question.scope, (), turn.request, of_all=True
+        )
+        for indicator in measured:
+            figures = [of_row[0] for of_row in indicator.by_subject.values()]
+            if len({figure.document_id for figure in figures}) > 1:
+                return ()
+            (chunk,) = self.store.get([figures[0].chunk_id])
+            rows = {**indicator.by_subject}
+            rows.pop(chunk.title, None)
+            return [replace(indicator, by_subject=rows)]
+        return ()
 
     def state(self, turn: Turn, passage: Passage) -> str:
         """Return the one figure of a quoted passage that the question surely means, as
@@ -207,28 +228,23 @@ class FigureTool:
         """Return the one cell of a table's passage that a question names by its row and
         column: of several years the newest of those asked for.
         """
-        reading = turn.reading
-        words_of = analyzer_for(reading.text, self.language).terms
-        words = set(words_of(reading.text))
-        years = reading.figure_years
+        words_of = analyzer_for(turn.reading.text, self.language).terms
+        words = set(words_of(turn.reading.text))
         named: list[ReportedFigure] = []
-        most = (0, 0)
-        for figure in figures_of(chunk, chunk.statements or ()):
+        most = 0
+        for figure in figures_of(chunk):
             of_row = set(words_of(figure.subject))
             of_cell = of_row.union(words_of(figure.indicator))
             if figure.subject == chunk.title:
                 of_cell -= of_row - words
-            year = year_of(figure)
-            is_asked = not years or any(one.condition.matches(year) for one in years)
             # Of "Kivu" and "North Kivu" the second, if the question has all of it.
-            exactness = (len(of_cell), year)
-            if exactness < most or not (of_cell <= words and is_asked):
+            if len(of_cell) < most or not of_cell <= words:
                 continue
-            if exactness > most:
-                named.clear()
+            if len(of_cell) > most:
+                named = []
             named.append(figure)
-            most = exactness
-        return named[0] if len(named) == 1 else None
+            most = len(of_cell)
+        return _newest(turn, named)
 
     def _meant(self, turn: Turn, chunk: Chunk) -> ReportedFigure | None:
         """Return the one figure of a passage that has all words of the question."""
@@ -270,13 +286,7 @@ class FigureTool:
         figures = by_label.get("", [])
         if not figures and len(labels) == 1:
             figures = by_label[labels[0]]
-        for year in reading.figure_years:
-            figures = [
-                figure for figure in figures if year.condition.matches(year_of(figure))
-            ]
-        newest = max(map(year_of, figures), default=0)
-        figures = [figure for figure in figures if year_of(figure) == newest]
-        return figures[0] if len(figures) == 1 else None
+        return _newest(turn, figures)
 
     def key_figures(
         self, turn: Turn, scope: Scope, subjects: Sequence[str]
@@ -300,3 +310,16 @@ class FigureTool:
             self.tables.things, scope=turn.question.scope, request=turn.request
         )
         return sub_questions(turn.reading, things, most)
+
+
+def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | None:
+    """Return the newest figure of the years that a question names, else of all; None
+    where there are several.
+    """
+    for year in turn.reading.figure_years:
+        figures = [
+            figure for figure in figures if year.condition.matches(year_of(figure))
+        ]
+    newest = max(map(year_of, figures), default=0)
+    figures = [figure for figure in figures if year_of(figure) == newest]
+    return figures[0] if len(figures) == 1 else None

@@ -328,19 +328,21 @@ class OpenAIEmbedder(RemoteEmbedder):
                 answer: Any = client.post("/embedding/text", body=body, cast_to=object)
                 vectors: Sequence[Any] = answer["embeddings"]
                 return vectors
-            try:
-                response = client.embeddings.create(
+
+            def create() -> Any:
+                return client.embeddings.create(
                     model=self.model, input=list(texts), **parameters, **self._format
                 )
+
+            try:
+                response = create()
             except BadRequestError as error:
                 if self._format or not refused_name(error, ["encoding_format"]):
                     raise
                 self._format = {
                     "encoding_format": "float"
                 }  # the SDK asks for base64, which is shorter
-                response = client.embeddings.create(
-                    model=self.model, input=list(texts), **parameters, **self._format
-                )
+                response = create()
             places = [row.index or 0 for row in response.data]
             # Gemini behind LiteLLM numbered all rows 0, in the order of the texts
             # (BerriAI/litellm#25656).

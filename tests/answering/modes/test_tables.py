@@ -22,6 +22,7 @@ Table 1: Flour (tonnes)
 | Alder | 120 | 130 |
 | North Birch | 240 | 250 |
 | Birch | 70 | 80 |
+| Total | 430 | 460 |
 
 ## Codes of faults
 
@@ -84,3 +85,23 @@ def test_a_row_is_quoted_without_its_table(ask) -> None:
     assert "The hopper is empty" in response
     assert "Codes of faults" in response
     assert "millstone" not in response
+
+
+@pytest.mark.usefixtures("kenya", "mali")
+@pytest.mark.parametrize(
+    ("query", "beginning"),
+    [
+        (
+            "What has the highest flour in 2019?",
+            "Highest Flour: North Birch, 240 tonnes (2019) [1]. Of 3 rows",
+        ),
+        (
+            "Flour, lowest first, in 2020?",
+            "Lowest Flour: Birch, 80 tonnes (2020) [1]. Of 3 rows",
+        ),
+    ],
+)
+def test_rows_of_a_table_are_ranked_beside_countries(
+    ask, query: str, beginning: str
+) -> None:
+    assert ask(query).response.startswith(beginning)
