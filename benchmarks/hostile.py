@@ -256,7 +256,7 @@ def passages_of(services: Services, one: Hostile) -> float:
     path = services.settings.data_dir / one.name
     path.write_bytes(one.data)
     try:
-        document = services.ingesting.service.plan(Source(path, one.name)).document
+        document, _ = services.ingesting.service.plan(Source(path, one.name))
         return (
             sum(
                 len(chunk.search_text)
