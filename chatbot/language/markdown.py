@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..domain import Quotation
     from .words import Say
-_MARKDOWN_SIGN = re.compile(r"[\\`*_\[\]<>|#]")
+_MARKDOWN_SIGN = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|[`|]|(?<!\s)\*|\*(?!\s)|(?<!\w)_|_(?!\w)"
+    r"|<(?=[a-zA-Z/!?])|~(?=~)|&(?=#?\w+;)|^[#>]|\[(?=\W*\d)|(?<=\d)\]|\](?=[(\[:])"
+)
+"""A sign where it would be markup, or the number of a citation."""
 
 
 def quotation_markdown(quotation: "Quotation") -> str:
     """Return a quotation with its citation as Markdown, what answers in bold."""
-    text = escape_markdown(quotation.text)
-    answer = escape_markdown(quotation.answer)
-    if answer:
-        text = text.replace(answer, f"**{answer}**", 1)
-    return f"“{text}” [{quotation.number}]"
+    text = " ".join(quotation.text.split())
+    shown = _escaped(text)
+    if quotation.answer and quotation.answer in text:
+        before, answer, after = text.partition(quotation.answer)
+        shown = f"{_escaped(before)}**{_escaped(answer)}**{_escaped(after)}"
+    return f"“{shown}” [{quotation.number}]"
 
 
 def quotation_item(quotation: "Quotation", say: "Say") -> str:
@@ -34,4 +39,8 @@ def escape_markdown(text: str) -> str:
     """Return a text on one line that Markdown shows unchanged, so that a document
     cannot add Markdown to a page.
     """
-    return _MARKDOWN_SIGN.sub(r"\\\g<0>", " ".join(text.split()))
+    return _escaped(" ".join(text.split()))
+
+
+def _escaped(text: str) -> str:
+    return _MARKDOWN_SIGN.sub(r"\\\g<0>", text)

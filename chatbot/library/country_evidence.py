@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 
 import pycountry
 
@@ -83,11 +84,8 @@ class CountryEvidence:
     @cached_property
     def marks(self) -> dict[str, Texts]:
         """Cities, provinces and the like by country."""
-        everything: dict[str, None] = {}
-        for lines in self.lines.values():
-            everything |= dict.fromkeys(lines)
-        everything[self.text] = None
-        return find_places("\n".join(everything))
+        lines = dict.fromkeys(chain(*self.lines.values(), [self.text]))
+        return find_places("\n".join(lines))
 
     @cached_property
     def is_ordinary(self) -> bool:
@@ -100,12 +98,9 @@ class CountryEvidence:
         if len(_states(self.title)) > 1:
             return None
         for code, origin, words in self._named():
-            if self._is_proven(code, origin, words):
-                return self._propose(code, origin, words, taken=True)
-            if not self.is_ordinary:
-                return self._propose(code, origin, words, taken=False)
-            if not self._is_namesake(code):
-                return self._propose(code, origin, words, taken=False)
+            is_proven = self._is_proven(code, origin, words)
+            if is_proven or not (self.is_ordinary and self._is_namesake(code)):
+                return self._propose(code, origin, words, taken=is_proven)
         return self._likeliest()
 
     def _propose(self, code: str, origin: str, words: str, *, taken: bool) -> Proposal:
@@ -134,11 +129,8 @@ class CountryEvidence:
     def _codes_in_stem(self) -> dict[str, str]:
         """Return codes in the file name of countries that the text names."""
         words = normalise(self.stem.replace("_", " ")).split()
-        codes: dict[str, str] = {}
-        for code in self.mentions:
-            if code.lower() in words:
-                codes[code] = self.stem
-        return codes
+        codes = [code for code in self.mentions if code.lower() in words]
+        return dict.fromkeys(codes, self.stem)
 
     def _is_proven(self, code: str, origin: str, words: str) -> bool:
         if self.is_ordinary:
@@ -149,10 +141,8 @@ class CountryEvidence:
         if self._is_in_series(code) and origin in {"title", "file name"}:
             return not self._is_namesake(code) or self._agreeing(code)
         head = self._head_line(code)
-        is_about_state = self._is_about_state(words, code)
-        if not is_about_state and head:
-            is_about_state = self._is_about_state(head, code)
-        if not is_about_state:
+        lines = filter(None, (words, head))
+        if not any(self._is_about_state(line, code) for line in lines):
             return False
         if self._agreeing(code):
             return True
@@ -194,19 +184,13 @@ class CountryEvidence:
 
     def _is_catalogued(self, code: str) -> bool:
         """Return whether a list of properties names the country beside the title."""
-        block = self.lines["title block"]
-        is_titled = False
-        is_named = False
-        for line in block:
+        stated: dict[str, str] = {}
+        for line in self.lines["title block"]:
             label, colon, value = line.partition(":")
-            if not colon:
-                continue
-            label = normalise(label)
-            if label in _COUNTRY["catalogue"]:
-                is_titled = True
-            if label in _COUNTRY["labels"] and country_code(value) == code:
-                is_named = True
-        return is_titled and is_named
+            if colon:
+                stated[normalise(label)] = value
+        named = [country_code(stated.get(label, "")) for label in _COUNTRY["labels"]]
+        return code in named and not stated.keys().isdisjoint(_COUNTRY["catalogue"])
 
     def _is_named_as_filed(self, code: str, origin: str) -> bool:
         """Return whether the file is named "kenya-2024", and its title says nothing
@@ -259,10 +243,8 @@ class CountryEvidence:
         count = len(self.marks.get(code, ()))
         if not count:
             return False
-        rival = 0
-        for other, marks in self.marks.items():
-            if other != code:
-                rival = max(rival, len(marks))
+        others = self.marks.keys() - {code}
+        rival = max((len(self.marks[other]) for other in others), default=0)
         if self._is_namesake(code):
             return count > rival
         if count == 1:
@@ -283,35 +265,26 @@ class CountryEvidence:
         """
         count = self.mentions[code]
         is_place = _is_named_as_place(self.text, code)
-        if not is_place:
-            if code in GIVEN_NAMES:
-                return False
-            if not count:
-                return False
-            title_words = normalise(self.title).split()
-            if count < MIN_MENTIONS and STATE_WORDS.isdisjoint(title_words):
-                return False
+        if not is_place and (code in GIVEN_NAMES or not count):
+            return False
+        title_words = normalise(self.title).split()
+        is_rare = count < MIN_MENTIONS and STATE_WORDS.isdisjoint(title_words)
+        if not is_place and is_rare:
+            return False
         is_elsewhere = bool(self.marks) and code not in self.marks
         # A town of that name lies elsewhere: Lebanon in Pennsylvania.
         if is_elsewhere and code in GIVEN_NAMES:
             return False
-        limit = max(MIN_MENTIONS, 2 * count)
-        for other, rival in self.mentions.items():
-            if other == code:
-                continue
-            if rival > limit:
-                return False
-        return True
+        most = max(self.mentions.values(), default=0)
+        return most <= max(MIN_MENTIONS, 2 * count)
 
     def _likeliest(self) -> Proposal | None:
         """Return the country that addresses, the text or places point to."""
-        hosts: dict[str, str] = {}
+        hosts: dict[str | None, str] = {}
         for match in _GOVERNMENT_HOST.finditer(self.text):
-            host = country_code(match[1] or "us")
-            if host is not None:
-                hosts[host] = match[0]
-        if len(hosts) == 1 and len(self.mentions) < 2:
-            for code, address in hosts.items():
+            hosts[country_code(match[1] or "us")] = match[0]
+        for code, address in hosts.items():
+            if code and len(hosts) == 1 and len(self.mentions) < 2:
                 return self._propose(code, "web address", address, taken=False)
         for code in self.mentions:
             if not self._is_most_named(code):
@@ -320,25 +293,17 @@ class CountryEvidence:
                 continue
             words = _sentence_with(self.text, code)
             return self._propose(code, "first pages", words, taken=False)
-        total = 0
-        for marks in self.marks.values():
-            total += len(marks)
+        total = sum(map(len, self.marks.values()))
         for code, marks in self.marks.items():
-            if len(marks) < 2:
-                continue
-            if 3 * len(marks) < 2 * total:
-                continue
-            words = ", ".join(marks)
-            return self._propose(code, "places", words, taken=False)
+            if len(marks) > 1 and 3 * len(marks) >= 2 * total:
+                words = ", ".join(marks)
+                return self._propose(code, "places", words, taken=False)
         return None
 
     def _is_most_named(self, code: str) -> bool:
-        if len(self.mentions) == 1:
-            return True
         count = self.mentions[code]
-        if count < MIN_MENTIONS:
-            return False
-        return 2 * count > self.mentions.total()
+        is_often = count >= MIN_MENTIONS and 2 * count > self.mentions.total()
+        return is_often or len(self.mentions) == 1
 
 
 def clip_words(words: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from ..domain import Embedder, Loaded
@@ -147,9 +148,7 @@ class FirstPages:
             # "First page, next page" are links, "Series No 12" is no title.
             if margin.lower().count("page") > 1 or _SERIES.search(margin):
                 continue
-            line = _NOT_RUNNING.sub(" ", margin)
-            line = " ".join(line.split())
-            line = line.strip(" .,;:–—-")
+            line = " ".join(_NOT_RUNNING.sub(" ", margin).split()).strip(" .,;:–—-")
             if len(_SMALL_CAPITALS.findall(line)) > 1:
                 line = line.capitalize()
             if _is_title(line):
@@ -202,21 +201,15 @@ class FirstPages:
         for line in lines:
             if _SERIES.search(line) or not _is_title(line) or names_organisation(line):
                 continue
-            count = 0
-            capitals = 0
-            for word in LETTERS_PATTERN.findall(line):
-                if len(word) <= 3:
-                    continue
-                count += 1
-                if word[0].isupper():
-                    capitals += 1
+            words = [word for word in LETTERS_PATTERN.findall(line) if len(word) > 3]
+            count = len(words)
+            capitals = sum(word[0].isupper() for word in words)
             if capitals >= max(1.2, 0.6 * count):
                 return line
             if count <= 2 or _is_statement(line):
                 return ""
-            if years_in(line) or count_countries(line):
-                return line
-            return ""
+            is_about = years_in(line) or count_countries(line)
+            return line if is_about else ""
         return ""
 
     def places(self, title: str) -> dict[str, Sequence[str]]:
@@ -256,8 +249,7 @@ class FirstPages:
                 yield _year(years[0], place, named[years[0]], taken=True)
             if likely:
                 continue
-            for year, line in named.items():
-                likely.append((year, place, line))
+            likely += [(year, place, line) for year, line in named.items()]
         if likely:
             year, place, line = likely[-1]
             yield _year(year, place, line, taken=False)
@@ -271,13 +263,8 @@ class FirstPages:
         """Yield the year of most dates and periods in the text, then that of most
         numbers that are no quantities, then that of the file.
         """
-        kept = []
-        for line in self.text.split("\n"):
-            kept.append(without_cells(line))
-        text = "\n".join(kept)
-        dates: Counter[int] = Counter()
-        for match in _DATE.finditer(text):
-            dates.update(years_in(match[0]))
+        text = "\n".join(map(without_cells, self.text.split("\n")))
+        dates = Counter(years_in("\n".join(_DATE.findall(text))))
         numbers = Counter(years_in(_CITED.sub(" ", text)))
         # One number like a year may be a quantity: "1961 tonnes".
         for counts, least in ((dates, 1), (numbers, 2)):
@@ -293,13 +280,8 @@ class FirstPages:
     def country(self, title: str, titles: Sequence[str]) -> Proposal | None:
         """Return the country; ``titles`` are those of the library."""
         places = self.places(title)
-        lines: set[str] = set()
-        for place in places.values():
-            lines.update(place)
-        body = []
-        for line in self.text.split("\n"):
-            if line not in lines:
-                body.append(line)
+        lines = set(chain(*places.values()))
+        body = [line for line in self.text.split("\n") if line not in lines]
         text = "\n".join(body)
         return CountryEvidence(places, text, self.stem, titles).proposal()
 
@@ -307,14 +289,9 @@ class FirstPages:
         place = "title"
         for line in (title, *self.block[:6]):
             plain = f" {normalise(line)} "
-            longest = ""
-            for phrase in TYPES:
-                if len(phrase) <= len(longest):
-                    continue
-                if f" {phrase} " in plain:
-                    longest = phrase
-            if longest:
-                return TYPES[longest], place, True
+            phrases = [phrase for phrase in TYPES if f" {phrase} " in plain]
+            if phrases:
+                return TYPES[max(phrases, key=len)], place, True
             place = "title block"
         return None
 

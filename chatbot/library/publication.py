@@ -279,15 +279,11 @@ def labelled_values(line: str) -> Iterator[tuple[str, str]]:
 
 def _organisation(text: str) -> str:
     """Return the organisation that a text begins with, without place and date."""
-    end = _END_OF_NAME.search(text)
-    if end is not None:
-        text = text[: end.start()]
+    text = _END_OF_NAME.split(text, maxsplit=1)[0]
     for found in dates(text):
         text = text[: found.start]
         break
-    year = _YEAR.search(text)
-    if year is not None:
-        text = text[: year.start()]
+    text = _YEAR.split(text, maxsplit=1)[0]
     first, *others = text.split(",")
     kept = [first]
     for part in others:
@@ -320,11 +316,8 @@ def _is_name(name: str) -> bool:
         return False
     if sum(map(str.isalpha, name)) < 2:
         return False
-    for word in words:
-        has_digit = any(map(str.isdigit, word))
-        if not has_digit and word not in _NAMES["programs"]:
-            return True
-    return False
+    of_letters = [word for word in words if not any(map(str.isdigit, word))]
+    return not _NAMES["programs"].issuperset(of_letters)
 
 
 def _is_person(name: str) -> bool:
@@ -348,9 +341,7 @@ def _people(text: str) -> list[str]:
     if ";" in text:
         names = [name.strip(" .,") for name in text.split(";")]
         return [name for name in names if _is_name(name)]
-    end = _END_OF_NAME.search(text)
-    if end is not None:
-        text = text[: end.start()]
+    text = _END_OF_NAME.split(text, maxsplit=1)[0]
     names = []
     for piece in _BETWEEN_PEOPLE.split(text):
         name = piece.strip(" .,")
@@ -424,18 +415,13 @@ def _lone_date(line: str) -> str:
     if not day or len(day) == len("2024"):
         return ""
     rest = line
-    in_line = sorted(dates(line), key=attrgetter("start"))
-    for found in reversed(in_line):
-        before = rest[: found.start]
-        after = rest[found.end :]
-        rest = before + after
+    for found in sorted(dates(line), key=attrgetter("start"), reverse=True):
+        rest = rest[: found.start] + rest[found.end :]
     words = rest.split()
     if len(words) > 3:
         return ""
-    for word in words:
-        if word[0].islower() or word[0].isdigit():
-            return ""
-    return day
+    is_place = not any(word[0].islower() or word[0].isdigit() for word in words)
+    return day if is_place else ""
 
 
 def names_organisation(line: str) -> bool:

@@ -89,7 +89,7 @@ class TestQuotes:
         table = quotes_table(
             {"Kenya": [self.quote(1), self.quote(2)], "Mali": [self.quote(3)]}
         )
-        cell = r"**Kenya: Report, Growth:** “2.1 % \| of \[all\]” [{}]"
+        cell = r"**Kenya: Report, Growth:** “2.1 % \| of [all]” [{}]"
         assert table.splitlines() == [
             "| Kenya | Mali |",
             "| --- | --- |",

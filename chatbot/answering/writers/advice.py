@@ -1,13 +1,15 @@
 """Says what to do about a language that the search does not understand."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...domain import Chunk
+from ...domain import Chunk, SearchHit
 from ...domain.protocols import Catalog, Embedder
 from ...domain.scope import Scope, Values
 from ...language.detection import language_of
 from ...language.markdown import escape_markdown
 from ...library.description import LANGUAGE_NOTE, unread_language
+from ...models.chat.extractive import MAX_QUOTATIONS
 from ...questions.sides import DOCUMENT
 from ..turn import Turn
 
@@ -34,12 +36,18 @@ class Advice:
             return False
         return language_of(query, self.language) != self.language
 
-    def on_language(self, turn: Turn) -> str:
-        """Return what to do about a question in another language than the reports; ""
-        if the embedder knows both.
+    def on_language(self, turn: Turn, shown: Sequence[SearchHit]) -> str:
+        """Return what to do about a question in another language than the passages
+        that are ``shown``; "" if one of them is in its language, or if the embedder
+        knows both.
         """
         if not turn.is_foreign:
             return ""
+        asked = language_of(turn.question.query, self.language)
+        for hit in shown[:MAX_QUOTATIONS]:
+            # A short passage shows its language in its headings.
+            if language_of(hit.chunk.search_text, self.language) == asked:
+                return ""
         reports = self.language.capitalize()
         if self.language == "english":
             reports = turn.say("English")

@@ -41,7 +41,7 @@ class NothingFound:
         advice = ""
         if closest:
             advice = self.advice.on_language_of(turn, closest[0].chunk)
-        advice = advice or self.advice.on_language(turn)
+        advice = advice or self.advice.on_language(turn, closest)
         if advice:
             text = f"{advice}\n\n{text}"
         if turn.limits.stopped_by:

@@ -107,7 +107,7 @@ class Prose:
         unread = ""
         if hits:
             unread = self.desk.advice.on_language_of(turn, hits[0].chunk)
-        note = "" if turn.has_model else self._note(turn, unread)
+        note = "" if turn.has_model else self._note(turn, unread, shown)
         if note:
             turn.events.text(note)
         written = self.write_text(turn, context)
@@ -193,10 +193,10 @@ class Prose:
         turn.limits.spending.add(StepTiming.since("context", started))
         return context
 
-    def _note(self, turn: Turn, unread: str) -> str:
-        """Return what is said above quotations."""
+    def _note(self, turn: Turn, unread: str, shown: Sequence[SearchHit]) -> str:
+        """Return what is said above quotations of the passages that are ``shown``."""
         notes = [
-            "" if unread else self.desk.advice.on_language(turn),
+            "" if unread else self.desk.advice.on_language(turn, shown),
             turn.say(CLOSEST) if turn.closest_only else "",
         ]
         return "".join(f"{text}\n\n" for text in notes if text)

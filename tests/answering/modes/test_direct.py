@@ -567,6 +567,24 @@ def test_who_asks_in_a_language_that_the_search_does_not_know_is_told_what_to_do
     assert (told in found.response) is (name is not None)
 
 
+def test_a_question_in_the_language_of_the_quoted_report_is_not_told_to_change_it(
+    services: Services, tmp_path: Path
+) -> None:
+    """The passage has too few words to show a language; its report has enough."""
+    path = tmp_path / "informe.md"
+    path.write_text(
+        "# Informe de las empresas\n\nEste informe presenta los resultados de la "
+        "encuesta que se hizo con los dueños de las empresas del país.\n\n"
+        "## Crédito\n\n1% superior: 46.4% total\n"
+    )
+    asked = replace(question("¿Cuál es el total de crédito superior?"), language="es")
+    with build(services.settings.override(chat_model="extractive")) as keyless:
+        keyless.ingesting.service.ingest(Source(path, "informe"))
+        response = answer(run(keyless, asked)).response
+    assert "1% superior: 46.4% total" in response
+    assert speaking("es")(OTHER_LANGUAGE, language="inglés") not in response
+
+
 def test_a_single_figure_is_one_sentence_with_its_passage_cited(
     services: Services, add_report: AddReport
 ) -> None:
