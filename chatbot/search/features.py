@@ -8,7 +8,7 @@ Each weight has a row in `weights.toml`, with the measurement that set it.
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, filterfalse, islice
+from itertools import filterfalse
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ..domain import SearchHit
 from ..domain.documents import HeadingCounts, ScoreArray, standard, word_scores
 from ..domain.scope import NamedYears, SearchText
 from ..language.analysis import YEAR_PATTERN
-from ..language.detection import analyzer_for, is_foreign
+from ..language.detection import analyzer_for
 from ..language.sentences import PROSE_SENTENCE, sentences
 from ..questions.reading import NAME, YEAR
 from .weights import read_weight
@@ -38,8 +38,8 @@ WEIGHTS: Mapping[str, float] = {
     "chance": read_weight("features.chance"),
     "heading": read_weight("features.heading"),
     "prose_heading": read_weight("features.prose_heading"),
-    "statement": read_weight("features.statement"),
     "older": read_weight("features.older"),
+    "within": read_weight("features.within"),
 }
 NAMED = read_weight("order.named")
 PEAK = read_weight("order.peak")
@@ -49,20 +49,18 @@ JUDGED_HITS = 3
 """First hits that say whether a question is answered: by their headings, or by what
 they tell of a year.
 """
-READ = 20
-"""First hits whose language says whether the embedding model knows that of the
-passages.
-"""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
     """A question and the passages found for it, each compared with the others.
 
-    Of each passage, in the order of ``hits``: ``found``, ``headings`` and
-    ``statements`` are its score, the similarity of its heading and what its best
-    statement says, in standard deviations; ``earned`` is how much the headings of its
-    document count beside those of others, from 0 to 1.
+    Of each passage, in the order of ``hits``: ``found`` and ``headings`` are its score
+    and the similarity of its heading, in standard deviations; ``earned`` is how much
+    the headings of its document count beside those of others, from 0 to 1. ``words`` is
+    how much of the question it has beside the others of its document, in standard
+    deviations, too. A word that all of them have says nothing there. It is 0 where
+    headings name what a passage says.
 
     ``nearness``: of the nearest heading, from 0 to 1 (it names what is asked).
     ``is_story``: a sentence tells what happened in the year asked, and no near heading
@@ -74,7 +72,7 @@ class Candidates:
     found: ScoreArray
     headings: ScoreArray
     earned: ScoreArray
-    statements: ScoreArray
+    words: ScoreArray
     newest: Mapping[Hashable, int]
     """The newest edition of each series among the passages."""
     nearness: float
@@ -84,6 +82,7 @@ class Candidates:
 def features(question: Candidates, passage: int) -> dict[str, float]:
     """Return what speaks for a passage, by the names of the weights. ``passage`` is its
     position among those found. "older" is 0 or 1; the others are standard deviations.
+    "within" orders the passages of one document only.
     """
     text = question.text
     hit = question.hits[passage]
@@ -109,8 +108,8 @@ def features(question: Candidates, passage: int) -> dict[str, float]:
         "chance": chance,
         "heading": 0.0 if text.prose else heading,
         "prose_heading": heading if text.prose else 0.0,
-        "statement": (1 - question.nearness) ** 2 * float(question.statements[passage]),
         "older": float(older),
+        "within": float(question.words[passage]),
     }
 
 
@@ -129,9 +128,6 @@ def compare(
     similar = np.where(np.isnan(similar), np.nanmean(similar), similar)
     nearness = min(1.0, max(float(similar.max()), 0.0) / NAMED) ** 2
     earned = np.array([earned_by(one) for one in counts])
-    statements = np.zeros(len(hits))
-    if nearness < 1 and _has_words_of(text, hits):
-        statements = standard(_best_statements(text.topic, hits, language))
     newest: dict[Hashable, int] = {}
     for hit in hits:
         series = hit.chunk.series
@@ -142,7 +138,7 @@ def compare(
         found=standard(np.array([hit.fused_score or 0.0 for hit in hits])),
         headings=_counted_headings(hits, standard(similar), earned),
         earned=earned,
-        statements=statements,
+        words=_words_within(text.topic, hits, earned, language),
         newest=newest,
         nearness=nearness,
         is_story=_is_story(text, hits, similar, language),
@@ -177,27 +173,22 @@ def _counted_headings(
     return counted
 
 
-def _has_words_of(text: SearchText, hits: Sequence[SearchHit]) -> bool:
-    """Return whether most passages are in the language of the question."""
-    if not text.foreign:
-        return True
-    foreign = [is_foreign(hit.chunk.search_text) for hit in hits[:READ]]
-    return 2 * sum(foreign) > len(foreign)
-
-
-def _best_statements(
-    question: str, hits: Sequence[SearchHit], language: str
+def _words_within(
+    question: str, hits: Sequence[SearchHit], earned: ScoreArray, language: str
 ) -> ScoreArray:
-    """Return how much of the question a single line or sentence of each passage says,
-    below its heading.
+    """Return how much of the question each passage has beside the others of its
+    document. The name of an organisation or a course, which stands in most of them,
+    says nothing there; the collection weighs it as a rare word.
     """
     terms = analyzer_for(question, language).terms
-    lines = [
-        [terms(f"{hit.chunk.heading} {one}") for one in sentences(hit.chunk.text)]
-        for hit in hits
-    ]
-    scores = iter(word_scores(terms(question), [*chain(*lines)]))
-    return np.array([max(islice(scores, len(of_hit)), default=0.0) for of_hit in lines])
+    asked = terms(question)
+    documents = np.array([hit.chunk.document_id for hit in hits])
+    words = np.zeros(len(hits))
+    for document in np.unique(documents[earned < 1]):
+        own = np.flatnonzero(documents == document).tolist()
+        texts = [terms(hits[position].chunk.search_text) for position in own]
+        words[own] = standard(word_scores(asked, texts))
+    return words
 
 
 def _is_story(

@@ -25,7 +25,7 @@ from .features import (
     in_passage,
     matched,
 )
-from .indicators import IndicatorIndex
+from .indicators import IndicatorIndex, Near
 
 Terms = Callable[[str], Sequence[str]]
 DEPTH = 50
@@ -79,35 +79,53 @@ class Refiner:
         if self.index is None or not any(headings):
             return [*hits, *rest]
         near = self.index.near(text.topic, headings, request)
-        scores = [to_score(one.cosine) if one else None for one in near]
-        hits = [
-            replace(hit, heading_score=score)
-            for hit, score in zip(hits, scores, strict=True)
-        ]
         similar = np.array([one.score if one else np.nan for one in near])
-        documents = {hit.chunk.document_id for hit in hits}
-        counted = {one: self.catalog.heading_counts(one) for one in documents}
-        counts = [counted[hit.chunk.document_id] for hit in hits]
+        count = self.catalog.heading_counts
+        counts = [count(hit.chunk.document_id) for hit in hits]
         question = compare(text, hits, similar, counts, self.language)
-        order = ranked(question, self.weights)
-        return [*(hits[position] for position in order), *rest]
+        ordered: list[SearchHit] = []
+        for position in ranked(question, self.weights):
+            hit = hits[position]
+            score = heading_score(near[position], question.earned[position])
+            ordered.append(replace(hit, heading_score=score))
+        return [*ordered, *rest]
+
+
+def heading_score(near: Near | None, earned: float) -> float | None:
+    """Return how near a heading is to the question, as a score. None without a heading,
+    and where those of its document name no figures: there they say little about what
+    stands below them.
+    """
+    if near is None or earned < 1:
+        return None
+    return to_score(near.cosine)
 
 
 def ranked(question: Candidates, weights: Mapping[str, float]) -> list[int]:
     """Return the positions of the passages by the weighted sum of their features, best
-    first; equal ones in their order.
+    first; equal ones in their order. Then the passages of each document exchange their
+    places, by the words that tell them apart.
     """
     hits = question.hits
     total = np.zeros(len(hits))
+    within = np.zeros(len(hits))
     for position in range(len(hits)):
-        for name, value in features(question, position).items():
+        values = features(question, position)
+        within[position] = weights["within"] * values.pop("within")
+        for name, value in values.items():
             total[position] += weights[name] * value
+    within += total
     nearest = first_in_both(hits)
     if nearest is not None:
         best = hits[int(np.argmax(total))].chunk
         if not may_lift(question, nearest, best):
             total[nearest] = max(total[nearest], total.max() + 1)
-    return [int(position) for position in np.argsort(-total, kind="stable")]
+    order = np.argsort(-total, kind="stable")
+    documents = np.array([hits[position].chunk.document_id for position in order])
+    for document in np.unique(documents):
+        own = order[documents == document]
+        order[documents == document] = own[np.argsort(-within[own], kind="stable")]
+    return [int(position) for position in order]
 
 
 def first_in_both(hits: Sequence[SearchHit]) -> int | None:

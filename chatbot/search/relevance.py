@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Literal
 
 from ..domain import SearchHit
-from ..domain.documents import Calibration, HeadingCounts
+from ..domain.documents import Calibration, word_scores
 from ..domain.figures import GlossaryEntry
 from ..domain.protocols import Embedder
 from ..domain.scope import NamedCountry, Reading
@@ -29,7 +29,7 @@ from ..language.sentences import sentences
 from ..language.statements import split_statements
 from ..questions.kinds import asks_for_advice, asks_for_duty, asks_for_prose
 from ..questions.reading import NAME, OF_ANY_QUESTION, remove_names, tidy
-from .features import JUDGED_HITS, earned_by, sentences_of_years
+from .features import JUDGED_HITS, sentences_of_years
 from .weights import read_weight
 
 Verdict = Literal["answers", "closest", "nothing"]
@@ -38,7 +38,7 @@ CLOSEST = read_weight("relevance.closest")
 ANSWERS = read_weight("relevance.answers")
 DOUBT = read_weight("relevance.doubt")
 MOVED = read_weight("relevance.moved")
-STANDS_OUT = read_weight("relevance.stands_out")
+TOLD = read_weight("relevance.told")
 DUTY = read_weight("relevance.duty")
 MIN_WORDS = 2
 """Words of a question that the missing ones are compared with: of a single word little
@@ -141,16 +141,13 @@ def nearness(hits: Sequence[SearchHit]) -> float:
 @dataclass(frozen=True, slots=True)
 class Judge:
     """Decides whether hits answer a question. ``language``: of the reports.
-
-    ``glossary`` returns the entries of the library, ``heading_counts`` those of a
-    document by its id; None for one that was stored before headings were counted.
+    ``glossary`` returns the entries of the library.
     """
 
     bounds: Bounds
     embedder: Embedder
     language: str
     glossary: Callable[[], Sequence[GlossaryEntry]]
-    heading_counts: Callable[[str], HeadingCounts | None]
 
     def is_far(self, hits: Sequence[SearchHit]) -> bool:
         """Return whether neither a passage nor a heading is near enough to be about the
@@ -173,24 +170,15 @@ class Judge:
         language = language_of(question.text, self.language)
         closeness = (nearness(hits) - floor) / (threshold - floor)
         loss = partial(self._loss, question, needed, names, is_advice)
-        if language != self.language:
-            if (
-                not self.embedder.multilingual
-            ):  # near by a few equal words: only these count
-                closeness = (
-                    1 - loss(hits)
-                    if language_of(hits[0].chunk.text) == language
-                    else 0.0
-                )
+        if language != self.language and self.embedder.multilingual:
             return "answers" if closeness >= ANSWERS else "closest"
+        is_told = self._is_told(question, needed, hits)
+        if language != self.language:
+            # It is near by a few equal words: only these count.
+            is_same = language_of(hits[0].chunk.text) == language
+            is_close = is_same and 1 - loss(hits) >= ANSWERS
+            return "answers" if is_told and is_close else "closest"
         of_all = loss(hits)
-        if self._stands_out(hits):
-            of_best = (best_score(hits) - floor) / (threshold - floor)
-            if not loss(hits[:1]):
-                closeness = max(closeness, of_best)
-            elif of_best - of_all >= CLOSEST:
-                # It is about the subject; the words that it lacks may be what is asked.
-                of_all = 0.0
         if of_all and closeness - of_all < CLOSEST:
             of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
             is_event = of_year or (
@@ -199,29 +187,23 @@ class Judge:
             return (
                 "closest" if is_event else "nothing"
             )  # its sentences rarely repeat the question
-        return "closest" if closeness - loss(hits[:1]) < ANSWERS else "answers"
+        is_close = closeness - loss(hits[:1]) >= ANSWERS
+        return "answers" if is_told and is_close else "closest"
 
-    def _stands_out(self, hits: Sequence[SearchHit]) -> bool:
-        """Return whether the first hit counts without its heading: this names no
-        figure, both searches put the hit first, and it is nearer than the others by so
-        much that this is no accident of the document's subject.
+    def _is_told(
+        self, question: Reading, needed: set[str], hits: Sequence[SearchHit]
+    ) -> bool:
+        """Return whether the first hit has enough of the question's words, weighed by
+        how few of the hits have them. Where headings name figures they say what a
+        passage tells, in words of their own.
         """
-        first, *others = hits
-        counts = self.heading_counts(first.chunk.document_id)
-        heading = first.chunk.heading
-        # The number of an order above its row is no name of what the row says.
-        is_name = not heading or _WORD.search(heading)
-        scores = [hit.score for hit in others if hit.score is not None]
-        if earned_by(counts) == 1 and is_name:
-            return False
-        if not first.score or not first.keyword_score or not scores:
-            return False
-        keyword_scores = [hit.keyword_score or 0.0 for hit in others]
-        if first.score != best_score(hits) or first.keyword_score < max(keyword_scores):
-            return False
-        width = self.bounds.threshold - self.bounds.floor
-        lead = first.score - sum(scores) / len(scores)
-        return lead >= STANDS_OUT * width
+        if hits[0].heading_score is not None:
+            return True
+        terms = analyzer_for(question.text, self.language).terms
+        texts = [terms(hit.chunk.search_text) for hit in hits]
+        # The question is a text that has all of its words.
+        whole, told, *_ = word_scores(needed, [needed, *texts])
+        return bool(told >= TOLD * whole)
 
     def _is_advice(self, question: Reading, needed: set[str], hit: SearchHit) -> bool:
         """Return whether a question asks for an opinion. A duty is a fact where a

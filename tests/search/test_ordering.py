@@ -13,9 +13,7 @@ from chatbot.models.embed.hashing import HashingEmbedder
 from chatbot.search.features import WEIGHTS
 from chatbot.search.indicators import IndicatorIndex
 from chatbot.search.ordering import Refiner, by_edition
-from tests.data import cases
 
-CASES = cases(__file__)
 NO_YEAR = SearchText("inflation", "inflation")
 
 
@@ -249,6 +247,40 @@ class TestHeadings:
         counts = {"d-2021": HeadingCounts(50, 0)}
         assert self.order("the population", hits, 2.0, counts)[0] == "heading"
 
+    @pytest.mark.parametrize(
+        ("indicators", "first"), [(0, "Rowing club fees"), (50, "Rowing club, rowing")]
+    )
+    def test_words_that_most_passages_of_a_document_have_do_not_order_them(
+        self, indicators: int, first: str
+    ) -> None:
+        """The name of a club is rare in the library, and in each passage of its own
+        document.
+        """
+        texts = ["Rowing club, rowing", "Rowing club news", "Rowing club fees"]
+        scores = (0.9, 0.5, 0.4)
+        hits = [
+            replace(hit(text, 2021, "Club › Page", score=score), score=0.5)
+            for text, score in zip(texts, scores, strict=True)
+        ]
+        hits.insert(1, of_another_document("other", score=0.7))
+        counts = {"d-2021": HeadingCounts(60, indicators)}
+        order = self.order("fees of the rowing club", hits, 0.0, counts)
+        assert order[0] == first
+        # Other documents keep their places.
+        assert order[1] == "other"
+
+    @pytest.mark.parametrize("indicators", [0, 40])
+    def test_a_heading_has_a_score_where_those_of_its_document_name_figures(
+        self, indicators: int
+    ) -> None:
+        index = IndicatorIndex(HashingEmbedder(256), analyzer("english"))
+        catalog: Any = Counted({"d-2021": HeadingCounts(50, indicators)})
+        refiner = Refiner(catalog, index, language="english")
+        text = SearchText("roads", "roads")
+        hits = [hit("roads", 2021, "Transport › Roads")]
+        [found] = refiner.by_heading(text, hits, None)
+        assert (found.heading_score is None) == (indicators == 0)
+
     def test_no_heading_lifts_above_what_both_searches_put_first_in_prose(self) -> None:
         told = of_another_document("told", score=0.9)
         told = replace(told, score=0.9, keyword_score=9.0)
@@ -282,19 +314,3 @@ class TestHeadings:
         assert self.order(
             "population", [hit("a", 2021, "", score=1), hit("b", 2021, "", score=2)]
         ) == ["a", "b"]
-
-    @pytest.mark.parametrize(
-        ("question", "texts"),
-        CASES["where no heading is near the line that says most comes first"],
-    )
-    def test_where_no_heading_is_near_the_line_that_says_most_comes_first(
-        self, question: str, texts: list[str]
-    ) -> None:
-        """A model that does not know the language would order French passages by
-        chance.
-        """
-        hits = [
-            replace(hit(text, 2021, "Zzz › Yyy", score=0.5), keyword_score=0.5)
-            for text in texts
-        ]
-        assert self.order(question, hits, foreign="Combien" in question) == texts[::-1]

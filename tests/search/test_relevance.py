@@ -8,7 +8,6 @@ from typing import Any, cast
 import pytest
 
 from chatbot.domain import Chunk, SearchHit
-from chatbot.domain.documents import HeadingCounts
 from chatbot.domain.figures import GlossaryEntry
 from chatbot.domain.scope import Reading
 from chatbot.models.embed.minilm import MiniLMEmbedder
@@ -28,12 +27,11 @@ def judge(
     multilingual: bool = False,
     local: bool = True,
     language: str = "english",
-    counts: HeadingCounts | None = None,
 ) -> Judge:
     embedder: Any = SimpleNamespace(
         multilingual=multilingual, local=local, embed_query=EMBEDDER.embed_query
     )
-    return Judge(bounds, embedder, language, lambda: [ENTRY], lambda _: counts)
+    return Judge(bounds, embedder, language, lambda: [ENTRY])
 
 
 def read(question: str) -> Reading:
@@ -104,7 +102,7 @@ def test_an_embedder_of_one_language_finds_only_the_closest_in_another() -> None
     )
     assert (
         judge(language="spanish").verdict(
-            read("¿Cuál es la tasa de natalidad?"), hits(0.9)
+            read("¿Cuál es la tasa de natalidad?"), hits(0.9, 0.9)
         )
         == "answers"
     )
@@ -113,39 +111,33 @@ def test_an_embedder_of_one_language_finds_only_the_closest_in_another() -> None
 LEAK = "Call the porter about a leak. The porter is in by day. Keys go to the board."
 
 
-def house_rules(lead: float, heading: str = "Repairs") -> list[SearchHit]:
-    """Return passages of a document whose headings name no figures: the nearest one,
-    which both searches put first, and others farther by ``lead``.
+def house_rules(score: float = 0.7, heading: float | None = None) -> list[SearchHit]:
+    """Return passages of a document, the nearest first with its ``score``; ``heading``
+    is that of its heading, None where those of the document name no figures.
     """
-    first = Chunk("a", "d", "r.md", "Rules", LEAK, section=heading)
+    first = Chunk("a", "d", "r.md", "Rules", LEAK, section="Repairs")
     other = Chunk("b", "d", "r.md", "Rules", "Cats are allowed.", section="Pets")
     return [
-        SearchHit(first, score=0.7, keyword_score=5.0, heading_score=0.5),
-        SearchHit(other, score=0.7 - lead, keyword_score=1.0, heading_score=0.5),
+        SearchHit(first, score=score, keyword_score=5.0, heading_score=heading),
+        SearchHit(other, score=0.55, keyword_score=1.0, heading_score=heading),
     ]
 
 
-NO_FIGURES = HeadingCounts(headings=5, indicators=0)
-ALL_FIGURES = HeadingCounts(headings=40, indicators=40)
-
-
 @pytest.mark.parametrize(
-    ("question", "lead", "heading", "counts", "verdict"),
+    ("question", "score", "heading", "verdict"),
     [
-        ("Are keys with the porter by day?", 0.15, "Repairs", NO_FIGURES, "answers"),
-        ("Are keys with the porter by day?", 0.15, "A-107", ALL_FIGURES, "answers"),
-        ("Are keys with the porter by day?", 0.15, "Repairs", ALL_FIGURES, "closest"),
-        ("Are keys with the porter by day?", 0.02, "Repairs", NO_FIGURES, "closest"),
-        # It lacks a word, which may be what is asked.
-        ("Are keys with porters in summer?", 0.15, "Repairs", NO_FIGURES, "closest"),
-        ("Are keys with porters in summer?", 0.15, "Repairs", ALL_FIGURES, "nothing"),
+        ("Are keys with the porter by day?", 0.7, None, "answers"),
+        ("Are keys with the porter by day?", 0.7, 0.5, "closest"),
+        # It is near, but most of what is asked is missing.
+        ("Are keys with a helpful person?", 0.85, None, "closest"),
+        ("Are keys with a helpful person?", 0.85, 0.9, "answers"),
     ],
 )
-def test_a_passage_that_stands_out_needs_no_heading_where_none_names_a_figure(
-    question: str, lead: float, heading: str, counts: HeadingCounts, verdict: str
+def test_where_no_heading_names_a_figure_the_words_of_the_first_passage_count(
+    question: str, score: float, heading: float | None, verdict: str
 ) -> None:
-    asked = judge(counts=counts)
-    assert asked.verdict(read(question), house_rules(lead, heading)) == verdict
+    found = house_rules(score, heading)
+    assert judge().verdict(read(question), found) == verdict
 
 
 @pytest.mark.parametrize(
@@ -157,8 +149,7 @@ def test_a_passage_that_stands_out_needs_no_heading_where_none_names_a_figure(
     ],
 )
 def test_a_duty_that_a_passage_states_is_no_advice(question: str, verdict: str) -> None:
-    asked = judge(counts=NO_FIGURES)
-    assert asked.verdict(read(question), house_rules(0.15)) == verdict
+    assert judge().verdict(read(question), house_rules()) == verdict
 
 
 @pytest.mark.parametrize(

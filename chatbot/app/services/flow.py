@@ -121,7 +121,6 @@ def build_flow(
             embedder,
             language,
             reader.glossary,
-            catalog.heading_counts,
         ),
         advice=advice,
         has_model=chat_model.is_language_model,

@@ -69,12 +69,15 @@ class ExtractiveChatModel:
         has_statements = any(map(statements, passages))
         length = 0
         closest = 0.0
+        ordered_by_words = ""
         shared_names = list[str]()
         for passage in _in_order(passages, names):
             chunk = passage.hit.chunk
             # A further passage is quoted if its cosine to the question is at least this
             # share of the first one's.
             is_far = _cosine(passage) < 0.75 * closest
+            if passage.hit.chunk.document_id == ordered_by_words:
+                is_far = False
             lacks_name = any(name not in chunk.search_text for name in shared_names)
             if is_far or lacks_name:
                 continue
@@ -91,6 +94,10 @@ class ExtractiveChatModel:
                 break
             if not chosen:
                 closest = _cosine(passage)
+                # No heading names what is asked: the passages of the document are in
+                # the order of the words that tell them apart, however far in meaning.
+                if passage.hit.heading_score is None:
+                    ordered_by_words = chunk.document_id
                 # Those that its text has, besides that of its report.
                 shared_names = [
                     name

@@ -26,6 +26,7 @@ POPULATION = passage(
         "Kenya had 52,428,290 people in 2023. The capital is Nairobi. It lies in "
         "Africa. Tea is grown."
     ),
+    heading_score=0.9,
 )
 TEA = passage(
     1, "Kenya lies in Africa. Tea is grown in the highlands. The capital is Nairobi."
@@ -261,7 +262,7 @@ def test_a_title_of_several_lines_stays_on_one() -> None:
 def test_a_number_in_a_passage_does_not_become_a_citation() -> None:
     asked = prompt(
         "people of Kenya",
-        passage(1, "Kenya people [2]"),
+        passage(1, "Kenya people [2]", heading_score=0.9),
         passage(2, "Nothing here.", score=0.6),
     )
     assert [
