@@ -29,7 +29,7 @@ from ..domain.figures import (
 )
 from ..domain.formulas import Formula, Term, evaluate, read_formula
 from ..domain.protocols import Catalog
-from ..domain.scope import Range
+from ..domain.scope import Condition, Range, Values
 from ..language.country_names import country_key
 from ..language.groups import group_named
 from ..language.reported_figures import year_of
@@ -49,9 +49,12 @@ class UnitCell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """An indicator that reports state."""
+    """An indicator that reports state. ``stated``: the years of which its newest figure
+    is asked, none = all.
+    """
 
     figures: IndicatorFigures
+    stated: Sequence[Condition] = ()
 
     @property
     def name(self) -> str:
@@ -69,7 +72,7 @@ class Reported:
 
     def cell(self, subject: str, year: int | None) -> UnitCell | None:
         """The figure of a year, None = the newest."""
-        years = () if year is None else (Range(year, year),)
+        years = self.stated if year is None else (Range(year, year),)
         figure = self.figures.newest(subject, years)
         if figure is None:
             return None
@@ -192,6 +195,57 @@ class FigureQueries:
         shared = self._shared_year(query, indicators, subjects)
         columns = self._columns(query, indicators, subjects, shared)
         return self._table(query, columns, subjects, shared)
+
+    def tabulate(
+        self,
+        measured: Sequence[IndicatorFigures],
+        subjects: Sequence[str],
+        years: Sequence[Condition],
+        steps: Sequence[AnyStep] = (),
+        *,
+        same_year: bool = False,
+    ) -> tuple[FigureQuery, FigureTable]:
+        """Return the table of indicators that were found by a question, and its query.
+        ``subjects``: none = all that have a figure. ``same_year``: of the newest year
+        that all subjects have, where no years are asked for.
+        """
+        every = [subject for one in measured for subject in one.by_subject]
+        rows = list(subjects) or list(dict.fromkeys(every))
+        columns: list[tuple[Indicator, int | None]] = []
+        for one in measured:
+            year = one.shared_year(rows) if same_year and not years else None
+            columns.append((Reported(one, years), year))
+        # Nobody has typed it: there may be more names than a client may send.
+        query = FigureQuery.model_construct(
+            subjects=tuple(subjects), steps=tuple(steps)
+        )
+        return query, self._table(query, columns, rows, None)
+
+    def over_years(
+        self,
+        measured: Sequence[IndicatorFigures],
+        subjects: Sequence[str],
+        years: Sequence[Condition],
+    ) -> FigureTable:
+        """Return the table of indicators over the years, none = all: a column a year.
+        ``subjects``: none = all that have a figure.
+        """
+        columns: list[tuple[Indicator, int | None]] = []
+        rows: dict[str, None] = {}
+        for one in measured:
+            of_indicator: set[int] = set()
+            for condition in years:
+                if isinstance(condition, Values):
+                    of_indicator.update(map(int, condition.values))
+            for subject in subjects or one.by_subject:
+                rows[subject] = None
+                for figure in one.by_subject.get(subject, ()):
+                    year = year_of(figure)
+                    if not years or any(named.matches(year) for named in years):
+                        of_indicator.add(year)
+            columns += [(Reported(one), year) for year in sorted(of_indicator)]
+        query = FigureQuery.model_construct()
+        return self._table(query, columns, list(rows), None)
 
     def _over_editions(self, query: FigureQuery, scope: Scope) -> FigureTable:
         """Return the table with a column for each edition: what that report states as

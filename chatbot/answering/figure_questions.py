@@ -5,26 +5,31 @@ indicators and years.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 
 from ..domain import Scope
 from ..domain.errors import InvalidRequestError
 from ..domain.figure_query import (
+    Aggregate,
     AnyStep,
     Convert,
+    Count,
     Difference,
     FigureQuery,
     FigureTable,
+    Filter,
     Growth,
+    Rank,
     Ratio,
 )
 from ..domain.figures import GlossaryEntry, indicator_name
 from ..domain.request import RequestContext
 from ..domain.scope import Reading
-from ..language.markdown import escape_markdown
 from ..language.words import Say
+from ..questions.kinds import Request
 from ..questions.operations import Operation, says_nothing, says_people
 from .figure_queries import FigureQueries
-from .figure_sentences import cell_text
+from .figure_sentences import by_value, higher, table_value
 
 STEPS: dict[str, AnyStep] = {
     "difference": Difference(),
@@ -33,6 +38,29 @@ STEPS: dict[str, AnyStep] = {
     "gain": Growth(),
 }
 """By what a question wants."""
+
+
+RANKED = 5
+"""Countries of a ranking that does not say how many."""
+
+
+def steps_of(request: Request) -> tuple[AnyStep, ...]:
+    """Return the steps of a question about all countries: one that ranks or filters
+    them, counts them, or makes one figure of theirs.
+    """
+    if request.kind == "aggregate":
+        return (Aggregate(op="mean" if request.average else "sum"),)
+    bound = request.bound
+    if bound is not None and request.kind != "ranking":
+        compare: Literal[">", ">=", "<", "<="] = ">" if bound.above else "<"
+        if bound.inclusive:
+            compare = ">=" if bound.above else "<="
+        inside = Filter(compare=compare, value=bound.value, negated=bound.negated)
+        # The last step is what is said.
+        return (Rank(lowest=not bound.above), inside)
+    if request.kind == "count":
+        return (Count(),)
+    return (Rank(lowest=request.lowest, most=request.most or RANKED),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,35 +198,16 @@ def verdict(operation: Operation, table: FigureTable, say: Say) -> str:
     in front; one sentence an indicator, "" where a figure is missing.
     """
     sentences = []
-    winners = set()
-    first, second = table.rows
-    for number, column in enumerate(table.columns):
-        cells = (first.cells[number], second.cells[number])
-        if cells[0] is None or cells[1] is None:
+    firsts = set()
+    for number in range(len(table.columns)):
+        rows = by_value(table, number)
+        if len(rows) < 2:
             continue
-        more, less = first, second
-        if cells[1].value > cells[0].value:
-            more, less = second, first
-        is_equal = cells[0].value == cells[1].value
-        winners.add("" if is_equal else (less if operation.fewer else more).subject)
-        of_more = more.cells[number]
-        of_less = less.cells[number]
-        assert of_more is not None
-        assert of_less is not None
-        text = "{name}: higher in {first}, {value}, than in {second}, {other}."
-        if is_equal:
-            text = "{name}: the same in {first}, {value}, and in {second}, {other}."
-        sentences.append(
-            say(
-                text,
-                name=escape_markdown(column.indicator),
-                first=escape_markdown(more.subject),
-                value=cell_text(of_more, say),
-                second=escape_markdown(less.subject),
-                other=cell_text(of_less, say),
-            )
-        )
-    if operation.is_whether and len(winners) == 1:
-        is_so = winners == {first.subject}
+        sentences.append(higher(table, number, say))
+        values = [table_value(row, number) for row in rows]
+        winner = rows[-1] if operation.fewer else rows[0]
+        firsts.add("" if values[0] == values[1] else winner.subject)
+    if operation.is_whether and len(firsts) == 1:
+        is_so = firsts == {table.rows[0].subject}
         sentences.insert(0, say("Yes.") if is_so else say("No."))
     return " ".join(sentences)

@@ -2,6 +2,10 @@
 of which year; then what is missing.
 """
 
+from collections.abc import Sequence
+from decimal import Decimal
+
+from ..checking.tables import markdown_table
 from ..domain.figure_query import (
     Aggregate,
     Count,
@@ -19,7 +23,7 @@ from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
 from .figure_steps import in_unit
-from .figure_words import MOST_LISTED
+from .figure_words import MOST_COLUMNS, MOST_LISTED
 
 COMPARED = {
     ">": "{name} is above {value} in {number} of {whole}: {subjects}.",
@@ -83,7 +87,7 @@ def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
             if filters:
                 return _filtered(filters[-1], table, say)
             name = escape_markdown(table.columns[0].indicator)
-            whole = counted(say, table.whole, "country")
+            whole = whole_of(table, say)
             return say("{name}: {whole} with a figure.", name=name, whole=whole)
         if isinstance(step, Filter):
             return _filtered(step, table, say)
@@ -96,10 +100,12 @@ def _main(query: FigureQuery, table: FigureTable, say: Say) -> str:
     return _each(table, say)
 
 
-def cell_text(cell: FigureCell, say: Say, *, with_how: bool = True) -> str:
+def cell_text(cell: FigureCell | None, say: Say, *, with_how: bool = True) -> str:
     """Return a cell with its year, how it was computed and its citations: "28,251 feet
     (8,611 m) [1]".
     """
+    if cell is None:
+        return say("not found")
     marks = "".join(f"[{number}]" for number in cell.citations)
     note = _when(cell, say)
     if with_how and cell.how:
@@ -148,33 +154,156 @@ def _filtered(step: Filter, table: FigureTable, say: Say) -> str:
         value = f"{step.times.normalize():f} × {step.indicator}"
     if step.compare == "between" and step.upper is not None and step.value is not None:
         value = f"{step.value.normalize():f} - {in_unit(step.upper, unit)}"
-    listed = []
-    for row in table.rows:
-        cell = row.cells[0]
-        if cell is not None:
-            listed.append(f"{escape_markdown(row.subject)}, {cell_text(cell, say)}")
+    listed = numbered(table, say) or say("none")
+    if len(table.rows) == 1:
+        listed = _first(table, say)
     return say(
         COMPARED[key],
         name=escape_markdown(table.columns[0].indicator),
         value=escape_markdown(value),
         number=len(table.rows),
-        whole=counted(say, table.whole, "country"),
-        subjects="; ".join(listed[:MOST_LISTED]) or say("none"),
+        whole=whole_of(table, say),
+        subjects=listed,
     )
 
 
 def _ranked(step: Rank, table: FigureTable, say: Say) -> str:
-    first = [
-        f"{escape_markdown(row.subject)}, {cell_text(row.cells[0], say)}"
-        for row in table.rows[: max(step.most, 1)]
-        if row.cells[0] is not None
-    ]
+    """Name the first, and list those that were kept."""
     text = "Lowest {name}: {first}." if step.lowest else "Highest {name}: {first}."
-    return say(
+    sentence = say(
         text,
         name=escape_markdown(table.columns[0].indicator),
-        first=list_in_words(first, say("and"), say(", ")),
+        first=_first(table, say),
     )
+    whole = whole_of(table, say)
+    listed = say("Of {whole} with a figure, the newest of each:", whole=whole)
+    return f"{sentence} {listed}{numbered(table, say)}"
+
+
+def _first(table: FigureTable, say: Say) -> str:
+    row = table.rows[0]
+    return f"{escape_markdown(row.subject)}, {cell_text(row.cells[0], say)}"
+
+
+def numbered(table: FigureTable, say: Say) -> str:
+    """Return the figures of the first column as a numbered list, a blank line before
+    it; "" of an empty table.
+    """
+    lines: list[str] = []
+    for row in table.rows[:MOST_LISTED]:
+        if row.cells[0] is not None:
+            shown = f"{escape_markdown(row.subject)}: {cell_text(row.cells[0], say)}"
+            lines.append(f"{len(lines) + 1}. {shown}")
+    return "\n\n" + "\n".join(lines) if lines else ""
+
+
+def side_by_side(table: FigureTable, say: Say) -> str:
+    """Return which subject has the highest figure of each indicator, and all figures as
+    a table.
+    """
+    sentences = []
+    lines: list[list[str]] = [
+        ["", *(escape_markdown(row.subject) for row in table.rows)]
+    ]
+    for number, column in enumerate(table.columns):
+        sentences.append(higher(table, number, say))
+        lines.append([escape_markdown(column.indicator), *_shown(table, number, say)])
+    if len(table.rows) > MOST_COLUMNS:
+        lines = [list(line) for line in zip(*lines, strict=True)]
+    text = " ".join(filter(None, sentences))
+    return f"{text}\n\n{markdown_table(lines[0], lines[1:])}".strip()
+
+
+def _shown(table: FigureTable, number: int, say: Say) -> list[str]:
+    return [cell_text(row.cells[number], say) for row in table.rows]
+
+
+def over_years(table: FigureTable, say: Say) -> str:
+    """Return of each indicator how it went from its first year to its last, and all
+    years as a table. The table has a column a year.
+    """
+    parts = []
+    names = [escape_markdown(row.subject) for row in table.rows]
+    for name in dict.fromkeys(column.indicator for column in table.columns):
+        lines = [[say("Year"), *names]]
+        numbers = []
+        for number, column in enumerate(table.columns):
+            if column.indicator == name:
+                numbers.append(number)
+                lines.append([str(column.year), *_shown(table, number, say)])
+        sentences = [_course(row, name, numbers, say) for row in table.rows]
+        parts.append(" ".join(filter(None, sentences)))
+        if len(numbers) > 1:
+            parts.append(markdown_table(lines[0], lines[1:]))
+    return "\n\n".join(filter(None, parts))
+
+
+def whole_of(table: FigureTable, say: Say) -> str:
+    """Return how many subjects had a figure: "24 countries", or "12 rows" of one
+    document's table.
+    """
+    documents = set[str]()
+    for row in table.rows:
+        for cell in row.cells:
+            if cell is not None:
+                documents.update(figure.document_id for figure in cell.sources)
+    noun = "row" if len(documents) == 1 < table.whole else "country"
+    return counted(say, table.whole, noun)
+
+
+def _course(row: FigureRow, name: str, numbers: Sequence[int], say: Say) -> str:
+    cells = [cell for number in numbers if (cell := row.cells[number]) is not None]
+    if not cells:
+        return ""
+    first = cells[0]
+    last = cells[-1]
+    text = "{where}: rose from {first} to {last}."
+    if first is last:
+        text = "{where}: {first}, the only figure."
+    elif first.value == last.value:
+        text = "{where}: the same at the beginning and at the end, {first} and {last}."
+    elif first.value > last.value:
+        text = "{where}: fell from {first} to {last}."
+    where = f"{escape_markdown(row.subject)}, {escape_markdown(name)}"
+    return say(
+        text, where=where, first=cell_text(first, say), last=cell_text(last, say)
+    )
+
+
+def higher(table: FigureTable, number: int, say: Say) -> str:
+    """Return in which subject the figure of a column is highest; "" of fewer than two
+    figures.
+    """
+    rows = by_value(table, number)
+    if len(rows) < 2:
+        return ""
+    text = "{name}: highest in {first}, {value}."
+    if len(rows) == 2:
+        text = "{name}: higher in {first}, {value}, than in {second}, {other}."
+        if table_value(rows[0], number) == table_value(rows[1], number):
+            text = "{name}: the same in {first}, {value}, and in {second}, {other}."
+    values = [cell_text(row.cells[number], say) for row in rows[:2]]
+    return say(
+        text,
+        name=escape_markdown(table.columns[number].indicator),
+        first=escape_markdown(rows[0].subject),
+        value=values[0],
+        second=escape_markdown(rows[1].subject),
+        other=values[1],
+    )
+
+
+def by_value(table: FigureTable, number: int) -> list[FigureRow]:
+    """Return the rows that have a figure in a column, the highest first."""
+    rows = [row for row in table.rows if row.cells[number] is not None]
+    return sorted(rows, key=lambda row: table_value(row, number), reverse=True)
+
+
+def table_value(row: FigureRow, number: int) -> Decimal:
+    """Return the value of a cell that is there."""
+    cell = row.cells[number]
+    assert cell is not None
+    return cell.value
 
 
 def _aggregated(step: Aggregate, table: FigureTable, say: Say) -> str:
@@ -187,7 +316,7 @@ def _aggregated(step: Aggregate, table: FigureTable, say: Say) -> str:
                 say(
                     AGGREGATES[step.op],
                     name=escape_markdown(column.indicator),
-                    whole=counted(say, table.whole, "country"),
+                    whole=whole_of(table, say),
                     subject=escape_markdown(row.subject),
                     value=cell_text(cell, say, with_how=step.op in {"min", "max"}),
                 )

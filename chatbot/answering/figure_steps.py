@@ -53,8 +53,12 @@ def run(steps: Sequence[AnyStep], grid: FigureTable) -> FigureTable:
 
 def _convert(step: Convert, grid: FigureTable) -> FigureTable:
     """Express every column in the unit that can be; at least one has to."""
-    if not any(is_convertible(column.unit, step.unit) for column in grid.columns):
-        units = ", ".join(column.unit or "plain numbers" for column in grid.columns)
+    columns = []
+    for column in grid.columns:
+        can_be = is_convertible(column.unit, step.unit)
+        columns.append(replace(column, unit=step.unit) if can_be else column)
+    if step.unit not in {column.unit for column in columns}:
+        units = ", ".join(column.unit or "plain numbers" for column in columns)
         raise InvalidRequestError(f"figures in {units} have no {step.unit}.")
     rows = []
     for row in grid.rows:
@@ -62,13 +66,7 @@ def _convert(step: Convert, grid: FigureTable) -> FigureTable:
         for column, cell in zip(grid.columns, row.cells, strict=True):
             cells.append(_converted(cell, column.unit, step.unit))
         rows.append(replace(row, cells=tuple(cells)))
-    columns = tuple(
-        replace(column, unit=step.unit)
-        if is_convertible(column.unit, step.unit)
-        else column
-        for column in grid.columns
-    )
-    return replace(grid, columns=columns, rows=tuple(rows))
+    return replace(grid, columns=tuple(columns), rows=tuple(rows))
 
 
 def _converted(cell: FigureCell | None, unit: str, to: str) -> FigureCell | None:
@@ -91,15 +89,11 @@ def _ratio(step: Ratio, grid: FigureTable) -> FigureTable:
 def _change(step: Growth, grid: FigureTable) -> FigureTable:
     """From the first year to the last: the columns stand from the oldest on."""
     if step.of in {None, "years"} and len(grid.columns) > 1:
-        ends = (0, len(grid.columns) - 1)
-        grid = replace(
-            grid,
-            columns=tuple(grid.columns[end] for end in ends),
-            rows=tuple(
-                replace(row, cells=tuple(row.cells[end] for end in ends))
-                for row in grid.rows
-            ),
-        )
+        rows = []
+        for row in grid.rows:
+            rows.append(replace(row, cells=(row.cells[0], row.cells[-1])))
+        columns = (grid.columns[0], grid.columns[-1])
+        grid = replace(grid, columns=columns, rows=tuple(rows))
     compute = _change_in_percent if step.percent else _gained
     return _pairs(step.of, grid, compute)
 
@@ -237,50 +231,40 @@ def _computed(
 
 
 def _share_of(step: ShareOf, grid: FigureTable) -> FigureTable:
+    totals: Cells = ()
+    whole = -1
     if step.indicator:
-        return _share_of_indicator(step.indicator, grid)
-    shares: list[list[FigureCell | None]] = [[] for _ in grid.rows]
-    for number in range(len(grid.columns)):
-        cells = [row.cells[number] for row in grid.rows]
-        total = sum((cell.value for cell in cells if cell), Decimal(0))
-        if total == 0:
-            raise InvalidRequestError("the total is zero.")
-        for shares_of_row, cell in zip(shares, cells, strict=True):
-            shares_of_row.append(_share(cell, total, decimal_text(total)))
-    rows = tuple(
-        replace(row, cells=tuple(cells))
-        for row, cells in zip(grid.rows, shares, strict=True)
-    )
-    columns = tuple(replace(column, unit=PERCENT) for column in grid.columns)
-    return replace(grid, columns=columns, rows=rows)
-
-
-def _share(cell: FigureCell | None, total: Decimal, text: str) -> FigureCell | None:
-    if cell is None:
-        return None
-    value = 100 * cell.value / total
-    how = f"{cell.text} / {text}"
-    return replace(cell, value=value, text=in_unit(value, PERCENT), how=how)
-
-
-def _share_of_indicator(name: str, grid: FigureTable) -> FigureTable:
-    whole = _column_of(name, grid)
-    rest = [number for number in range(len(grid.columns)) if number != whole]
+        whole = _column_of(step.indicator, grid)
+    else:
+        (row_of_totals,) = _aggregate(Aggregate(op="sum"), grid).rows
+        totals = row_of_totals.cells
+    if any(total is not None and total.value == 0 for total in totals):
+        raise InvalidRequestError("the total is zero.")
     rows = []
     for row in grid.rows:
-        total = row.cells[whole]
-        cells: list[FigureCell | None] = []
-        for number in rest:
-            cell = row.cells[number]
-            if cell is None or total is None or total.value == 0:
-                cells.append(None)
-                continue
-            share = _share(cell, total.value, total.text)
-            assert share is not None
-            cells.append(replace(share, sources=(*cell.sources, *total.sources)))
+        cells = []
+        for number, cell in enumerate(row.cells):
+            total = totals[number] if totals else row.cells[whole]
+            if number != whole:
+                cells.append(_share(cell, total, with_source=bool(step.indicator)))
         rows.append(replace(row, cells=tuple(cells)))
-    columns = tuple(replace(grid.columns[number], unit=PERCENT) for number in rest)
-    return replace(grid, columns=columns, rows=tuple(rows))
+    columns = []
+    for number, column in enumerate(grid.columns):
+        if number != whole:
+            columns.append(replace(column, unit=PERCENT))
+    return replace(grid, columns=tuple(columns), rows=tuple(rows))
+
+
+def _share(
+    cell: FigureCell | None, total: FigureCell | None, *, with_source: bool
+) -> FigureCell | None:
+    if cell is None or total is None or total.value == 0:
+        return None
+    value = 100 * cell.value / total.value
+    how = f"{cell.text} / {total.text}"
+    sources = (*cell.sources, *total.sources) if with_source else cell.sources
+    text = in_unit(value, PERCENT)
+    return replace(cell, value=value, text=text, how=how, sources=sources)
 
 
 def _column_of(name: str, grid: FigureTable) -> int:

@@ -99,19 +99,19 @@ class IndicatorFigures:
         )
 
     def shared_year(self, subjects: Iterable[str]) -> int | None:
-        """The newest year of which all these subjects have a figure in their newest
-        edition.
+        """Return the newest year of which all of these subjects that have figures have
+        one in their newest edition.
         """
-        years = list[set[int]]()
-        for of_subject in (self.by_subject.get(subject, ()) for subject in subjects):
+        years = []
+        for subject in subjects:
+            of_subject = self.by_subject.get(subject, ())
             newest = max((_edition(one.edition) for one in of_subject), default=0)
-            years.append(
-                {year_of(one) for one in of_subject if _edition(one.edition) == newest}
-            )
+            same = [one for one in of_subject if _edition(one.edition) == newest]
+            if same:
+                years.append({year_of(one) for one in same})
         if not years:
             return None
-        shared = set.intersection(*years)
-        return max(shared - {0}, default=None)
+        return max(set.intersection(*years) - {0}, default=None)
 
 
 class FigureTables:
@@ -119,7 +119,7 @@ class FigureTables:
 
     def __init__(self, figures: Figures, index: IndicatorIndex, terms: Terms) -> None:
         self._figures = figures
-        self._index = index
+        self.index = index
         self._terms = terms
 
     def indicators(self, scope: Scope) -> Indicators:
@@ -159,13 +159,10 @@ class FigureTables:
             meant = {part: self._meant(part, pairs, request) for part in parts}
             if any(meant.values()):
                 every = self._figures.indicators(scope)
-                by_pair = {
-                    pair: self.measured(*pair, every, scope, subjects)
-                    for pair in meant.values()
-                    if pair
-                }
                 rows = [
-                    by_pair[pair] if pair else IndicatorFigures(part, "", {})
+                    self.measured(*pair, every, scope, subjects)
+                    if pair
+                    else IndicatorFigures(part, "", {})
                     for part, pair in meant.items()
                 ]
                 label = (
@@ -197,12 +194,7 @@ class FigureTables:
 
     def sizes(self, scope: Scope) -> list[tuple[str, str]]:
         """Return the headings and labels that "bigger" means of a country."""
-        by_heading = self._figures.indicators(scope)
-        pairs = [
-            (heading, label)
-            for heading, labels in by_heading.items()
-            for label in labels
-        ]
+        pairs = self._pairs(scope)
         return sizes(pairs, self._terms)
 
     def key_figures(
@@ -250,14 +242,13 @@ class FigureTables:
             for name, label in list(dict.fromkeys(chosen))[:KEY_FIGURES]
         ]
 
+    def _pairs(self, scope: Scope) -> list[tuple[str, str]]:
+        by_heading = self._figures.indicators(scope)
+        return [(name, label) for name in by_heading for label in by_heading[name]]
+
     def most_asked(self, scope: Scope) -> list[str]:
         """Return the headings of the figures in a scope that people ask for most."""
-        by_heading = self._figures.indicators(scope)
-        pairs = [
-            (heading, label)
-            for heading, labels in by_heading.items()
-            for label in labels
-        ]
+        pairs = self._pairs(scope)
         return [heading for heading, _ in most_asked(pairs, self._terms)]
 
     def things(
@@ -328,7 +319,7 @@ class FigureTables:
         if not pairs:
             return None
         headings = sorted(pairs)
-        near = self._index.near(topic, headings, request, labels=pairs)
+        near = self.index.near(topic, headings, request, labels=pairs)
         scores = {
             name: closeness.score
             for name, closeness in zip(headings, near, strict=True)
@@ -341,7 +332,7 @@ class FigureTables:
         is_first = scores[name] - max(others, default=0.0) >= lead
         if scores[name] < least or not is_first:
             return None
-        return name, self._index.label(topic, name, pairs[name], request)
+        return name, self.index.label(topic, name, pairs[name], request)
 
     def _alike(self, heading: str, other: str) -> bool:
         """Return whether two headings may be names of one thing: all words of one are

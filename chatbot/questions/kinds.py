@@ -28,6 +28,7 @@ _HOW_MANY = pattern(
     r"\bhow many\b(?:\W+(?:of|the|these|those|all|our)\b)*\W+(?:\w+\W+)?{countries}\b"
 )
 _WHICH = pattern(r"\b(?:which|what|list)\W+(?:\w+\W+)?{countries}\b")
+_COUNTRIES_THAT = pattern(r"\b{countries}\W+(?:{that_do})\b")
 _AVERAGE, _TOTAL = (
     pattern(r"\b{average}\b"),
     pattern(r"\b(?:sum|combined|together|total)\b"),
@@ -39,6 +40,8 @@ _BOUND = pattern(
     r"\b(?:(?P<above>{above})|(?P<below>{below}))\W+(?:(?:a|the|about|some|of)\W+)?(?=[$€£]?\S)"
 )
 _BEHIND = pattern(r"^\W*(?:or|and) (?:(?P<above>{or_above})|(?P<below>{or_below}))\b")
+_INCLUSIVE = pattern(r"\b{inclusive}\b")
+_NOT_BEFORE = pattern(r"\b{negation}(?:\s+\w+)?\s*$")
 _FALLS, _GROWS = pattern(r"\b{falls}\b"), pattern(r"\b{grows}\b")
 _FRACTIONS = {"half": 2, "third": 3, "quarter": 4, "fifth": 5, "tenth": 10}
 _FRACTION = pattern(
@@ -54,16 +57,14 @@ _CHANGES_FIGURE = pattern(r"\b{changes_figure}\b")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """``above``: greater than ``value``, else less than it. ``unit``: "%", "$" or ""
-    where none is said.
+    """``above``: greater than ``value``, else less than it. ``inclusive``: or equal to
+    it. ``negated``: the others are asked for ("not below 40").
     """
 
     above: bool
     value: Decimal
-    unit: str = ""
-
-    def admits(self, value: Decimal) -> bool:
-        return value > self.value if self.above else value < self.value
+    inclusive: bool = False
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,15 @@ def read_request(reading: Reading, *, countries: int) -> Request:
     return Request(kind, topic, is_lowest, next(iter(most), 0), bound, is_average)
 
 
+def without_countries_asked_for(text: str) -> str:
+    """Return a text without the words that ask for a list or a number of countries;
+    itself where it asks for neither.
+    """
+    for form in (_HOW_MANY, _WHICH, _COUNTRIES_THAT):
+        text = form.sub(" ", text)
+    return text
+
+
 def _of_all(plain: str, bound: Bound | None) -> Kind:
     """Return the kind of a question about all countries; "value" if it asks nothing of
     that kind.
@@ -198,26 +208,39 @@ def _numbers(plain: str) -> list[Figure]:
 def _bound(plain: str) -> Bound | None:
     for match in _BOUND.finditer(plain):
         rest = plain[match.end() :]
+        near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
         if fraction := _FRACTION.match(rest):
             number = Decimal(number_of(fraction["count"] or "") or 1)
-            return Bound(
-                bool(match["above"]),
-                100 * number / _FRACTIONS[fraction["part"].lower()],
-                "%",
-            )
-        near = [one for one in _numbers(rest) if not rest[: one.start].strip(" $€£")]
-        if near:
-            return Bound(bool(match["above"]), min(near[0].values), near[0].unit)
+            value = 100 * number / _FRACTIONS[fraction["part"].lower()]
+        elif near:
+            value = min(near[0].values)
+        else:
+            continue
+        return Bound(
+            bool(match["above"]),
+            value,
+            inclusive=_INCLUSIVE.match(match[0]) is not None,
+            negated=_is_negated(plain, match.start()),
+        )
     for one in _numbers(plain):
         if behind := _BEHIND.match(plain[one.end :]):
-            return Bound(bool(behind["above"]), min(one.values), one.unit)
+            return Bound(bool(behind["above"]), min(one.values), inclusive=True)
     return None
 
 
 def _sign(plain: str) -> Bound | None:
-    if _FALLS.search(plain):
-        return Bound(False, Decimal(0))
-    return Bound(True, Decimal(0)) if _GROWS.search(plain) else None
+    for above, form in ((False, _FALLS), (True, _GROWS)):
+        if match := form.search(plain):
+            negated = _is_negated(plain, match.start())
+            return Bound(above, Decimal(0), negated=negated)
+    return None
+
+
+def _is_negated(text: str, place: int) -> bool:
+    """Return whether a word of negation stands right before a place, or one word
+    before it: "does not have more than 5".
+    """
+    return _NOT_BEFORE.search(text[:place]) is not None
 
 
 _THANKS, _SERVICE_WORDS = words("thanks_words"), words("service_words")

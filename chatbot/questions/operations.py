@@ -35,7 +35,6 @@ _PEOPLE = re.compile(
     r"\b(?:people|persons|inhabitants|live[sd]?|living)\b", re.IGNORECASE
 )
 _PER_DAY = re.compile(r"\b(?:per|a|each|every)\s+(day|year)\b|\bdaily\b", re.IGNORECASE)
-_SENTENCE_END = re.compile(r"(?<=[?.!])\s+")
 _ASIDE = re.compile(r"\([^()]*\)")
 _TAKEN = re.compile(
     r"\b(?:take|subtract)\s(?P<second>.{1,80}?)\s(?:away\s)?from\s(?P<first>.+)",
@@ -50,7 +49,6 @@ _RATIO = pattern(r"\b{ratio}\b")
 _IN_PER_CENT = pattern(r"\b{in_per_cent}\b")
 _GAINED = pattern(r"\b{gained}\b")
 _THAN = pattern(r"\b{comparative}\b.*\bthan\b")
-_ASKS = pattern(r"^\W*(?:and\W+)?(?:{wh}|{auxiliary})\b")
 _AMOUNT = pattern(r"\bhow (?:much|many)\b")
 _WHETHER = pattern(r"^\W*{asks_whether}\b")
 _WHICH_ONE = pattern(r"\b{which_one}")
@@ -114,32 +112,6 @@ def measured(text: str) -> str:
     kept = [word for word in _WORD.findall(text) if word.lower() not in _SIZE_WORDS]
     telling = [word for word in kept if word.lower() not in NEUTRAL_WORDS]
     return " ".join(telling or kept)
-
-
-def asks_one_thing(reading: Reading) -> bool:
-    """Return whether a text asks one question, whatever it says besides: "Roughly half,
-    or what?", "I think Haiti".
-    """
-    # Of the same length: names are found by their places.
-    text = _ASIDE.sub(lambda aside: " " * len(aside[0]), reading.text)
-    parts = [part for part in _SENTENCE_END.split(text) if part.strip()]
-    # "Jordan has a short coast. How many miles is it?" asks once.
-    asking = [part for part in parts if part.rstrip().endswith("?")] or parts
-    telling = 0
-    start = 0
-    for part in asking:
-        start = text.index(part, start)
-        names = [
-            name
-            for name in reading.names
-            if start <= name.start and name.end <= start + len(part)
-        ]
-        without = part
-        for name in sorted(names, key=lambda name: -name.start):
-            without = f"{without[: name.start - start]} {without[name.end - start :]}"
-        asks = _ASKS.match(without) is not None
-        telling += asks or not says_nothing(measured(without))
-    return telling <= 1
 
 
 def says_people(topic: str) -> bool:

@@ -15,6 +15,7 @@ from ..language.analysis import LETTERS_PATTERN, YEAR_PATTERN, analyzer
 from ..language.countries import usual_name
 from .english import pattern, words
 from .names import lists
+from .operations import measured, says_nothing
 from .reading import (
     COUNTRY,
     YEAR,
@@ -33,6 +34,7 @@ MOST_SIDES = 8
 MOST_PARTS = 4
 COMPARES = pattern(r"\b{compares}\b")
 """Words of a comparison, whatever is compared."""
+_ASKS = pattern(r"^\W*(?:and\W+)?(?:{wh}|{auxiliary})\b")
 _OTHER_END = pattern(r"\b{beside}\W+(?:\w+\W+){0,3}$")
 _NOUN_LEFT_OUT = re.compile(r"['’]s?\W*")
 """Behind the last name: "Kenya's coastline and Somalia's"."""
@@ -207,8 +209,16 @@ def _reports(scope: Scope, catalog: Catalog, *, editions_of_one: bool) -> list[S
 
 
 def asks_several(reading: Reading) -> bool:
-    """Return whether a text asks several questions, each with its own words."""
-    return len(list(_clauses(reading.text))) > 1
+    """Return whether a text asks several questions, whatever else it says: "Roughly
+    half, or what?", "I think Haiti".
+    """
+    asking = 0
+    for start, end in _clauses(reading.text):
+        clause = reading.text[start:end]
+        may_ask = not start or "?" in clause
+        tells = may_ask and not says_nothing(measured(clause))
+        asking += bool(_ASKS.match(clause)) or tells
+    return asking > 1
 
 
 def sub_questions(

@@ -3,9 +3,9 @@
 import pytest
 
 from chatbot.domain.scope import Reading
-from chatbot.questions.operations import Operation, asks_one_thing, read_operation
+from chatbot.questions.operations import Operation, read_operation
 from chatbot.questions.reading import read_names
-from chatbot.questions.sides import compared_countries
+from chatbot.questions.sides import asks_several, compared_countries
 from tests.questions.reports import Reports
 
 CATALOG = Reports(("Chad", 2023), ("Ghana", 2023), ("Laos", 2023))
@@ -60,7 +60,7 @@ def test_the_smaller_one_is_told_from_the_larger() -> None:
 
 
 def test_what_stands_beside_a_question_is_no_second_one() -> None:
-    assert asks_one_thing(read("Chad or Laos, which is larger? I think Laos")[0])
-    assert asks_one_thing(read("Chad has few roads. How many miles is that?")[0])
-    assert asks_one_thing(read("How many gallons? (a barrel is 42 gallons)")[0])
-    assert not asks_one_thing(read("How large is Chad? And what does it export?")[0])
+    assert not asks_several(read("Chad or Laos, which is larger? I think Laos")[0])
+    assert not asks_several(read("Chad has few roads. How many miles is that?")[0])
+    assert not asks_several(read("How many gallons? (a barrel is 42 gallons)")[0])
+    assert asks_several(read("How large is Chad? And what does it export?")[0])

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from ...language.counts import count_of
 from ..figure_words import Rendered
 from ..tools.figures import FigureTool
 from ..turn import Draft, Turn
@@ -40,10 +41,8 @@ def table_alone(
     """Answer with a table and its passages; None where one of these is no longer
     there.
     """
-    turn.events.step(
-        "figures",
-        f"Read {len(table.figures)} figures from {len(table.chunk_ids)} passages",
-    )
+    count = len(table.chunk_ids)
+    turn.events.step("figures", f"Read a table from {count_of(count, 'passage')}")
     hits = figures.passages_of(table)
     if not hits:
         return None

@@ -4,21 +4,29 @@ averages; one figure as a sentence.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from ...checking.wording import NumberedStream
 from ...domain import Chunk, Passage, ReportedFigure, Scope, SearchHit
-from ...domain.figure_query import FigureAnswer, FigureQuery, FigureSource
+from ...domain.errors import SearchEngineError
+from ...domain.figure_query import (
+    FigureAnswer,
+    FigureQuery,
+    FigureSource,
+    FigureTable,
+)
 from ...domain.figures import GlossaryEntry
 from ...domain.protocols import Catalog, Passages
-from ...domain.scope import Values
+from ...domain.scope import Condition, Values
 from ...language.analysis import LETTERS_PATTERN, WORD_PATTERN
 from ...language.detection import analyzer_for
 from ...language.markdown import escape_markdown
 from ...language.reported_figures import dated_text, figures_of, year_of
 from ...language.words import Say
 from ...questions.kinds import OF_ALL, Request, asks_for_person, read_request
-from ...questions.operations import asks_one_thing, read_operation
+from ...questions.operations import read_operation
 from ...questions.reading import (
     COUNTRY,
     NEUTRAL_WORDS,
@@ -36,13 +44,15 @@ from ...questions.sides import (
     compared_countries,
     sub_questions,
 )
+from ...questions.word_sets import read_word_set
 from ...search.subjects import with_article
 from ..figure_queries import FigureQueries
-from ..figure_questions import FigureQuestions, verdict
-from ..figure_sentences import in_words
+from ..figure_questions import FigureQuestions, steps_of, verdict
+from ..figure_sentences import in_words, numbered, over_years, side_by_side
 from ..figure_tables import FigureTables, IndicatorFigures
-from ..figure_words import Rendered, render
+from ..figure_words import MOST_COLUMNS, Rendered
 from ..turn import Turn
+from ..word_sets import WordSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,7 @@ class FigureTool:
         or does not surely say of which figures.
         """
         reading = turn.reading
-        if turn.is_foreign or not asks_one_thing(reading):
+        if turn.is_foreign or asks_several(reading):
             return None
         _, about = self.asked_for(turn)
         scope = turn.question.scope
@@ -87,14 +97,7 @@ class FigureTool:
         text = in_words(query, table, turn.say)
         if operation.wanted == "verdict":
             text = verdict(operation, table, turn.say)
-        figures = [
-            source
-            for row in table.rows
-            for cell in row.cells
-            if cell is not None
-            for source in cell.sources
-        ]
-        return Rendered(turn.say, list(table.chunk_ids), figures, text)
+        return _rendered(table, text, turn.say)
 
     def passages_of(self, rendered: Rendered) -> list[SearchHit]:
         """Return the passages that a table cites, in the order of their numbers; none
@@ -145,21 +148,30 @@ class FigureTool:
             return computed
         request, about = self.asked_for(turn)
         reading = turn.reading
-        if request.kind in {"value", "prose"} or asks_several(reading):
+        # Which indicator a foreign question means would be a guess.
+        if turn.is_foreign or asks_several(reading):
+            return None
+        scope = turn.question.scope
+        every = scope
+        scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
+        years = editions(scope, self.catalog)
+        newest = scope.having(YEAR, years[-1:]) if years else None
+        asked = read_word_set(reading, request)
+        if asked is not None:
+            sets = WordSets(self.store, self.tables.index, turn.analyzer.terms)
+            # Where no index of words answers, the search by vectors may.
+            with suppress(SearchEngineError):
+                found = sets.answer(asked, newest or scope, scope, turn.say)
+                if found is not None:
+                    return found
+        if request.kind in {"value", "prose"}:
             return None
         if reading.about and not about:
             return None
-        if turn.is_foreign:
-            # Which indicator is meant would be a guess.
-            return None
-        scope = turn.question.scope
         measured: Sequence[IndicatorFigures] = ()
         if request.kind in OF_ALL and not reading.countries:
-            measured = self._of_rows(turn, request.topic)
+            measured = self._of_rows(turn, request.topic, every)
         if not measured:
-            scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
-            years = editions(scope, self.catalog)
-            newest = scope.having(YEAR, years[-1:]) if years else None
             measured = self.tables.compile(
                 request.topic,
                 scope,
@@ -170,16 +182,47 @@ class FigureTool:
             )
         if not measured:
             return None
-        stated_years = [named.condition for named in reading.figure_years]
-        return render(request, measured, about, stated_years, turn.say)
+        stated = [named.condition for named in reading.figure_years]
+        return self.render(request, measured, about, stated, turn.say)
 
-    def _of_rows(self, turn: Turn, topic: str) -> Sequence[IndicatorFigures]:
+    def render(
+        self,
+        request: Request,
+        measured: Sequence[IndicatorFigures],
+        subjects: Sequence[str],
+        years: Sequence[Condition],
+        say: Say,
+    ) -> Rendered | None:
+        """Return what a request asks of these indicators; None where they have nothing
+        for it. ``subjects``: those asked about, in the order of the question; none =
+        all that have a figure.
+        """
+        if request.kind == "series":
+            if len(years) == 1 and isinstance(years[0], Values):
+                # One year is no series: the others are asked for, too.
+                years = ()
+            table = self.queries.over_years(measured, subjects, years)
+            if not subjects and len(table.rows) > MOST_COLUMNS:
+                # Nobody can read the lines of all of them.
+                return None
+            return _rendered(table, over_years(table, say), say)
+        if request.kind not in OF_ALL:
+            _, table = self.queries.tabulate(measured, subjects, years, same_year=True)
+            return _rendered(table, side_by_side(table, say), say)
+        query, table = self.queries.tabulate(measured, (), years, steps_of(request))
+        text = in_words(query, table, say)
+        if request.kind == "aggregate":
+            _, table = self.queries.tabulate(measured, (), years)
+            text += numbered(table, say)
+        return _rendered(table, text, say)
+
+    def _of_rows(
+        self, turn: Turn, topic: str, scope: Scope
+    ) -> Sequence[IndicatorFigures]:
         """Return the indicator that a topic means where it is of the rows of one
         document's table, without its total.
         """
-        measured = self.tables.compile(
-            topic, turn.question.scope, (), turn.request, of_all=True
-        )
+        measured = self.tables.compile(topic, scope, (), turn.request, of_all=True)
         for indicator in measured:
             figures = [of_row[0] for of_row in indicator.by_subject.values()]
             if len({figure.document_id for figure in figures}) > 1:
@@ -267,25 +310,25 @@ class FigureTool:
         words = set(words_of(" ".join(topic - NEUTRAL_WORDS - SHARE_WORDS)))
         if not words:
             return None
-        by_label = defaultdict[str, list[ReportedFigure]](list)
-        of_heading = words.intersection(words_of(" ".join([chunk.heading, *names[""]])))
+        figures = []
+        of_heading = set(words_of(" ".join([chunk.heading, *names[""]])))
         for figure in figures_of(chunk):
-            label_words = words_of(" ".join([figure.label, *names[figure.label]]))
-            of_label = words.intersection(label_words)
+            label_words = set(words_of(" ".join([figure.label, *names[figure.label]])))
             base = set(words_of(" ".join(LETTERS_PATTERN.findall(figure.text))))
-            has_all_words = words <= of_heading | of_label | base
-            if not has_all_words or (figure.label and not of_label):
+            if not words <= of_heading | label_words | base:
+                continue
+            if figure.label and words.isdisjoint(label_words):
                 continue
             if not is_share or ("%" in figure.unit and base <= words):
-                by_label[figure.label].append(figure)
-        labels = [
-            label
-            for label in by_label
-            if len(by_label) == 1 or not words.isdisjoint(words_of(label))
-        ]
-        figures = by_label.get("", [])
-        if not figures and len(labels) == 1:
-            figures = by_label[labels[0]]
+                figures.append(figure)
+        labels = {figure.label for figure in figures}
+        if "" in labels:
+            labels = {""}
+        elif len(labels) > 1:
+            labels = {one for one in labels if not words.isdisjoint(words_of(one))}
+        if len(labels) != 1:
+            return None
+        figures = [figure for figure in figures if figure.label in labels]
         return _newest(turn, figures)
 
     def key_figures(
@@ -297,7 +340,7 @@ class FigureTool:
         measured = self.tables.key_figures(scope, subjects, self._chapters)
         if not measured:
             return None
-        return render(Request("comparison", ""), measured, subjects, (), turn.say)
+        return self.render(Request("comparison", ""), measured, subjects, (), turn.say)
 
     def _chapters(self, chunk_ids: Sequence[str]) -> Mapping[str, str]:
         return {chunk.id: chunk.chapter for chunk in self.store.get(chunk_ids)}
@@ -323,3 +366,18 @@ def _newest(turn: Turn, figures: Sequence[ReportedFigure]) -> ReportedFigure | N
     newest = max(map(year_of, figures), default=0)
     figures = [figure for figure in figures if year_of(figure) == newest]
     return figures[0] if len(figures) == 1 else None
+
+
+def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:
+    """Return a table in words with its passages, numbered as the words cite them; None
+    of an empty one.
+    """
+    if not table.chunk_ids:
+        return None
+    numbered_text = NumberedStream()
+    numbered_text.known = range(1, len(table.chunk_ids) + 1)
+    text = numbered_text.feed(text) + numbered_text.rest()
+    cited = numbered_text.order
+    others = [number for number in numbered_text.known if number not in cited]
+    chunk_ids = [table.chunk_ids[number - 1] for number in (*cited, *others)]
+    return Rendered(say, chunk_ids, text)

@@ -232,7 +232,8 @@ class TestWithoutAKey:
     def test_compare_quotes_side_by_side(self, query: Post) -> None:
         body = answer(query, mode="compare")
         told = (
-            "Population: higher in Kenya.\n\n|  | Kenya | Mali |\n| --- | --- | --- |\n"
+            "Population: higher in Kenya, 52,428,290 (2023 est.) [1], than in Mali, "
+            "20,137,527 (2021 est.) [2].\n\n|  | Kenya | Mali |\n| --- | --- | --- |\n"
         )
         told += (
             "| Population | 52,428,290 (2023 est.) [1] | 20,137,527 (2021 est.) [2] |"

@@ -1,0 +1,170 @@
+"""Sets over words: the heading that is meant, the words that decide, the newest report
+of each country.
+"""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, cast
+
+import pytest
+
+from chatbot.answering.word_sets import WordSets
+from chatbot.domain import Chunk, Scope
+from chatbot.domain.documents import Match
+from chatbot.domain.figures import GlossaryEntry
+from chatbot.domain.scope import Reading
+from chatbot.language.analysis import analyzer
+from chatbot.language.country_names import find_countries
+from chatbot.language.words import in_english
+from chatbot.models.embed.hashing import HashingEmbedder
+from chatbot.questions.kinds import Bound, read_request
+from chatbot.questions.word_sets import read_word_set
+from chatbot.search.indicators import IndicatorIndex
+
+ANALYZER = analyzer("english")
+GLOSSARY = (
+    GlossaryEntry("goods sold abroad", "", ("export",), "Exports - commodities"),
+    GlossaryEntry("neighbours", "", ("border",), "Land boundaries"),
+    GlossaryEntry("tongues", "", ("speak", "spoken"), "Languages"),
+    GlossaryEntry("seaside", "", ("coast",), "Coastline"),
+)
+
+
+def chunk(country: str, year: int, heading: str, text: str) -> Chunk:
+    name = f"{country}-{year}"
+    return Chunk(
+        id=f"{name}-{heading}",
+        document_id=name,
+        document_name=name,
+        title=name,
+        text=text,
+        section=f"Country › {heading}",
+        metadata={"country_name": country, "year": year},
+    )
+
+
+CHUNKS = [
+    chunk("Kenya", 2021, "Exports - commodities", "gold, tea"),
+    chunk("Kenya", 2023, "Exports - commodities", "tea, coffee"),
+    chunk("Mali", 2023, "Exports - commodities", "gold, cotton"),
+    chunk("Peru", 2023, "Exports - commodities", "copper, coffee, gold"),
+    chunk("Kenya", 2023, "Exports", "total: exports are $5 billion"),
+    chunk("Mali", 2023, "Land boundaries", "border countries (2): Niger 838 km; Togo"),
+    chunk("Kenya", 2023, "Land boundaries", "border countries (1): Somalia 684 km"),
+    chunk("Mali", 2023, "Languages", "French (official), Bambara; French is spoken"),
+    chunk("Peru", 2023, "Languages", "Spanish (official), Quechua"),
+    chunk("Kenya", 2023, "Languages", "English (official), French"),
+    chunk("Mali", 2023, "Coastline", "0 km (landlocked)"),
+    chunk("Kenya", 2023, "Coastline", "536 km"),
+]
+
+
+class Passages:
+    """Finds the passages that have a word of the query."""
+
+    def keyword_search(self, query: str, *, top_k: int, scope: Scope) -> list[Match]:
+        terms = set(ANALYZER.terms(query))
+        return [
+            Match(one.id, 1.0)
+            for one in CHUNKS
+            if not terms.isdisjoint(ANALYZER.terms(one.search_text))
+        ]
+
+    def get(self, chunk_ids: Sequence[str]) -> list[Chunk]:
+        return [one for one in CHUNKS if one.id in chunk_ids]
+
+
+def answer(question: str) -> str:
+    countries = find_countries(question)
+    reading = Reading(question, countries)
+    asked = read_word_set(reading, read_request(reading, countries=0))
+    assert asked is not None
+    index = IndicatorIndex(HashingEmbedder(512), ANALYZER, lambda: GLOSSARY)
+    sets = WordSets(cast(Any, Passages()), index, ANALYZER.terms)
+    rendered = sets.answer(asked, Scope(), Scope(), in_english)
+    return rendered.text if rendered else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "head", "rows"),
+    [
+        (
+            "Which countries export coffee?",
+            "2 of 3 countries have “coffee” under “Exports - commodities”, by the "
+            "newest reports:",
+            ["| Kenya | coffee [1] |", "| Peru | coffee [2] |"],
+        ),
+        (
+            "Which countries do not export gold?",
+            "1 of 3 countries do not have “gold” under “Exports - commodities”, by "
+            "the newest reports:",
+            ["| Kenya | tea, coffee [1] |"],
+        ),
+        (
+            "Which countries border Niger?",
+            "1 of 2 countries have “Niger border” under “Land boundaries”, by the "
+            "newest reports:",
+            ["| Mali | border countries (2): Niger 838 km [1] |"],
+        ),
+        (
+            "In how many countries is Bambara spoken?",
+            "1 of 3 countries have “Bambara spoken” under “Languages”, by the newest "
+            "reports:",
+            ["| Mali | French (official), Bambara; French is spoken [1] |"],
+        ),
+        (
+            "Which countries have no coast?",
+            "1 of 2 countries do not have “coast” under “Coastline”, by the newest "
+            "reports:",
+            ["| Mali | 0 km (landlocked) [1] |"],
+        ),
+    ],
+)
+def test_those_whose_newest_report_says_it(
+    question: str, head: str, rows: list[str]
+) -> None:
+    text = answer(question)
+    assert text.split("\n\n")[0] == head
+    assert text.splitlines()[4:] == rows
+
+
+def test_words_that_no_report_has_are_no_set() -> None:
+    assert not answer("Which countries export bicycles?")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which country has the largest coast?",
+        "Which countries have a debt above 50%?",
+        "Which countries were larger than Mali in 2020?",
+        "What does Mali export?",
+    ],
+)
+def test_rankings_and_bounds_are_no_sets_over_words(question: str) -> None:
+    countries = find_countries(question)
+    reading = Reading(question, countries, countries)
+    request = read_request(reading, countries=0)
+    assert read_word_set(reading, request) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "bound"),
+    [
+        ("Which country's median age is not below 40?", (False, 40, False, True)),
+        ("Where do women not have more than 2 children?", (True, 2, False, True)),
+        ("Which countries have a debt of at least 30%?", (True, 30, True, False)),
+        ("Which economies did not grow?", (True, 0, False, True)),
+        ("Where did prices not rise but fall?", None),
+        ("Which countries' prices did not rise but fall?", (False, 0, False, False)),
+    ],
+)
+def test_bounds_are_turned_round_and_include_their_figure(
+    question: str, bound: tuple[bool, int, bool, bool] | None
+) -> None:
+    read = read_request(Reading(question), countries=0).bound
+    expected = None
+    if bound is not None:
+        above, value, inclusive, negated = bound
+        expected = Bound(above, Decimal(value), inclusive=inclusive, negated=negated)
+    assert read == expected
