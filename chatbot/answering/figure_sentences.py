@@ -19,6 +19,7 @@ from ..domain.figure_query import (
     Rank,
     Ratio,
 )
+from ..language.countries import country_code
 from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import list_in_words
@@ -239,15 +240,17 @@ def over_years(table: FigureTable, say: Say) -> str:
 
 
 def whole_of(table: FigureTable, say: Say) -> str:
-    """Return how many subjects had a figure: "24 countries", or "12 rows" of one
-    document's table.
+    """Return how many subjects had a figure: "24 countries", or "12 rows" of
+    tables that are not of countries.
     """
-    documents = set[str]()
+    subjects = set[str]()
     for row in table.rows:
         for cell in row.cells:
             if cell is not None:
-                documents.update(figure.document_id for figure in cell.sources)
-    noun = "row" if len(documents) == 1 < table.whole else "country"
+                subjects.update(figure.subject for figure in cell.sources)
+    noun = "country"
+    if subjects and not any(map(country_code, subjects)):
+        noun = "row"
     return counted(say, table.whole, noun)
 
 

@@ -133,5 +133,5 @@ def test_what_is_not_found_names_where_was_searched(two: Bench) -> None:
     none = ScriptedModel(collections='{"numbers": [2]}', relevance='{"numbers": []}')
     told = two.ask("deep", none, QUESTION)
     assert told.answer.response.startswith(
-        "The reports searched (the collections archive and chatbot\\_data) do not"
+        "The reports searched (the collections archive and chatbot_data) do not"
     )

@@ -423,7 +423,7 @@ class TestKeyless:
             latest == "| Inflation rate | 7.7% (2023 est.) [1] | 2.1% (2023 est.) [2] |"
         )
         assert (
-            asked == "| Inflation rate | 7.6% (2022 est.) [1] | 9.6% (2022 est.) [2] |"
+            asked == "| Inflation rate | 7.6% (2022 est.) [2] | 9.6% (2022 est.) [1] |"
         )
 
     def test_too_many_sides_are_named(self, many: Bench) -> None:

@@ -63,7 +63,7 @@ def test_one_report_and_none() -> None:
 
 
 def test_titles_are_not_markdown() -> None:
-    assert "\\[x\\](http" in library_answer(
+    assert "[x\\](http" in library_answer(
         "reports", Scope(), Reports(("[x](http://evil)", 2021))
     )
 
