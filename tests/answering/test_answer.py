@@ -110,7 +110,7 @@ class TestNotFound:
 
 def test_a_file_name_is_no_markdown() -> None:
     named = Scope.of({"document_name": Values(("<b>a_b</b>.md",))})
-    assert "(\\<b\\>a\\_b\\</b\\>.md)" in not_found(ScopeSummary(named, 1, 1), [])
+    assert "(\\<b>a_b\\</b>.md)" in not_found(ScopeSummary(named, 1, 1), [])
 
 
 def test_the_system_prompt_of_the_settings_comes_first() -> None:
