@@ -52,7 +52,7 @@ an abbreviation as a code.
 """
 SUMMARY_HEADING = "Summary"
 EVERYTHING = Scope()
-READING = "11"
+READING = "12"
 """Raise it when files are read or passages are made differently: then every known file
 is read again, and a passage is embedded only if its text changed.
 """

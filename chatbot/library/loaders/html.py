@@ -17,7 +17,7 @@ from ...domain.documents import lay_out
 from ...domain.errors import LoadError
 from . import Fit, Sample
 from .html_metadata import publication_properties
-from .html_outline import HtmlReader, main_part
+from .html_outline import NEVER_CONTENT, HtmlReader, main_part
 from .sections import apart, one_line
 from .text import clean, decode, opened
 
@@ -76,35 +76,10 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
     """Read a page. ``name`` is its name in messages; the stem is the title if there is
     no other. Raises LoadError: it is not a page, has no text, or is too large.
     """
-    text = html_text(html, name)
-    if text.count("<") + text.count("=") > MAX_MARKUP:
-        raise LoadError(
-            f"{name} is too large to be read at once. Split it into smaller pages."
-        )
-    parser = HTMLParser(
-        encoding="utf-8",
-        huge_tree=True,
-        remove_comments=True,
-        remove_pis=True,
-        no_network=True,
-    )
-    try:
-        page: HtmlElement | None = etree.fromstring(text.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise LoadError(f"{name} is not an HTML page.") from error
+    page = _parsed(html_text(html, name), name)
     if page is None:
         raise LoadError(f"{name} has no text.")
-    # libxml2 drops deeper elements, and reports it in its log only.
-    if any(
-        entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
-    ):
-        raise LoadError(
-            f"{name} nests its elements too deep to be read. Save it as text or "
-            "PDF and try again."
-        )
     properties = publication_properties(page)
-    drop_hidden(page)
-    _part_scripts(page)
     titles = [
         _meta(page, "og:title"),
         *(one_line(page.findtext(f".//{tag}") or "") for tag in ("title", "h1")),
@@ -127,6 +102,49 @@ def page_sections(html: bytes, *, name: str) -> Loaded:
         description=description,
         properties=properties,
     )
+
+
+def read_fragment(html: str, name: str, reader: HtmlReader) -> None:
+    """Read a part of a page, as far as it is seen. Raises LoadError as `page_sections`
+    does.
+    """
+    page = _parsed(html, name) if html.strip() else None
+    if page is None:
+        return
+    for element in page.iter(*NEVER_CONTENT):
+        element.clear(keep_tail=True)
+    reader.read(page)
+
+
+def _parsed(text: str, name: str) -> HtmlElement | None:
+    """Return the root of what a page shows, None if it is empty."""
+    if text.count("<") + text.count("=") > MAX_MARKUP:
+        raise LoadError(
+            f"{name} is too large to be read at once. Split it into smaller pages."
+        )
+    parser = HTMLParser(
+        encoding="utf-8",
+        huge_tree=True,
+        remove_comments=True,
+        remove_pis=True,
+        no_network=True,
+    )
+    try:
+        page: HtmlElement | None = etree.fromstring(text.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise LoadError(f"{name} is not an HTML page.") from error
+    # libxml2 drops deeper elements, and reports it in its log only.
+    if any(
+        entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log
+    ):
+        raise LoadError(
+            f"{name} nests its elements too deep to be read. Save it as text or "
+            "PDF and try again."
+        )
+    if page is not None:
+        drop_hidden(page)
+        _part_scripts(page)
+    return page
 
 
 def _part_scripts(page: HtmlElement) -> None:

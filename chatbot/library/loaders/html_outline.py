@@ -12,7 +12,7 @@ from lxml.html import HtmlElement
 
 from .sections import LINE, PARAGRAPH, HeadingOutline, label
 
-_NEVER_CONTENT = {
+NEVER_CONTENT = {
     "script",
     "style",
     "template",
@@ -134,7 +134,7 @@ def _is_never_content(element: HtmlElement) -> bool:
     hidden = "hidden" in element.attrib or element.get("aria-hidden") == "true"
     return (
         hidden
-        or element.tag in _NEVER_CONTENT
+        or element.tag in NEVER_CONTENT
         or element.get("role", "") in _FURNITURE_ROLES
     )
 
@@ -223,11 +223,13 @@ class HtmlReader:
         """
         rows = list(_rows(table))
         title = " ".join(map(_text, table.iterchildren("caption")))
-        is_pair = rows[0].names == [True, False]
+        is_pair = rows[0].names == [True, False] or not any(rows[0].cells)
         heads = 0
         for row in rows:
             # Below others, a heading alone is the name of a group of rows.
             if not all(row.names) or (heads and len(row.names) == 1):
+                break
+            if not any(row.cells):
                 break
             heads += 1
         self.outline.table(

@@ -260,7 +260,9 @@ class LoaderPool:
         cancel = cancel or Cancellation()
         name = detect(path)
         reader = all_loaders()[name]
-        if not reader.isolated and path.stat().st_size <= IN_PROCESS_BYTES:
+        is_small = path.stat().st_size <= IN_PROCESS_BYTES
+        # Markdown may have HTML in it, which a foreign library reads.
+        if not reader.isolated and is_small and b"<" not in path.read_bytes():
             return read_file(reader, path)
         with self._turn(path, caller, cancel) as loader, self._lock(path, cancel):
             return _unpacked(loader.read(path, name, cancel, on_page))

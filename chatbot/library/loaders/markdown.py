@@ -3,40 +3,41 @@ matter the metadata. Plain text is one section without a heading.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ...domain import Loaded, Section
 from ...domain.documents import AUTHOR_SEPARATOR, lay_out
 from ...domain.errors import LoadError
 from ...domain.scope import Value
 from . import Fit, Sample
-from .sections import LINE, HeadingOutline
+from .html import read_fragment
+from .html_outline import HtmlReader
+from .markdown_page import MARKUP, TEMPLATE, drop_strong, page_writer
+from .sections import HeadingOutline
 from .text import read_text
 
-if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
-    from markdown_it.rules_block import StateBlock
-
+_FENCE = re.compile(r"```|~~~")
 _ANY_HEADING = re.compile(r"^#{1,6} \S", re.MULTILINE)
-# Marks that open before a word and close after one. Code and formulas keep theirs
-# (2**10): CommonMark would read "2**10 and 3**4" as "210 and 34". The length is bounded
-# so that a text full of opening marks takes linear time.
-_STRONG = re.compile(
-    r"(`+)(?!`).{1,500}?(?<!`)\1(?!`)"
-    r"|\$(?=\S)[^$\n]{1,500}?(?<=\S)\$(?!\d)"
-    r"|(?<![\w\\*])(\*{2,3})(?=[^\s*])((?:(?!\n\s*\n).){1,500}?)(?<=[^\s*])\2(?![\w*])",
-    re.DOTALL,
+_INDENTED_TAG = re.compile(r"^[ \t]{4,}(?=</?[a-zA-Z])", re.MULTILINE)
+"""It is no code: it belongs to the element around it."""
+_NUMBER = re.compile(r"^( {0,9}\d{1,3})([.)])(?=\s)", re.MULTILINE)
+"""Of an item: a reader sees it."""
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
+_DEFINITION = re.compile(r" {0,3}\[[^\]^][^\]]*\]:\s*\S")
+"""Of a link that the text names."""
+_OPENING = re.compile(
+    r" {0,3}(?:(`{3,})[^`]*$|(~{3,})|<!--(?!.*-->)|<(?:script|style|pre)\b(?!.*</))",
+    re.IGNORECASE,
 )
+"""Begins lines that may look like headings."""
+_CLOSING = re.compile(r"-->|</(?:script|style|pre)>", re.IGNORECASE)
 
 
 class MarkdownLoader:
-    """Implements `loaders.FileLoader`. Marks of strong emphasis are dropped: nobody
-    searches or quotes them.
-    """
+    """Implements `loaders.FileLoader`: the text that a page made of it shows."""
 
     noun = "Markdown"
     suffixes = (".md", ".markdown")
@@ -51,7 +52,7 @@ class MarkdownLoader:
 
     def load(self, path: Path) -> Loaded:
         front, body = read_front_matter(read_text(path), path.name)
-        title, sections = markdown_sections(body)
+        title, sections = markdown_sections(body, path.name)
         if not sections:
             raise LoadError(f"{path.name} has no text below its front matter.")
         return replace(
@@ -75,104 +76,92 @@ class TextLoader:
         return Loaded(path.stem, lay_out([Section((), read_text(path))]))
 
 
-def markdown_sections(text: str) -> tuple[str, tuple[Section, ...]]:
-    """Return the title ("" if there is none) and the sections of a Markdown text. A
-    heading with nothing below it is a section of its own, so that searches find it. A
-    title alone is the text.
+def markdown_sections(
+    text: str, name: str = "The text"
+) -> tuple[str, tuple[Section, ...]]:
+    """Return the title ("" if there is none) and the sections of a Markdown text, as a
+    page shows them. A heading with nothing below it is a section of its own, so that
+    searches find it. A title alone is the text. Raises LoadError, whose message calls
+    the text ``name``: the HTML in it nests too deep.
     """
+    reader = HtmlReader()
+    reader.outline = outline = _Outline()
     lines = text.split("\n")
-    outline = HeadingOutline()
-    title = ""
-    name = ""
-    level = position = 0
-    tokens = _block_reader().parse(text)
-    for place, token in enumerate(tokens):
-        if token.map is None or token.type not in ("heading_open", "fence"):
+    links: dict[str, Any] = {}
+    page_writer().parse("\n".join(filter(_DEFINITION.match, lines)), links)
+    for piece in _pieces(lines):
+        plain = "\n".join(piece)
+        if not _FENCE.search(plain):
+            plain = _INDENTED_TAG.sub("   ", drop_strong(plain))
+            plain = _NUMBER.sub(r"\1\\\2", plain)
+        if "`" not in plain:
+            plain = TEMPLATE.sub("", plain)
+        if MARKUP.search(plain) or (links and "[" in plain):
+            read_fragment(page_writer().render(plain, links), name, reader)
             continue
-        start, end = token.map
-        if token.type == "fence":
-            _add_text(outline, lines[position:start])
-            outline.add("\n".join(lines[start:end]), gap=LINE)
-            position = end
-            continue
-        heading = drop_strong(tokens[place + 1].content)
-        if not heading:
-            continue
-        _add_text(outline, lines[position:start])
-        position = end
-        above = level
-        level = int(token.tag.removeprefix("h"))
-        if outline.is_bare and level <= above:
-            outline.add(name)
-        if level == 1 and outline.is_bare and not (name or title):
-            title = heading
-            continue
-        name = heading
-        outline.heading(level, name)
-    _add_text(outline, lines[position:])
-    if outline.is_bare:
-        outline.add(name)
+        heading = _HEADING.match(plain)
+        if heading is not None:
+            outline.heading(len(heading[1]), heading[2])
+            plain = plain[heading.end() :]
+        outline.add(plain.strip())
+    outline.keep_bare(0)
     sections = lay_out(outline.sections(keep_title=True))
-    return title, sections or lay_out([Section((), title)])
+    return outline.first, sections or lay_out([Section((), outline.first)])
 
 
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-"""Below the names of a table's columns."""
-_CELL_BORDER = re.compile(r"(?<!\\)\|")
+class _Outline(HeadingOutline):
+    """The outline of a text whose first heading is its title if it is of level 1."""
+
+    first = ""
+
+    def heading(self, level: int, text: str) -> None:
+        self.keep_bare(level)
+        if level == 1 and self.is_bare and not (self._names or self.first):
+            self.first = text
+            return
+        super().heading(level, text)
+
+    def keep_bare(self, level: int) -> None:
+        """Make the last heading the text below it if a heading of ``level`` leaves it
+        without one.
+        """
+        if self.is_bare and self._names and level <= self._names[-1][0]:
+            self.add(self._names[-1][1])
 
 
-def _add_text(outline: HeadingOutline, lines: Sequence[str]) -> None:
-    """Add lines without headings and code, and the tables among them."""
-    start = 0
-    for number, line in enumerate(lines):
-        if number <= start or "|" not in line or "|" not in lines[number - 1]:
-            continue
-        if not _RULE.fullmatch(line):
-            continue
-        end = number + 1
-        while end < len(lines) and "|" in lines[end]:
-            end += 1
-        _add_text(outline, lines[start : number - 1])
-        rows = [_cells(lines[number - 1]), *map(_cells, lines[number + 1 : end])]
-        outline.table(rows, heads=1)
-        start = end
-    text = drop_strong("\n".join(lines[start:]))
-    if text.strip():
-        outline.add(text, gap=LINE)
-
-
-def _cells(line: str) -> list[str]:
-    cells = _CELL_BORDER.split(line.strip().removeprefix("|"))
-    return [drop_strong(cell.replace("\\|", "|")) for cell in cells]
-
-
-@cache
-def _block_reader() -> "MarkdownIt":
-    """Return a reader of headings and code blocks. Every other line is passed over one
-    by one, because the tokens of a long file's paragraphs and lists fill the memory.
+def _pieces(lines: Sequence[str], characters: int = 100_000) -> Iterator[list[str]]:
+    """Yield the lines of each heading with the text below it, of a longer text about as
+    many ``characters``, up to an empty line: the tokens and elements of a long file
+    would fill the memory.
     """
-    from markdown_it import MarkdownIt
-
-    reader = MarkdownIt("zero").enable(["heading", "fence", "code"])
-    reader.disable("inline")
-    reader.block.ruler.at("paragraph", _pass_line)
-    return reader
-
-
-def _pass_line(state: "StateBlock", line: int, end: int, silent: bool) -> bool:
-    """Implement a rule of blocks for markdown-it."""
-    state.line = line + 1
-    return True
-
-
-def drop_strong(text: str) -> str:
-    """Drop the marks of strong emphasis around words."""
-    return _STRONG.sub(lambda match: match[0] if match[2] is None else match[3], text)
+    piece: list[str] = []
+    size = 0
+    closing: re.Pattern[str] | None = None
+    for line in lines:
+        if closing is not None:
+            if closing.search(line):
+                closing = None
+        elif _HEADING.match(line) or (size > characters and not line):
+            yield piece
+            piece = []
+            size = 0
+        elif opening := _OPENING.match(line):
+            mark = opening[1] or opening[2]
+            closing = _CLOSING
+            if mark:
+                closing = re.compile(rf"^ {{0,3}}{mark}{mark[0]}*\s*$")
+        piece.append(line)
+        size += len(line)
+    yield piece
 
 
 MAX_FRONT_MATTER_LINES = 200
 """If it is not closed by then, it is a text that begins with a rule."""
-_KEY = re.compile(r"([A-Za-z_][\w -]*?)\s*:(?:\s+(.*))?")
+_KEY = re.compile(r"([A-Za-z_][\w -]*?)\s*(?::(?:\s+|$)|=\s*)(.*)")
+_SKIPPED = re.compile(r"\s*(?:#.*|\[[\w.\[\]]+\]\s*)?")
+"""An empty line, a comment, or the name of a table of TOML."""
+_NAMED = re.compile(r"(?:\{\s*)?name\s*[:=]\s*(.*?)(?:\s*\})?")
+"""The name of a person: "name: Ada Lo", {name = "Ada Lo"}."""
 _ITEM = re.compile(r"\s*-\s+(.*)")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = {"|", ">", "|-", ">-", "|+", ">+"}
@@ -182,31 +171,32 @@ _Entry = tuple[int, list[str]]
 """The line of a key, counted from 1 in the file, and its values."""
 
 
-_PUBLICATION_KEYS = {
+_KEYS = {
+    "title": ("title",),
+    "country_name": ("country_name", "country"),
+    "year": ("year",),
+    "type": ("type",),
+    "labels": ("labels", "tags", "keywords"),
+    "description": ("description", "summary", "abstract"),
     "authors": ("authors", "author"),
     "publisher": ("publisher",),
     "published": ("publication_date", "date", "published"),
+    "created": ("date",),
     "url": ("source_url", "url", "canonical_url"),
 }
+"""The keys of each field, the first that is filled counts."""
+_PROPERTIES = ("authors", "publisher", "published", "created", "url")
 
 
 def _end_of_front_matter(lines: Sequence[str]) -> int:
-    """Return the number of the line that closes it, 0 if there is none."""
+    """Return the number of the line that closes it, 0 if there is none. Hugo's has its
+    own marks.
+    """
+    marks = {"---": {"---", "..."}, "+++": {"+++"}}.get(lines[0].rstrip(), set())
     for number, line in enumerate(lines[1 : MAX_FRONT_MATTER_LINES + 2], start=1):
-        if line.rstrip() in {"---", "..."}:
+        if line.rstrip() in marks:
             return number
     return 0
-
-
-def _publication(entries: Mapping[str, _Entry]) -> dict[str, str]:
-    """Return who wrote and published it, when and where."""
-    properties: dict[str, str] = {}
-    for field, keys in _PUBLICATION_KEYS.items():
-        for key in keys:
-            _, values = entries.get(key, (0, []))
-            if values and field not in properties:
-                properties[field] = AUTHOR_SEPARATOR.join(values)
-    return properties
 
 
 def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
@@ -215,28 +205,22 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
     """
     lines = text.lstrip("\n").split("\n", MAX_FRONT_MATTER_LINES + 2)
     skipped = len(text) - len(text.lstrip("\n"))
-    if lines[0].rstrip() != "---":
-        return _NO_FRONT_MATTER, text
     end = _end_of_front_matter(lines)
     if not end:
         return _NO_FRONT_MATTER, text
     entries = _entries(lines[1:end], first=skipped + 2)
     if not entries:
         return _NO_FRONT_MATTER, text
-    texts: dict[str, str] = {}
-    for key, (_, values) in entries.items():
-        texts[key] = " ".join(values).strip()
-
-    def first(*keys: str) -> str:
+    stated: dict[str, list[str]] = {}
+    for field, keys in _KEYS.items():
         for key in keys:
-            if texts.get(key):
-                return key
-        return ""
-
-    metadata: dict[str, Value] = {}
-    country = first("country_name", "country")
-    if country:
-        metadata["country_name"] = texts[country]
+            _, values = entries.get(key, (0, []))
+            if values:
+                stated.setdefault(field, values)
+    texts = {field: " ".join(values).strip() for field, values in stated.items()}
+    metadata: dict[str, Value] = {
+        field: texts[field] for field in ("country_name", "type") if field in texts
+    }
     year = texts.get("year")
     if year:
         if not (year.isdecimal() and int(year) in _YEARS):
@@ -246,24 +230,21 @@ def read_front_matter(text: str, name: str) -> tuple[Loaded, str]:
                 f"{year[:40]!r}."
             )
         metadata["year"] = int(year)
-    kind = texts.get("type")
-    if kind:
-        metadata["type"] = kind
-    _, labels = entries.get(first("labels", "tags", "keywords"), (0, []))
+    labels = stated.get("labels", [])
     if len(labels) == 1:
         labels = [part.strip() for part in labels[0].split(",")]
-    description = texts.get(first("description", "summary", "abstract"), "")
-    properties = _publication(entries)
-    if "date" in texts:
-        properties["created"] = texts["date"]
     front = Loaded(
         texts.get("title", ""),
         (),
         None,
         metadata,
         (*filter(None, labels),),
-        description,
-        properties=properties,
+        texts.get("description", ""),
+        properties={
+            field: AUTHOR_SEPARATOR.join(stated[field])
+            for field in _PROPERTIES
+            if field in stated
+        },
     )
     return front, "\n".join(lines[end + 1 :])
 
@@ -275,15 +256,15 @@ def _entries(lines: Sequence[str], *, first: int) -> dict[str, _Entry] | None:
     entries: dict[str, _Entry] = {}
     values: list[str] | None = None
     for number, line in enumerate(lines, start=first):
-        if not line.strip() or line.lstrip().startswith("#"):
+        if _SKIPPED.fullmatch(line):
             continue
         if key := _KEY.fullmatch(line.rstrip()):
-            values = _values(key[2] or "")
+            values = _values(key[2])
             entries[key[1].lower().replace("-", "_").replace(" ", "_")] = number, values
         elif values is not None and (item := _ITEM.fullmatch(line)):
             values.append(_unquoted(item[1]))
         elif values is not None and line[0] in " \t":
-            values.append(line.strip())
+            values.append(_unquoted(line))
         else:
             return None
     return entries
@@ -300,6 +281,9 @@ def _values(text: str) -> list[str]:
 
 def _unquoted(text: str) -> str:
     text = text.strip()
+    named = _NAMED.fullmatch(text)
+    if named is not None:
+        text = named[1]
     if len(text) > 1 and text[0] in "'\"":
         closing = text.find(text[0], 1)
         return text[1:closing] if closing > 0 else text

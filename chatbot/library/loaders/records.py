@@ -20,7 +20,7 @@ from ...domain.errors import LoadError
 from ...domain.tables import Texts
 from . import Fit, Sample
 from . import sections as tables
-from .markdown import drop_strong
+from .markdown_page import drop_strong
 from .text import MAX_TEXT_BYTES, clean, read_text
 
 DELIMITERS = "\t;|,"
