@@ -17,13 +17,12 @@ from ..language.markdown import escape_markdown
 from ..language.words import Say, counted
 from ..questions.reading import COUNTRY
 from ..questions.word_sets import WordSet
-from ..search.indicators import IndicatorIndex
+from ..search.indicators import SURE, IndicatorIndex
 from ..search.weights import read_weight
 from .figure_words import MOST_LISTED, Rendered
 
 LEAST = read_weight("sets.least")
 RARE = read_weight("sets.rare")
-SURE = read_weight("labels.sure")
 MOST_PASSAGES = int(read_weight("sets.passages"))
 STEM_CHARACTERS = int(read_weight("sets.stem"))
 MOST_CHARACTERS = int(read_weight("sets.shown"))
