@@ -21,7 +21,7 @@ REPORT: FilePayload = {
     "mimeType": "text/markdown",
     "buffer": b"# Vanilla Report\n\n## Exports\n\nThe vanilla export of Fiji was 4711 tonnes "  # noqa: E501
     b"in 2031.\n\n"
-    b"## Prices <b>and</b> <script>window.pwned = 1</script>\n\nA kilogram of "
+    b"## Prices <b>and</b> \\<script>window.pwned = 1\\</script>\n\nA kilogram of "
     b"vanilla was 88 dollars.\n",
 }
 DAMAGED: FilePayload = {

@@ -144,13 +144,13 @@ def test_a_worker_that_slept_does_not_replace_what_came_after_it(
     show = VersionWriter._show
 
     def sleeping(
-        writer: VersionWriter, record: DocumentRecord, *arguments: Any
+        writer: VersionWriter, record: DocumentRecord, *arguments: Any, **named: Any
     ) -> DocumentRecord:
         is_first = writer.documents is services.storage.documents
         if is_first and record.upload_number > first:
             asleep.set()
             assert awake.wait(60)
-        return show(writer, record, *arguments)
+        return show(writer, record, *arguments, **named)
 
     first = record_of(services).upload_number
     monkeypatch.setattr(control, "heartbeat", lambda *arguments: running())

@@ -228,7 +228,7 @@ class TestAnswer:
             ("a_b.md", "Something else entirely, on coffee. " * 900),
             query=query,
         )
-        assert answer["response"] == "Nothing in a\\_b.md is close to this question."
+        assert answer["response"] == "Nothing in a_b.md is close to this question."
         assert (answer["answered"], answer["citations"]) == (False, [])
         assert answer["trace"]["threshold"] == {
             "start": 0.675,

@@ -153,7 +153,7 @@ def test_an_answer_stands_on_its_collections_and_says_what_they_leave_out(
     assert "the collection news) leaves out Kenya" in body["response"]
     body = query(collections=["chatbot_data"]).get_json()
     assert body["answered"] is False
-    assert "There is no report for the collection chatbot\\_data." in body["response"]
+    assert "There is no report for the collection chatbot_data." in body["response"]
     body = query(
         query="What is the population growth rate of Mali?",
         collections=["news", "report_chatting"],
