@@ -125,7 +125,7 @@ def list_facets(query: FacetQuery) -> Json:
         facets[routes.COLLECTIONS] = [
             {"value": name, "documents": count} for name, count in counts if count
         ]
-        facets[GROUP] = _groups_with_reports(facets[COUNTRY])
+        facets[GROUP] = _groups_with_reports(facets.get(COUNTRY, ()))
     return facets
 
 

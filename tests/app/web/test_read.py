@@ -4,8 +4,10 @@ import pytest
 from flask.testing import FlaskClient
 
 from chatbot.app.services import Services
+from chatbot.config.settings import Settings
 from tests.app.web.conftest import QUESTION, error_of, fields_of
 from tests.app.web.contract import HIT
+from tests.app.web.live import application
 from tests.conftest import AddReport
 from tests.data import cases
 
@@ -100,6 +102,13 @@ class TestReports:
 
 
 class TestFacets:
+    def test_without_countries_there_are_no_groups_of_them(
+        self, settings: Settings
+    ) -> None:
+        with application(settings.override(filter_fields="year")) as made:
+            facets = made.test_client().get("/api/facets").get_json()
+        assert (facets["group"], len(facets["year"])) == ([], 2)
+
     def test_values_with_counts_as_a_whole_by_page_and_under_the_rest_of_a_scope(
         self, client: FlaskClient
     ) -> None:
