@@ -106,6 +106,8 @@ class WordSets:
             stated = asked.words.keys() & counts[name].keys()
             explained = len(named | stated)
             score = near.score if near else 0.0
+            if asked.negated and len(stated - named) > 1 and score < SURE:
+                continue  # to lack two words at once says little: "border the sea"
             is_sure = stated > named or (
                 explained == len(asked.words) and score >= SURE
             )

@@ -168,3 +168,8 @@ def test_bounds_are_turned_round_and_include_their_figure(
         above, value, inclusive, negated = bound
         expected = Bound(above, Decimal(value), inclusive=inclusive, negated=negated)
     assert read == expected
+
+
+def test_who_lacks_two_words_is_told_only_where_the_heading_is_sure() -> None:
+    """Tea alone is what Kenya has: "gold or tea" is no word that it lacks."""
+    assert answer("Which countries do not have gold or tea commodities?") == ""
