@@ -243,6 +243,16 @@ def sample_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def sample_settings(
+    sample_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Settings:
+    """Settings over a copy of `sample_library`."""
+    folder = tmp_path_factory.mktemp("samples") / "data"
+    shutil.copytree(sample_library, folder)
+    return Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Its path. Without it the tests are skipped, but in CI that is a failure."""

@@ -52,6 +52,8 @@ class WordSets:
         of the newest edition in scope. Raises EmbeddingError, SearchEngineError.
         """
         heading, terms = self._meant(asked, newest)
+        if not heading:
+            return None
         statements = self._under(heading, scope)
         stated: dict[str, tuple[Chunk, str]] = {}
         for end in (_CLAUSE_END, _NO_END):
@@ -72,9 +74,9 @@ class WordSets:
             text = shorten(text, MOST_CHARACTERS, placeholder=" …")
             cell = f"{escape_markdown(text)} [{rendered.number_of(chunk.id)}]"
             rows.append([escape_markdown(country), cell])
-        if not rows or not heading:
+        if not rows:
             return None
-        words = [asked.words[term] for term in asked.words if term in terms]
+        words = [word for term, word in asked.words.items() if term in terms]
         head = say(
             WITHOUT if asked.negated else HAVING,
             number=len(rows),

@@ -207,21 +207,34 @@ def in_order_of_appearance(
     passages.
     """
     passages = {passage.number: passage for passage in context.passages}
+    response, order = renumber(response, passages, shown)
+    renamed = tuple(
+        replace(passages[number], number=place)
+        for place, number in enumerate(order, start=1)
+    )
+    return response, replace(context, passages=renamed)
+
+
+def renumber(
+    response: str, known: Collection[int], shown: Sequence[int] = ()
+) -> tuple[str, list[int]]:
+    """Return a text with its citations numbered from 1 by appearance, and the ``known``
+    numbers of before in their new order: cited ones first. ``shown`` and numbers that
+    are not known: see `in_order_of_appearance`.
+    """
     cited = [
         number
         for number in dict.fromkeys([*shown, *cited_numbers(response)])
-        if number in passages
+        if number in known
     ]
-    order = [*cited, *(number for number in passages if number not in cited)]
+    order = [*cited, *(number for number in known if number not in cited)]
     new = {number: place for place, number in enumerate(order, start=1)}
     missing = {
         number: number + len(order)
         for number in cited_numbers(response)
         if 0 < number <= len(order)
     }
-    response = _renumbered(response, {**missing, **new})
-    renamed = tuple(replace(passages[number], number=new[number]) for number in order)
-    return response, replace(context, passages=renamed)
+    return _renumbered(response, {**missing, **new}), order
 
 
 class NumberedStream:

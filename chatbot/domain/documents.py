@@ -360,16 +360,12 @@ class DocumentRecord:
 
     def is_reading_of(self, earlier: "DocumentRecord") -> bool:
         """True if it is the same file under the same title and metadata as ``earlier``,
-        only read anew: that is no change of the report.
+        which is ready, only read anew: that is no change of the report.
         """
         # A stored original has the digest of its content as its id.
         known = earlier.content or earlier.file_id
-        return (
-            earlier.status == "ready"
-            and bool(known)
-            and (self.content, self.title, self.metadata)
-            == (known, earlier.title, earlier.metadata)
-        )
+        before = (known, earlier.title, earlier.metadata)
+        return bool(known) and (self.content, self.title, self.metadata) == before
 
     def chunk_ids(self) -> list[str]:
         """Return the ids of its passages in reading order, and last that of its

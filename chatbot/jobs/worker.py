@@ -386,13 +386,7 @@ class Originals:
             )
         if record.sample or _on_disk(record) is None:
             return None
-        about = {
-            "title": record.title,
-            "description": record.description,
-            "listed": True,
-            "metadata": dict(record.metadata),
-            "labels": list(record.labels),
-        }
+        about = filed_as(record)
         return IngestionFile(name=_name(record), identity=source, about=about)
 
     def file_name(self, record: DocumentRecord) -> str:
@@ -440,6 +434,17 @@ class Originals:
             self.files.keep_only(
                 lambda: self.queue.file_ids(ids) | self.documents.file_ids(ids), ids
             )
+
+
+def filed_as(record: DocumentRecord) -> dict[str, Any]:
+    """Return what makes a `Source` keep the title and metadata of a report."""
+    return {
+        "title": record.title,
+        "description": record.description,
+        "listed": True,
+        "metadata": dict(record.metadata),
+        "labels": list(record.labels),
+    }
 
 
 def _on_disk(record: DocumentRecord) -> Path | None:

@@ -80,8 +80,9 @@ class Refiner:
             return [*hits, *rest]
         near = self.index.near(text.topic, headings, request)
         similar = np.array([one.score if one else np.nan for one in near])
-        count = self.catalog.heading_counts
-        counts = [count(hit.chunk.document_id) for hit in hits]
+        documents = {hit.chunk.document_id for hit in hits}
+        counted = {id: self.catalog.heading_counts(id) for id in documents}
+        counts = [counted[hit.chunk.document_id] for hit in hits]
         question = compare(text, hits, similar, counts, self.language)
         ordered: list[SearchHit] = []
         for position in ranked(question, self.weights):

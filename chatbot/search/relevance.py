@@ -172,12 +172,13 @@ class Judge:
         loss = partial(self._loss, question, needed, names, is_advice)
         if language != self.language and self.embedder.multilingual:
             return "answers" if closeness >= ANSWERS else "closest"
-        is_told = self._is_told(question, needed, hits)
+        # Asked last: it reads all of the hits.
+        is_told = partial(self._is_told, question, needed, hits)
         if language != self.language:
             # It is near by a few equal words: only these count.
             is_same = language_of(hits[0].chunk.text) == language
             is_close = is_same and 1 - loss(hits) >= ANSWERS
-            return "answers" if is_told and is_close else "closest"
+            return "answers" if is_close and is_told() else "closest"
         of_all = loss(hits)
         if of_all and closeness - of_all < CLOSEST:
             of_year = any(sentences_of_years(question.figure_years, hits[:JUDGED_HITS]))
@@ -188,7 +189,7 @@ class Judge:
                 "closest" if is_event else "nothing"
             )  # its sentences rarely repeat the question
         is_close = closeness - loss(hits[:1]) >= ANSWERS
-        return "answers" if is_told and is_close else "closest"
+        return "answers" if is_close and is_told() else "closest"
 
     def _is_told(
         self, question: Reading, needed: set[str], hits: Sequence[SearchHit]

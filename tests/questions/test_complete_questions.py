@@ -2,9 +2,7 @@
 keep what they take over, and say so.
 """
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,15 +33,10 @@ The press takes hydraulic oil HLP 46. Change the oil once a year.
 
 
 @pytest.fixture(scope="module")
-def client(
-    sample_library: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[FlaskClient]:
-    folder = tmp_path_factory.mktemp("complete") / "data"
-    shutil.copytree(sample_library, folder)
-    settings = Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
-    app = create_app(settings)
+def client(sample_settings: Settings) -> Iterator[FlaskClient]:
+    app = create_app(sample_settings)
     with app.app_context():
-        manual = folder / "lindqvist-press.md"
+        manual = sample_settings.data_dir / "lindqvist-press.md"
         manual.write_text(MANUAL, encoding="utf-8")
         upload(app.test_client(), manual)
         yield app.test_client()

@@ -2,9 +2,7 @@
 two to four turns.
 """
 
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,13 +23,8 @@ headings.
 
 
 @pytest.fixture(scope="module")
-def services(
-    sample_library: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Services]:
-    folder = tmp_path_factory.mktemp("conversations") / "data"
-    shutil.copytree(sample_library, folder)
-    settings = Settings(data_dir=folder, embedding_provider="minilm", sample_data="off")
-    with build(settings) as opened:
+def services(sample_settings: Settings) -> Iterator[Services]:
+    with build(sample_settings) as opened:
         opened.prepare()
         yield opened
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...checking.wording import NumberedStream
+from ...checking.wording import renumber
 from ...domain import Chunk, Passage, ReportedFigure, Scope, SearchHit
 from ...domain.errors import SearchEngineError
 from ...domain.figure_query import (
@@ -152,7 +152,6 @@ class FigureTool:
         if turn.is_foreign or asks_several(reading):
             return None
         scope = turn.question.scope
-        every = scope
         scope = scope.having(COUNTRY, about or self.catalog.values(COUNTRY, scope))
         years = editions(scope, self.catalog)
         newest = scope.having(YEAR, years[-1:]) if years else None
@@ -170,7 +169,7 @@ class FigureTool:
             return None
         measured: Sequence[IndicatorFigures] = ()
         if request.kind in OF_ALL and not reading.countries:
-            measured = self._of_rows(turn, request.topic, every)
+            measured = self._of_rows(turn, request.topic)
         if not measured:
             measured = self.tables.compile(
                 request.topic,
@@ -216,13 +215,13 @@ class FigureTool:
             text += numbered(table, say)
         return _rendered(table, text, say)
 
-    def _of_rows(
-        self, turn: Turn, topic: str, scope: Scope
-    ) -> Sequence[IndicatorFigures]:
+    def _of_rows(self, turn: Turn, topic: str) -> Sequence[IndicatorFigures]:
         """Return the indicator that a topic means where it is of the rows of one
         document's table, without its total.
         """
-        measured = self.tables.compile(topic, scope, (), turn.request, of_all=True)
+        measured = self.tables.compile(
+            topic, turn.question.scope, (), turn.request, of_all=True
+        )
         for indicator in measured:
             figures = [of_row[0] for of_row in indicator.by_subject.values()]
             if len({figure.document_id for figure in figures}) > 1:
@@ -374,10 +373,6 @@ def _rendered(table: FigureTable, text: str, say: Say) -> Rendered | None:
     """
     if not table.chunk_ids:
         return None
-    numbered_text = NumberedStream()
-    numbered_text.known = range(1, len(table.chunk_ids) + 1)
-    text = numbered_text.feed(text) + numbered_text.rest()
-    cited = numbered_text.order
-    others = [number for number in numbered_text.known if number not in cited]
-    chunk_ids = [table.chunk_ids[number - 1] for number in (*cited, *others)]
-    return Rendered(say, chunk_ids, text)
+    numbers = range(1, len(table.chunk_ids) + 1)
+    text, order = renumber(text, numbers)
+    return Rendered(say, [table.chunk_ids[number - 1] for number in order], text)

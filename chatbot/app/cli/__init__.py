@@ -4,7 +4,8 @@ nothing else.
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from importlib.util import resolve_name
 from keyword import iskeyword
@@ -173,6 +174,19 @@ def progress_bar(label: str, length: int) -> Any:
     ``update(steps)``.
     """
     return click.progressbar(length=length, label=label, file=sys.stderr)
+
+
+@contextmanager
+def resumable(kept: str) -> Iterator[None]:
+    """Say at an interrupt that the command goes on when it is run again. ``kept``: what
+    is kept until then, with its verb.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise click.ClickException(
+            f"interrupted. {kept} kept; run the command again."
+        ) from None
 
 
 def print_json(value: Any) -> None:

@@ -35,7 +35,7 @@ from ..question_table import split_cell
 from ..services import Services, build
 from ..web.asking import ChatRequest
 from ..web.files import csv_text
-from . import command, progress_bar, write_text
+from . import command, progress_bar, resumable, write_text
 
 ENDS = ("exit", "quit")
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -371,7 +371,10 @@ def answer_table(
     count = answers.unanswered
     saved_at = time.monotonic()
     try:
-        with progress_bar(f"{count:,} of {len(questions):,} questions", count) as bar:
+        with (
+            resumable("The answers so far are"),
+            progress_bar(f"{count:,} of {len(questions):,} questions", count) as bar,
+        ):
             for row in questions:
                 if answers.take_earlier(row):
                     continue
@@ -380,10 +383,6 @@ def answer_table(
                 if time.monotonic() - saved_at > 5.0:
                     answers.save()
                     saved_at = time.monotonic()
-    except KeyboardInterrupt:
-        raise click.ClickException(
-            "interrupted. The answers so far are kept; run the command again."
-        ) from None
     finally:
         answers.save()
     failed = len([row for row in answers.rows if row.get("error")])

@@ -14,7 +14,7 @@ from ...library.pipeline import passages
 from ..services import Services
 from ..services.library import Library
 from ..services.reviewing import ReportEdit, Review, ReviewedReport
-from . import FAILED, Commands, progress_bar
+from . import FAILED, Commands, progress_bar, resumable
 
 documents = Commands("documents")
 
@@ -173,42 +173,34 @@ def reread_documents(services: Services, document_ids: Texts, confirmed: bool) -
         click.echo("No report is to be read again.")
         return
     if not confirmed:
-        cost = _cost_of_reading(services, kept)
-        click.confirm(f"{cost} Go on?", abort=True, err=True)
+        click.confirm(_cost_of_reading(services, kept), abort=True, err=True)
     failed = 0
-    try:
-        with progress_bar("Reading", len(kept)) as bar:
-            for record in kept:
-                try:
-                    services.ingesting.reread(record, JobControl())
-                except LoadError as error:
-                    failed += 1
-                    click.echo(f"{record.id}  {error.message}", err=True)
-                bar.update(1)
-    except KeyboardInterrupt:
-        raise click.ClickException(
-            "interrupted. What was read again is kept; run the command again."
-        ) from None
+    with (
+        resumable("What was read again is"),
+        progress_bar("Reading", len(kept)) as bar,
+    ):
+        for record in kept:
+            try:
+                services.ingesting.reread(record, JobControl())
+            except LoadError as error:
+                failed += 1
+                click.echo(f"{record.id}  {error.message}", err=True)
+            bar.update(1)
     click.echo(f"{count_of(len(kept) - failed, 'report')} read again.")
     if failed:
         raise click.exceptions.Exit(FAILED)
 
 
 def _cost_of_reading(services: Services, records: list[DocumentRecord]) -> str:
-    store = services.runtime.store
-    texts = 0
-    for record in records:
-        texts += record.chunks
+    texts = sum(record.chunks for record in records)
     sampled = []
     # They tell how long a passage is: reading all of them would take minutes.
     for record in records[:20]:
-        sampled += passages(store, record, offset=0, limit=50)
-    tokens = 0
-    for chunk in sampled:
-        tokens += estimate_tokens(chunk.search_text)
+        sampled += passages(services.runtime.store, record, offset=0, limit=50)
+    tokens = sum(estimate_tokens(chunk.search_text) for chunk in sampled)
     about = texts * tokens // max(len(sampled), 1)
     return (
         f"{count_of(len(records), 'report')} with {count_of(texts, 'passage')}: about "
         f"{about:,} tokens at most for {services.runtime.embedder.model_id}; texts "
-        "that stay the same are not embedded again."
+        "that stay the same are not embedded again. Go on?"
     )

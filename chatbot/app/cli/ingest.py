@@ -29,7 +29,7 @@ from ...library.control import FILES_AT_ONCE, JobControl, aside
 from ...library.loaders import ARCHIVE, suffixes
 from ...library.sources import WEB, Overrides, Source, folder_sources
 from ..services import Services
-from . import command, progress_bar
+from . import command, progress_bar, resumable
 
 STDIN = "-"
 EVERY_FILE = "**/*"
@@ -179,18 +179,16 @@ def _ingest_all(
     """Ingest the files, print a line for each, and return their outcomes."""
     outcomes: list[str] = []
     erase = "\r\033[K" if sys.stderr.isatty() else ""
-    try:
-        with progress_bar("Ingesting", len(works)) as bar:
-            run = FileIngestion(services, overrides, bar, dry_run, strict).run
-            for outcome, chunks, about in _in_threads(services, works, run):
-                passages = f"{chunks:6} passages" if chunks else " " * 15
-                outcomes.append(outcome)
-                click.echo(f"{erase}{outcome:9}  {passages}  {about}", err=True)
-                bar.update(1)
-    except KeyboardInterrupt:
-        raise click.ClickException(
-            "interrupted. Finished files are kept; run the command again."
-        ) from None
+    with (
+        resumable("Finished files are"),
+        progress_bar("Ingesting", len(works)) as bar,
+    ):
+        run = FileIngestion(services, overrides, bar, dry_run, strict).run
+        for outcome, chunks, about in _in_threads(services, works, run):
+            passages = f"{chunks:6} passages" if chunks else " " * 15
+            outcomes.append(outcome)
+            click.echo(f"{erase}{outcome:9}  {passages}  {about}", err=True)
+            bar.update(1)
     return outcomes
 
 

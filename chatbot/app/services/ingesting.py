@@ -26,7 +26,7 @@ from ...domain.errors import (
 )
 from ...domain.figures import SAMPLE_GLOSSARY
 from ...domain.protocols import ListingStore
-from ...jobs.worker import IngestionWorker, Originals
+from ...jobs.worker import IngestionWorker, Originals, filed_as
 from ...library.chunkers import CHUNKERS
 from ...library.control import JobControl, lease
 from ...library.derived import EXTRACTIVE, NONE, ModelSummary, Summary
@@ -281,13 +281,11 @@ class Ingesting:
         """Return the reports whose passages an older release made, sample reports
         apart, which each start reads.
         """
-        records = self._storage.documents.all()
         return [
             record
-            for record in records
-            if record.status == "ready"
+            for record in self._storage.documents.all()
+            if record.visible_version
             and not record.sample
-            and record.version
             and record.reading != READING
         ]
 
@@ -303,17 +301,8 @@ class Ingesting:
                 path = path.with_name("page.html")
             with path.open("wb") as copy:
                 copy.writelines(pieces)
-            source = Source(
-                path,
-                record.source,
-                title=record.title,
-                description=record.description,
-                listed=True,
-                metadata=dict(record.metadata),
-                labels=record.labels,
-            )
             return self.service.ingest(
-                source,
+                Source(path, record.source, **filed_as(record)),
                 file_id=record.file_id,
                 upload_number=record.upload_number,
                 control=control,

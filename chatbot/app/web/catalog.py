@@ -2,6 +2,7 @@
 collections and passages.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
@@ -133,18 +134,22 @@ def _groups_with_reports(countries: Sequence[Json]) -> list[Json]:
     """Return the groups of which several members have reports, with the names of
     these, from the values of the countries.
     """
-    of_code: dict[str | None, list[Json]] = {}
+    of_code = defaultdict[str | None, list[Json]](list)
     for country in countries:
-        of_code.setdefault(country_code(str(country["value"])), []).append(country)
+        of_code[country_code(str(country["value"]))].append(country)
     groups = []
     for group in library().reader.documents.groups():
         members = [
             country for code in group.members for country in of_code.get(code, ())
         ]
         if len(members) > 1:
-            reports = sum(country["documents"] for country in members)
-            names = sorted(str(country["value"]) for country in members)
-            groups.append({"value": group.name, "documents": reports, "members": names})
+            groups.append(
+                {
+                    "value": group.name,
+                    "documents": sum(country["documents"] for country in members),
+                    "members": sorted(str(country["value"]) for country in members),
+                }
+            )
     return groups
 
 

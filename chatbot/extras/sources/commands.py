@@ -4,7 +4,7 @@ import time
 
 import click
 
-from ...app.cli import command
+from ...app.cli import command, resumable
 from ...app.services import Services
 from ...domain.errors import LoadError
 from ...library.control import JobControl
@@ -42,7 +42,7 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
     control = JobControl(
         waiting=lambda reason: click.secho(reason, fg="yellow", err=True)
     )
-    try:
+    with resumable("Finished files are"):
         while True:
             states = synchroniser_of(services).run(
                 sources_of(services),
@@ -56,10 +56,6 @@ def sync(services: Services, every: str | None, prune: bool, confirmed: bool) ->
             if pause is None:
                 break
             time.sleep(pause)
-    except KeyboardInterrupt:
-        raise click.ClickException(
-            "interrupted. Finished files are kept; run the command again."
-        ) from None
     if failed := [state.name for state in states if state.failures or state.problem]:
         raise LoadError(
             f"Not everything could be read, or removed: {', '.join(failed)}."

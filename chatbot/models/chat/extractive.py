@@ -75,9 +75,10 @@ class ExtractiveChatModel:
             chunk = passage.hit.chunk
             # A further passage is quoted if its cosine to the question is at least this
             # share of the first one's.
-            is_far = _cosine(passage) < 0.75 * closest
-            if passage.hit.chunk.document_id == ordered_by_words:
-                is_far = False
+            is_far = (
+                chunk.document_id != ordered_by_words
+                and _cosine(passage) < 0.75 * closest
+            )
             lacks_name = any(name not in chunk.search_text for name in shared_names)
             if is_far or lacks_name:
                 continue
