@@ -11,7 +11,8 @@ RUN useradd --create-home --uid 10001 app && mkdir -p /app/data && chown app /ap
 COPY --from=packages /venv /venv
 WORKDIR /app
 COPY . .
-USER app
+# By its number: a host that checks who runs it cannot look the name up.
+USER 10001
 
 # The server listens on all addresses of the container. Published ports are set outside (compose.yaml).
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 HOST=0.0.0.0 PORT=8000

@@ -17,9 +17,11 @@ test:     ## run all tests
 quick:    ## run the fast tests: no process, browser or wait
 	python -m pytest -n auto --dist loadfile -m "not slow"
 
-lint:     ## check with ruff
+lint:     ## check Python, the workflows and the Dockerfile
 	ruff check .
 	ruff format --check .
+	zizmor --offline --quiet .github
+	hadolint Dockerfile
 
 types:    ## check types with mypy
 	mypy
